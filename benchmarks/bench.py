@@ -12,6 +12,7 @@ import argparse
 import pathlib
 import tempfile
 
+from measure_proving import proving, proving_many
 from measure_servers import eight_servers, fuzz_memory, fuzzing, handshake, suite, suite_growth
 from measure_snapshots import ALL_RULES, cold_start, command, growth, many_files, rules
 from measure_source import discovery
@@ -37,6 +38,8 @@ MEASUREMENTS = (
     Measurement("eight-servers", "lint of eight servers : of one", 1.5, eight_servers),
     Measurement("fuzz", "a fuzz case : a bare call", 2, fuzzing),
     Measurement("fuzz-memory", "peak of 50,000 fuzz cases : of 1,000", 1.1, fuzz_memory),
+    Measurement("prove", "prove of slow tools : by one process", 0.35, proving),
+    Measurement("prove-many", "prove of 50 tools : bare calls", 2, proving_many),
     Measurement("suite", "suite of 1,000 tests : bare calls", 2, suite),
     Measurement("suite-growth", "a test of 10,000 : of 1,000", 1.5, suite_growth),
     Measurement("discovery", "discovery : ast.parse", 5, discovery),

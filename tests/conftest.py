@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -28,6 +29,9 @@ _READ_BY_MCPROOF = (
 )
 for _name in _READ_BY_MCPROOF:  # here, before any test, so that no process that a test starts inherits them
     os.environ.pop(_name, None)
+
+_state = TemporaryDirectory(prefix="mcproof-state-")
+os.environ["XDG_STATE_HOME"] = _state.name  # for the key of stored failures, which must not go to the user's folder
 
 for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     # Child processes inherit an ignored signal (`nohup`, a job in the background), but not a handler that does nothing.

@@ -70,6 +70,8 @@ class ConnectionKeywords(TypedDict, total=False):
     """The folder to start a server in."""
     timeout: float
     """Seconds to wait for a response."""
+    start_timeout: float
+    """Seconds from the start of a server to its first response."""
     protocol: str
     """The protocol revision to speak."""
 
@@ -208,6 +210,7 @@ def run_suite(
     fail_fast: bool = False,
     retries: int = 0,
     timeout: float | None = None,
+    start_timeout: float | None = None,
     update_snapshots: bool = False,
 ) -> TargetResult:
     """Run a test suite; `tests` of the result has the outcome of each test."""
@@ -219,6 +222,7 @@ def run_suite(
             fail_fast=fail_fast,
             retries=retries,
             timeout=timeout,
+            start_timeout=start_timeout,
             update_snapshots=update_snapshots,
         )
     )
@@ -278,8 +282,10 @@ def _refuse_several(event: Event) -> None:
 def _selection(target: Target, connection: ConnectionKeywords) -> TargetSelection:
     """The request part for a target."""
     cwd = connection.get("cwd")
+    ours = set(os.environ.values())
     live = LiveOptions(
         environment=connection.get("env", {}),
+        inherited=tuple(value for value in connection.get("env", {}).values() if value in ours),
         headers=connection.get("headers", {}),
         directory=None if cwd is None else os.fspath(cwd),
     )
@@ -296,6 +302,7 @@ def _selection(target: Target, connection: ConnectionKeywords) -> TargetSelectio
         live=live,
         documents=documents,
         timeout=connection.get("timeout"),
+        start_timeout=connection.get("start_timeout"),
         protocol=connection.get("protocol"),
     )
 

@@ -31,6 +31,12 @@ def _escaped(character: str) -> str:
     return character.encode("unicode-escape").decode()
 
 
+def safe_line(line: str) -> str:
+    """Escape a line of untrusted text; its end and its tabs are kept."""
+    body = line.rstrip("\r\n")
+    return "\t".join(map(safe, body.split("\t"))) + line[len(body) :]
+
+
 def shell_word(name: str) -> str:
     """Quote a file name for the shell, so that a hint works when pasted."""
     if name == "<stdin>":

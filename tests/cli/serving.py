@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GOOD = ("--", *RAW, "good")
-QUICK = ("--timeout", "1")
+QUICK = ("--timeout", "1", "--start-timeout", "1")
 SECRET = "hunter2-hunter2"  # noqa: S105
 
 

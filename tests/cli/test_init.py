@@ -68,7 +68,7 @@ def test_failing_tools_are_commented_out_with_their_errors(tmp_path: Path) -> No
         "The call fails: isError is true: it failed",
         "The call fails: error -32000",
         "Inactive: the call fails: the server ended or closed the connection",
-        "Inactive: the call fails: no response within 1 second",
+        "Inactive: the call fails: no response within 1 second (`timeout_ms`)",
     ):
         assert said in text
     assert "timeout_ms: 1000\n" in text

@@ -54,6 +54,8 @@ OPTIONAL = {
     "validate": {"error"},
     "diff": set(),
     "baseline": set(),
+    "call": set(),
+    "trace": {"message", "text"},
     "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
 }
 """What a document may leave out, by its schema; everything else is always there."""

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import threading
 import xml.etree.ElementTree as ET
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pytest
 
@@ -397,6 +398,28 @@ def test_no_output_has_a_secret_of_an_address_or_a_header(tmp_path: Path) -> Non
             assert any(SECRET in request.path for request in server.requests)
 
 
+def test_a_variable_that_is_passed_by_name_is_hidden_in_every_encoding(tmp_path: Path) -> None:
+    """Whatever it is called: a name such as DSN does not look secret."""
+    value = 'server=db;me="Größe+1";p=hunter2/x'
+    files = [tmp_path / name for name in ("run.json", "page.html", "catalog.json")]
+    words = ("--env", "DSN", *raw("encodes-environment"))
+    outputs = ("--report", str(files[0]), "--output", str(files[1]))
+    done = run("lint", "--ruleset", "all", *outputs, *words, env={"DSN": value})
+    assert done.returncode in (0, 1), done
+    assert run("capture", "-o", str(files[2]), *words, env={"DSN": value}).returncode == 0
+    shown = done.stdout + "".join(file.read_text(encoding="utf-8") for file in files)
+    assert shown.count("***") > 30
+    core = 'e="Größe+1";p=hunter2/'.encode()  # at every offset, without its ends
+    parts = {"hunter2", "Größe", core.hex(), quote("Größe"), "Gr\\u00f6"}
+    parts |= {b64encode(core[at:])[:-4].decode() for at in range(3)}
+    assert [part for part in parts if part in shown] == []
+
+
+def test_a_variable_that_is_passed_by_value_is_a_setting() -> None:
+    done = run("capture", "--env", "DSN=production", *raw("encodes-environment"))
+    assert "Uses production." in done.stdout
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -436,9 +459,12 @@ def test_the_configuration_is_shown_without_the_secrets_of_addresses(tmp_path: P
         (("--", "/"), "cannot start `/`: permission denied"),
         (("--", "cat"), "cat: not an MCP server: it echoes its input"),
         (("--", "true"), "the server exited with code 0"),
-        ((*QUICK, "--", "yes"), "no response within 1 second; its output begins: y"),
-        ((*QUICK, "--", "sleep", "100"), "sleep 100: no response within 1 second"),
-        ((*QUICK, *raw("hang-at-start")), "no response within 1 second; last line of stderr: connecting to the"),
+        ((*QUICK, "--", "yes"), "no response within 1 second of the start (--start-timeout); its output begins: y"),
+        ((*QUICK, "--", "sleep", "100"), "sleep 100: no response within 1 second of the start (--start-timeout)"),
+        (
+            (*QUICK, *raw("hang-at-start")),
+            "within 1 second of the start (--start-timeout); last line of stderr: connecting to the",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -543,7 +569,7 @@ def test_one_of_eight_servers_that_hangs_does_not_hold_up_the_others(tmp_path: P
     marker = f"one-of-eight-{os.getpid()}"
     entries = {f"server{number}": entry("good", marker) for number in range(7)}
     configured = config(tmp_path, **entries, hangs=entry("hang-at-start", marker))
-    done = run("lint", configured, "--all", "--timeout", "3", "--format", "json")
+    done = run("lint", configured, "--all", "--timeout", "3", "--start-timeout", "3", "--format", "json")
     assert done.returncode == 2
     targets = document_of(done, "lint")["targets"]
     assert ["error" in each for each in targets] == [False] * 7 + [True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -308,3 +309,18 @@ def test_a_misspelt_format_is_not_taken_for_a_part_of_the_name(folder: Path, wor
     before = sorted(os.listdir(folder))
     assert f"unknown format `{word.partition(':')[0]}`" in fails("lint", "clean.json", "--output", word, cwd=folder)
     assert sorted(os.listdir(folder)) == before
+
+
+def test_a_page_of_a_huge_catalog_is_capped_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcproof.report.html.page.MOST", 5)
+    write(tmp_path / "one.json", [{**FAULTY_TOOL, "name": f"burn_{number}"} for number in range(20)])
+    write(tmp_path / "two.json", [FAULTY_TOOL])
+    arguments = ("lint", "one.json", "two.json")
+    page = run(*arguments, "--format", "html", cwd=tmp_path).stdout
+    assert page.count('<li class="finding') == 5
+    left_out = re.findall(r"(\d+) more findings? left out: a page shows the 5 most serious", page)
+    monkeypatch.undo()
+    whole = run(*arguments, "--format", "html", cwd=tmp_path).stdout
+    assert "left out" not in whole
+    assert sum(map(int, left_out)) == whole.count('<li class="finding') - 5
+    assert len(left_out) == 2

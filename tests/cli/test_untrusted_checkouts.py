@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+import yaml
+
+from client.running import RAW
+from mcproof.prove.failure_store import StoredFailure
+from servers import contract
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, run, write
 
@@ -22,6 +28,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="symbolic links")
 
+BROKEN = [sys.executable, "-I", "-S", contract.__file__, "accepts-missing"]
+ROOT = Path(__file__).parent.parent.parent
 SECRET = "correct-horse-battery"  # noqa: S105
 
 
@@ -276,14 +284,98 @@ def test_a_name_that_looks_like_standard_output_or_an_option_stays_a_file(strang
     assert "is not a target name" in has_no_effect(stranger, "lint", code=2)
 
 
+def test_a_stored_failure_of_a_stranger_starts_nothing(stranger: Stranger) -> None:
+    folder = stranger.repo / ".mcproof" / "failures"
+    folder.mkdir(parents=True)
+    stranger.clients()
+    targets: list[dict[str, Any]] = [
+        {"command": stranger.command, "env": ["API_TOKEN"], "complete": True},
+        {"url": stranger.url.partition("?")[0], "headers": [], "complete": True},
+        {"target": ".mcp.json#cmd"},
+        {"target": ".mcp.json#web"},
+    ]
+    for number, target in enumerate(targets):
+        failure = StoredFailure.of(
+            target,
+            tool=None,
+            probe="fuzz",
+            method="ping",
+            params={},
+            outcome="crash",
+            what="a ping",
+            is_valid=True,
+            answer="",
+            limit=1,
+        )
+        name = f"{number:012x}"
+        record = {"schema_version": 2, "kind": "failure", **failure._asdict(), "id": name, "seal": "0" * 64}
+        write(folder / f"{name}.json", record)
+        assert "so nothing is sent to" in has_no_effect(stranger, "replay", name, code=2)
+    has_no_effect(stranger, "replay", code=0)
+
+
+@pytest.mark.parametrize("link", [".mcproof", ".mcproof/failures"])
+def test_failures_are_not_stored_through_a_link(stranger: Stranger, link: str) -> None:
+    (stranger.repo / ".mcproof").mkdir() if "/" in link else None
+    (stranger.repo / link).symlink_to(stranger.outside)
+    shown = has_no_effect(stranger, "probe", "--tool", "find_book", "--", *BROKEN)
+    assert "is a symbolic link; nothing was stored" in shown
+
+
+def test_snapshots_of_a_suite_are_not_written_through_a_link(stranger: Stranger) -> None:
+    """`run` starts what a suite names, as `make` does; what it writes stays beside the suite."""
+    expected = [{"target": "result", "matcher": {"snapshot": True}}]
+    test = {"name": "x", "server": "a", "tool": "find_book", "args": {"title": "x"}, "expect": expected}
+    suite = {"servers": {"a": {"command": [*BROKEN[:-1], "good"]}}, "tools": [test]}
+    write(stranger.repo / "mcproof.yaml", suite)
+    (stranger.repo / "mcproof.snapshots.json").symlink_to(stranger.outside / "new.json")
+    shown = has_no_effect(stranger, "run", "--update-snapshots")
+    assert "is a symbolic link" in shown
+
+
+def test_no_reference_of_a_schema_is_fetched(stranger: Stranger) -> None:
+    url = f"http://127.0.0.1:{stranger.port}/schema.json"
+    parameters = {"a": {"$ref": url}, "b": {"$ref": f"{url}#/$defs/x"}}
+    schema = {"$schema": url, "$id": url, "type": "object", "properties": parameters, "allOf": [{"$dynamicRef": url}]}
+    tool = {"name": "find", "description": "Find.", "inputSchema": schema, "outputSchema": schema}
+    write(stranger.repo / "remote.json", [tool])
+    for words in (["lint", "--ruleset", "all"], ["grade"], ["schema-lint"], ["schema-lint", "--fix"]):
+        has_no_effect(stranger, *words, "remote.json")
+    has_no_effect(stranger, "diff", "tools.json", "remote.json")
+
+
+# --- the action and the promises ----------------------------------------------------------------------------------
+
+
+def test_the_action_imports_nothing_from_the_checkout_and_names_no_live_server() -> None:
+    """`python -m pip` in a checkout with a file `pip.py` would run that file; `-I` prevents it."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+    scripts = [step["run"] for step in action["runs"]["steps"] if "run" in step]
+    modules = re.findall(r"python\S* (.*?)-m \w+", "\n".join(scripts))
+    assert modules == ["-I ", "-I "]
+    assert {name: action["inputs"][name]["default"] for name in ("targets", "arguments")} == {
+        "targets": "",
+        "arguments": "",
+    }
+    assert not re.search("--live|--all", "\n".join(scripts))
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    for file in re.findall(r"`(tests/[\w/]+\.py)`", text):
+        assert (ROOT / file).is_file(), file
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "cli").glob("test_*.py"))
+    named = re.findall(r"`(test_\w+)`", text)
+    assert len(named) >= 4
+    assert [name for name in named if f"def {name}(" not in tests] == []
+
+
 # --- what the user names ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def friend(tmp_path: Path) -> Path:
     """A repository with a working server in every form."""
-    from client.running import RAW
-
     command, *arguments = RAW
     write(tmp_path / ".mcp.json", {"mcpServers": {"x": {"command": command, "args": [*arguments, "good"]}}})
     words = json.dumps([*RAW, "good"])

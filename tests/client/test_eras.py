@@ -118,7 +118,10 @@ def test_a_server_that_does_not_speak_what_was_asked_for_is_refused(
 
 def test_a_forced_revision_is_waited_for_and_not_replaced() -> None:
     limits = PATIENT._replace(start=0.6, grace=0.1)
-    assert refused(command("ignores-unknown"), limits, "2026-07-28") == "no response within 0.6 seconds"
+    assert (
+        refused(command("ignores-unknown"), limits, "2026-07-28")
+        == "no response within 0.6 seconds of the start (--start-timeout)"
+    )
 
 
 @pytest.mark.slow

@@ -225,7 +225,10 @@ def test_a_refusal_that_would_come_again_is_not_asked_for_again(fault: str) -> N
 @pytest.mark.parametrize("fault", ["hang", "legacy-no-endpoint"])
 def test_a_server_that_hangs_is_given_up(fault: str) -> None:
     with FAULTS[fault]() as web:
-        assert refused(endpoint(web), PATIENT._replace(start=0.6)) == "no response within 0.6 seconds"
+        assert (
+            refused(endpoint(web), PATIENT._replace(start=0.6))
+            == "no response within 0.6 seconds of the start (--start-timeout)"
+        )
 
 
 def test_everything_together_has_a_limit() -> None:

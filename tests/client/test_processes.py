@@ -128,3 +128,39 @@ def test_a_signal_between_two_steps_of_a_command_ends_the_server(number: signal.
             os.kill(os.getpid(), number)
     assert children() == []
     assert signal.getsignal(number) == signal.SIG_DFL
+
+
+ESCAPE = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", {marker!r}], {{}})
+    os._exit(0)
+os.wait()
+time.sleep(0.2)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process adopt orphans")
+def test_the_program_ends_a_daemon_that_has_left_session_and_environment(marker: str) -> None:
+    server = [sys.executable, "-c", ESCAPE.format(marker=marker)]
+    done = subprocess.run(
+        [sys.executable, "-m", "mcproof", "lint", "--", *server], capture_output=True, timeout=LIMIT, check=False
+    )
+    assert done.returncode == 2
+    assert_nothing_is_left(marker)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_killing_the_program_ends_a_server_that_ignores_the_end_of_its_input(marker: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "ready"
+    os.mkfifo(pipe)
+    script = f"import time; open({str(pipe)!r}, 'w').close(); time.sleep(600)"
+    program = subprocess.Popen([sys.executable, "-m", "mcproof", "lint", "--", sys.executable, "-c", script, marker])
+    pipe.read_bytes()  # the server runs
+    program.kill()
+    program.wait(LIMIT)
+    assert_nothing_is_left(marker)

@@ -201,14 +201,14 @@ def test_a_server_that_does_not_come_up_is_refused_at_once(fault: str, message: 
 
 def test_a_server_that_hangs_at_its_start_is_given_up_with_its_last_words() -> None:
     assert refused(command("hang-at-start"), PATIENT._replace(start=1.2)) == (
-        "no response within 1.2 seconds; last line of stderr: connecting to the database"
+        "no response within 1.2 seconds of the start (--start-timeout); last line of stderr: connecting to the database"
     )
 
 
 def test_a_server_that_sends_no_message_is_given_up_with_what_it_sends() -> None:
     server = CommandEndpoint((sys.executable, "-I", "-S", "-c", "print('hello', flush=True); input(); input()"), {})
     assert refused(server, PATIENT._replace(start=1.2, grace=0.1)) == (
-        "no response within 1.2 seconds; its output begins: hello"
+        "no response within 1.2 seconds of the start (--start-timeout); its output begins: hello"
     )
 
 

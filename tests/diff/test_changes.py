@@ -80,7 +80,11 @@ PAIRS = [
         search(schema("q", q="string", max_results="integer")),
         [
             ("parameter-added", False, "`max_results` was added"),
-            ("parameter-removed", None, "`limit` was removed; calls that send it may still be accepted, and ignore it"),
+            (
+                "parameter-removed",
+                True,
+                "`limit` was removed; calls that send it may still be accepted, but without its effect",
+            ),
         ],
         id="a parameter of an open object is renamed",
     ),

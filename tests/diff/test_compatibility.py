@@ -269,7 +269,7 @@ def test_malformed_or_ambiguous_enums_are_decided_by_the_library() -> None:
         pytest.param(
             obj({"a": STRING}, required=["a"]), obj({"a": STRING}), ("parameter-optional", False), id="optional"
         ),
-        pytest.param(obj({"a": STRING}), obj(), ("parameter-removed", None), id="removed from an open object"),
+        pytest.param(obj({"a": STRING}), obj(), ("parameter-removed", True), id="removed from an open object"),
         pytest.param(
             obj({"a": STRING}, additionalProperties=False),
             obj(additionalProperties=False),
@@ -299,6 +299,53 @@ def test_malformed_or_ambiguous_enums_are_decided_by_the_library() -> None:
 )
 def test_changes_of_parameters(old: Any, new: Any, expected: tuple[str, bool | None]) -> None:
     assert verdicts(sent(old, new)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "breaking"),
+    [
+        pytest.param(
+            obj({"a": STRING}, additionalProperties=True),
+            obj({"b": STRING}, additionalProperties=True),
+            True,
+            id="removed where any name is allowed",
+        ),
+        pytest.param(
+            obj({"p": obj({"a": STRING, "b": STRING})}),
+            obj({"p": obj({"b": STRING})}),
+            True,
+            id="removed from a nested open object",
+        ),
+        pytest.param(
+            obj({"a": STRING}),
+            obj(patternProperties={"^a": STRING}),
+            None,
+            id="removed, but matched by a pattern",
+        ),
+        pytest.param(
+            obj({"a": STRING}),
+            obj(additionalProperties=STRING),
+            None,
+            id="removed, but allowed by a map",
+        ),
+        pytest.param(
+            obj({"a": STRING}),
+            obj(allOf=[{"properties": {"a": STRING}}]),
+            None,
+            id="moved to a subschema",
+        ),
+        pytest.param(
+            obj({"p": obj({"a": STRING})}),
+            obj({"p": obj()}),
+            None,
+            id="removed from a nested object that became free-form",
+        ),
+    ],
+)
+def test_a_removed_parameter_is_breaking_unless_another_part_may_describe_it(
+    old: Any, new: Any, breaking: bool | None
+) -> None:
+    assert ("parameter-removed", breaking) in verdicts(sent(old, new))
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,12 @@ def test_a_file_that_the_caller_has_named_is_no_secret_wherever_it_was_found() -
     assert leak_in("no such file: /srv/books/data/other.py", "list.py") is not None
 
 
+def test_an_abbreviated_argument_is_not_a_leak() -> None:
+    text = "Missing required argument [input_value={'COUNTRY': 'file:///etc/...ts', 'year': 2000}, input_type=dict]"
+    assert leak_in(text, '{"COUNTRY": "file:///etc/hosts", "year": 2000}') is None
+    assert leak_in(text, '{"COUNTRY": "PL", "year": 2000}') is not None
+
+
 def test_a_leak_after_what_the_caller_has_sent_is_found() -> None:
     sent = 'File "mine.py", line 1'
     assert leak_in(f'{sent}\nFile "/srv/app/db.py", line 2', sent) is not None

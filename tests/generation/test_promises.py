@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.generation.coercion import is_coerced
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.promises import Promise, SchemaPromises, promises_of
+from mcproof.generation.promises import UNVISITED, Promise, SchemaPromises, promises_of
 from mcproof.generation.valid_values import ValueBuilder
 
 
@@ -75,7 +75,7 @@ def test_more_properties_than_a_page_holds_are_all_tried() -> None:
     found = promises({"type": "object", "properties": properties, "required": names})
     tried = {tuple(case.promise) for case in found.cases}
     assert tried == {(name, keyword) for name in names for keyword in ("required", "type")}
-    assert found.is_complete
+    assert not found.unbreakable
 
 
 def test_a_recursive_schema_repeats_its_promises_once() -> None:
@@ -83,6 +83,70 @@ def test_a_recursive_schema_repeats_its_promises_once() -> None:
     schema = {"type": "object", "properties": {"first": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
     arguments = {case.promise.argument for case in promises(schema).cases}
     assert arguments == {"first", "first.name", "first.next", "first.next.name"}
+
+
+def test_promises_far_inside_are_tried() -> None:
+    schema: dict[str, Any] = {"type": "integer", "maximum": 5}
+    for _ in range(12):
+        schema = {"type": "object", "properties": {"inner": schema}, "required": ["inner"]}
+    found = promises(schema)
+    path = ".".join(["inner"] * 12)
+    assert {(path, "maximum"), (path, "required")} <= {tuple(case.promise) for case in found.cases}
+    assert not found.unbreakable
+
+
+def test_every_branch_of_a_union_is_tried() -> None:
+    names = [f"p{number}" for number in range(20)]
+    branches = [
+        {"properties": {"kind": {"const": name}, name: {"type": "integer"}}, "required": ["kind", name]}
+        for name in names
+    ]
+    schema = {"type": "object", "properties": {"shape": {"type": "object", "oneOf": branches}}}
+    found = promises(schema)
+    assert {f"shape.{name}" for name in names} <= {each.promise.argument for each in found.cases}
+    assert not found.unbreakable
+
+
+def test_every_item_of_a_tuple_is_tried() -> None:
+    pair = {"type": "array", "prefixItems": [{"type": "integer"} for _ in range(12)]}
+    assert {(f"pair[{number}]", "type") for number in range(12)} <= broken(pair=pair)
+
+
+def test_a_property_that_requires_another_is_tried_with_it() -> None:
+    properties = {"card": {"type": "string"}, "address": {"type": "string", "maxLength": 9}}
+    found = promises({"type": "object", "properties": properties, "dependentRequired": {"card": ["address"]}})
+    [case] = [each for each in found.cases if each.promise.keyword == "dependentRequired"]
+    assert (case.promise.argument, case.arguments.keys()) == ("address", {"card"})
+    assert ("card", "type") in {tuple(case.promise) for case in found.cases}
+
+
+def test_promises_of_values_that_are_not_visited_are_listed() -> None:
+    unsuited = {"type": "string", "minLength": 10**8, "pattern": "^a+$"}
+    found = promises({"type": "object", "properties": {"text": unsuited, "count": {"type": "integer"}}})
+    assert {"type", "minLength", "pattern"} == {each.keyword for each in found.unbreakable}
+    assert {each.argument for each in found.unbreakable} == {UNVISITED}
+    assert {each.promise.argument for each in found.cases} == {"count"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "keyword"),
+    [
+        ({"maxProperties": 3, "propertyNames": {"pattern": "^[a-z]+$"}}, "maxProperties"),
+        ({"maxProperties": 2, "additionalProperties": {"type": "string"}, "minProperties": 1}, "maxProperties"),
+    ],
+)
+def test_an_object_that_is_too_large_breaks_no_other_promise(schema: Any, keyword: str) -> None:
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}} | schema
+    [case] = [each for each in promises({"properties": {"map": schema}}).cases if each.promise.keyword == keyword]
+    without = {name: value for name, value in schema.items() if name != keyword}
+    assert Oracle({"properties": {"map": without}}).accepts(case.arguments)
+
+
+def test_a_duplicate_item_breaks_no_other_promise() -> None:
+    pair = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2, "uniqueItems": True}
+    found = promises({"properties": {"pair": pair}, "required": ["pair"]})
+    [case] = [each for each in found.cases if each.promise.keyword == "uniqueItems"]
+    assert len(case.arguments["pair"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,8 @@ def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pyt
     words = ("--max-time", "0.5", "--max-call-ms", "3600000", "--", *command("hang-on-valid"))
     document = tried("fuzz", *words, code=1)
     assert document["tools"]["find_book"] == 0
-    assert {"what": "tool find_book", "why": "time limit reached"} in document["not_tested"]
+    why = 'time limit reached, without a response to {"query": "a"}'
+    assert {"what": "tool find_book", "why": why} in document["not_tested"]
 
 
 @pytest.mark.usefixtures("hurried")
@@ -257,6 +258,16 @@ def test_what_is_accepted_is_made_small(fault: str, smallest: list[Any]) -> None
     document = tried("fuzz", *BOOKS, "--", *command(fault))
     assert [arguments for _, _, arguments in failures(document)] == smallest
     assert {outcome for _, outcome, _ in failures(document)} == {"accepted"}
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_finding_shows_the_response_to_the_smallest_arguments() -> None:
+    document = tried("fuzz", *small_server([tool(text=TEXT, count={"type": "integer"})], "repeats"))
+    assert document["findings"]
+    for finding in document["findings"]:
+        evidence = finding["evidence"]
+        (content,) = json.loads(evidence["answer"])["result"]["content"]
+        assert content["text"] == f"Done: {evidence['sent']}"
 
 
 @pytest.mark.usefixtures("hurried")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from mcproof.errors import InputError
 from mcproof.prove import blame
 from mcproof.prove.blame import SETTLE
-from mcproof.prove.failure_store import StoredFailure, failure_id, load, store, stored
+from mcproof.prove.failure_store import StoredFailure, failure_id, is_own, load, store, stored
 
 from .running import SMALL, command, http, mcproof, refused, small_server, tool, tried
 
@@ -399,6 +400,50 @@ def test_a_damaged_failure_is_told_in_one_line(here: Path, data: bytes, said: st
 def test_a_target_that_makes_no_sense_is_told(target: dict[str, Any]) -> None:
     store([FAILURE._replace(target=target)])
     assert mcproof("replay", FAILURE.id).code == 2
+
+
+def test_a_failure_that_somebody_else_stored_is_not_sent_to_the_server_that_it_names(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "other"))  # another user's
+    message = refused("replay", number)
+    assert f"you did not store {number} in this folder, so nothing is sent to `" in message
+    assert "use --trust" in message
+    assert replayed(number, "--trust")["verdict"] == "still failing"
+    assert replayed(number, "--", *command("good"))["verdict"] == "fixed"
+
+
+@pytest.mark.parametrize("key", ["", "short", "x" * 33])
+def test_a_damaged_key_trusts_nothing(here: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
+    (here / "mcproof").mkdir()
+    (here / "mcproof" / "replay-key").write_text(key)
+    monkeypatch.setenv("XDG_STATE_HOME", str(here))
+    assert "you did not store" in refused("replay", number)
+
+
+def test_a_failure_that_was_edited_or_moved_is_not_trusted(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
+    assert is_own(number)
+    moved = here / "elsewhere"
+    moved.mkdir()
+    shutil.copytree(here / ".mcproof", moved / ".mcproof")
+    monkeypatch.chdir(moved)
+    assert not is_own(number)
+    monkeypatch.chdir(here)
+    file = here / ".mcproof" / "failures" / f"{number}.json"
+    file.write_text(file.read_text().replace('"env": []', '"env": ["API_TOKEN"]'))
+    assert not is_own(number)
+    assert "with API_TOKEN; name the server" in refused("replay", number, "--env", "API_TOKEN=x")
+
+
+def test_without_a_state_folder_failures_are_stored_without_a_seal(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "file"))
+    number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
+    assert not is_own(number)
+    assert replayed(number, "--trust")["verdict"] == "still failing"
 
 
 def test_a_stored_command_is_told_before_it_is_started(here: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_damaged_recipe_is_refused(folder: Path) -> None:
     file.write_text(
         file.read_text(encoding="utf-8").replace('"base": {', '"base": {"x": {}}, "y": {'), encoding="utf-8"
     )
-    assert "`recipe` does not fit the arguments" in refused("replay", failure["id"])
+    assert "`recipe` does not fit the arguments" in refused("replay", failure["id"], "--trust")
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html", "sarif", "junit", "tap", "github", "gitlab", "concise"])

@@ -68,6 +68,20 @@ def test_a_network_error_is_no_hidden_rule() -> None:
     assert showing(answered("symbol is too long", {}), explored, fine) == "refused"
 
 
+def test_a_refused_value_is_a_hidden_bound_only_if_its_size_is_the_reason() -> None:
+    fine, failed = answered("42", VALID, is_error=False), answered("no project", VALID)
+    only_larger = case_of("symbol", {}, "oversized", is_promise=False)._replace(changes_only_size=True)
+    another = only_larger._replace(changes_only_size=False)
+    unknown = answered("Unknown symbol: #", {})
+    assert showing(unknown, only_larger, fine) == "refused"
+    assert showing(unknown, another, fine) == "nothing"
+    assert showing(unknown, only_larger, failed) == "nothing"
+    for text in ("symbol: string_too_long", "ENAMETOOLONG: open '#'", "at most 10 characters", "limit of 10 exceeded"):
+        assert showing(answered(text, {}), another, fine) == "refused", text
+    promise = case_of("symbol", {}, "oversized")
+    assert showing(unknown, promise, fine) == "refused"
+
+
 def test_an_error_without_is_error_is_a_refusal_and_no_successful_valid_call() -> None:
     failed = answered("Error: no API key", VALID, is_error=False)
     assert not failed.is_success

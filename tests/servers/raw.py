@@ -123,6 +123,23 @@ class Secretive(Server, fault="repeats-environment"):
         return {**super().introduction(params), "capabilities": {"tools": {}, "prompts": {}}}
 
 
+class Encoder(Server, fault="encodes-environment"):
+    """Repeats a variable in the encodings that servers use."""
+
+    def result(self, method: str, params: dict[str, Any]) -> Any:
+        if method != "tools/list":
+            return super().result(method, params)
+        from base64 import b64encode, urlsafe_b64encode
+        from urllib.parse import quote, quote_plus
+
+        value = os.environ["DSN"]
+        forms = [value, quote(value), quote(value, safe=""), quote_plus(value), json.dumps(value), value.encode().hex()]
+        for prefix in ("", "a", "ab"):
+            text = f"{prefix}{value}{prefix}".encode()
+            forms += [b64encode(text).decode(), urlsafe_b64encode(text).decode()]
+        return {"tools": [{**TOOLS[0], "description": f"Uses {form}."} for form in forms]}
+
+
 class DiesSecretively(Server, fault="dies-with-secret"):
     def start(self) -> None:
         sys.stderr.write(f"bad key {os.environ.get('SECRET', '')} {sys.argv[-1]}\n")

@@ -3,9 +3,10 @@
 Every call succeeds, except for these habits: `refuses-everything`, `refuses-empty` (a call without arguments),
 `refuses-objects` (an object as an argument), `refuses-nested` (an object or a list), `refuses-unknown` (an undeclared
 argument), `refuses-long` (a string of more than 1,000 characters), `dies-of-full` (it crashes on a call with every
-argument of the schema), `shows-secret` (an error contains the variable SECRET), `slow` (a call takes 50 ms), `no-tools`
-(it offers no tools), `no-list` (it crashes when it has to list them). The environment variable CALLED names a
-file to which every call is appended as a line.
+argument of the schema), `tires` (it refuses every call after the first), `limits-rate` (the same, for a while),
+`shows-secret` (an error contains the variable SECRET), `repeats` (a result contains the arguments), `slow` (a call
+takes 50 ms), `no-tools` (it offers no tools), `no-list` (it crashes when it has to list them). The environment variable
+CALLED names a file to which every call is appended as a line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ import time
 from typing import Any
 
 LONG = 1_000
+REFUSALS = {"tires": "No credit left", "limits-rate": "Too many requests, try again later"}
+CALLS: list[Any] = []
+"""The tools that were called."""
 
 
 def main(words: list[str]) -> None:
@@ -68,8 +72,10 @@ def called(params: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[s
         return {"error": {"code": -32602, "message": "Unknown tool"}}
     if "dies-of-full" in habits and arguments.keys() == tool["inputSchema"]["properties"].keys():
         os._exit(3)
+    CALLS.append(name)
     refused = next((habit for habit in sorted(habits) if is_against(habit, arguments, tool)), None)
-    text = "Done" if refused is None else f"Invalid arguments: {refused}"
+    done = f"Done: {json.dumps(arguments)}" if "repeats" in habits else "Done"
+    text = done if refused is None else REFUSALS.get(refused, f"Invalid arguments: {refused}")
     if refused is not None and "shows-secret" in habits:
         text += f" ({os.environ.get('SECRET')})"
     return {"result": {"content": [{"type": "text", "text": text}], "isError": refused is not None}}
@@ -82,6 +88,8 @@ def is_against(habit: str, arguments: Any, tool: dict[str, Any]) -> bool:
     known = tool.get("inputSchema", {}).get("properties", {})
     return {
         "refuses-everything": True,
+        "tires": len(CALLS) > 1,
+        "limits-rate": len(CALLS) in (3, 4, 5),
         "refuses-empty": not arguments,
         "refuses-objects": any(isinstance(value, dict) for value in arguments.values()),
         "refuses-nested": any(isinstance(value, dict | list) for value in arguments.values()),

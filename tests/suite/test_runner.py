@@ -303,7 +303,7 @@ def test_a_crash_fails_its_test_and_the_server_is_restarted(tmp_path: Path) -> N
 def test_a_hang_fails_its_test_and_the_server_is_restarted(tmp_path: Path) -> None:
     write_suite(tmp_path, {"s": STDIO}, tools=[tool("hangs", "sleep", timeout_ms=300), tool("lives", "echo", **ECHO)])
     outcomes = outcomes_of(run_json(tmp_path))
-    assert outcomes["tools/hangs"] == ("failed", "no response within 0.3 seconds")
+    assert outcomes["tools/hangs"] == ("failed", "no response within 0.3 seconds (`timeout_ms`)")
     assert outcomes["tools/lives"] == ("passed", "")
 
 

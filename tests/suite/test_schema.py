@@ -30,6 +30,7 @@ servers:
   local: {command: [python, server.py], env: {MODE: test, PORT: 1}, cwd: here, timeout_ms: 100, protocol: "2025-06-18"}
   api:
     url: "https://host/mcp"
+    start_timeout_ms: 900
     headers: {Authorization: {env: API_TOKEN}}
     annotations: {search: {readOnlyHint: true, destructiveHint: false}}
   other: {url: "${API_TOKEN}", auth: {bearer_token_env: API_TOKEN}}

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import COMMAND, document_of, environment, run, validator
+from mcproof.suite.definition import ServerEntry, Suite, SuiteLocation
+from mcproof.suite.run.server_under_test import ServerUnderTest
 from servers import suited
 
 from .suites import outcomes_of, run_json, write_suite
@@ -34,6 +36,22 @@ def echo(name: str, server: str = "s") -> dict[str, Any]:
 def running(marker: str) -> list[str]:
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S607
     return [line for line in listed if marker in line and "-m mcproof" not in line]
+
+
+def test_the_limit_of_a_response_leaves_that_of_the_start() -> None:
+    entry = ServerEntry("s", SuiteLocation("", 1, 1), command=("x",), timeout_ms=3_000)
+    limits = ServerUnderTest(entry, Suite("")).options.limits
+    assert (limits.start, limits.request) == (60.0, 3.0)
+    limits = ServerUnderTest(entry._replace(start_timeout_ms=90_000), Suite(""), 1.0, 2.0).options.limits
+    assert (limits.start, limits.request) == (90.0, 3.0)
+
+
+@pytest.mark.parametrize(("words", "limit"), [((), 300), (("--start-timeout", "0.3"), None)])
+def test_a_slow_start_names_its_limit(tmp_path: Path, words: tuple[str, ...], limit: int | None) -> None:
+    server = {"command": ["sleep", "100"], "timeout_ms": 100, **({"start_timeout_ms": limit} if limit else {})}
+    write_suite(tmp_path, {"s": server}, tools=[echo("a")])
+    message = "cannot reach the server: no response within 0.3 seconds of the start (`start_timeout_ms`)"
+    assert outcomes_of(run_json(tmp_path, *words)) == {"tools/a": ("error", message)}
 
 
 def test_a_crash_after_a_response_fails_its_test(tmp_path: Path) -> None:

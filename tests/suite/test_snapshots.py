@@ -80,3 +80,17 @@ def test_snapshot_updates_are_refused_in_ci() -> None:
     refuse_update({"CI": "true"}, is_allowed=True)
     with pytest.raises(UsageError, match="disabled in CI jobs"):
         refuse_update({"CI": "true"}, is_allowed=False)
+
+
+def test_the_version_of_the_server_is_masked_in_old_and_new_snapshots(tmp_path: Path) -> None:
+    def result(version: str) -> dict[str, Any]:
+        return {"content": [], "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": version}}}
+
+    masked = mask_of([]).apply(result("2.0"), ("result",))
+    assert masked == result("<masked>")
+    suite = tmp_path / "s.yaml"
+    stored = tmp_path / "s.snapshots.json"
+    stored.write_text(json.dumps({"schema_version": 1, "snapshots": {"a": result("1.0")}}), encoding="utf-8")
+    assert SnapshotStore(str(suite), updates=False).compare("a", masked) is None
+    renamed = {**masked, "content": [{"type": "text"}]}
+    assert SnapshotStore(str(suite), updates=False).compare("a", renamed) is not None

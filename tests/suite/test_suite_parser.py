@@ -239,7 +239,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         TOOLS + TEST + ", expect: [{target: results.content, matcher: {exact: 1}}]}\n",
         [
             "4:57: unknown target `results.content` (did you mean `result`?); expected one of "
-            "result, error, duration_ms",
+            "result, error, rejected, duration_ms",
         ],
     ),
     "a bad path": (

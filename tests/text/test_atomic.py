@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -153,3 +155,48 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
 def test_appending_adds_to_what_is_there(file: Path) -> None:
     append_file(str(file), b" and new")
     assert file.read_bytes() == b"old and new"
+
+
+@posix
+@pytest.mark.parametrize(
+    "write", [lambda name: write_file(name, b"new"), lambda name: replace_file(name, b"old", b"new")]
+)
+def test_a_file_keeps_its_owner(file: Path, write: Any) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may give a file away")
+    os.chown(file, 1234, 4321)
+    os.chmod(file, 0o640)
+    write(str(file))
+    status = file.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (1234, 4321, 0o640)
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("when", ["mkstemp", "fsync", "replace"])
+def test_a_signal_during_a_write_leaves_no_temporary_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch, when: str, number: signal.Signals
+) -> None:
+    class EndedError(BaseException):
+        pass
+
+    def end(*_: object) -> None:
+        raise EndedError
+
+    module: Any = tempfile if when == "mkstemp" else os
+    real = getattr(module, when)
+
+    def interrupted(*words: Any, **others: Any) -> Any:
+        result = real(*words, **others)
+        signal.raise_signal(number)
+        return result
+
+    monkeypatch.setattr(module, when, interrupted)
+    before = signal.signal(number, end)
+    try:
+        with pytest.raises(EndedError):
+            write_file(str(file), b"new")
+        assert signal.getsignal(number) is end
+    finally:
+        signal.signal(number, before)
+    assert (names_in(file.parent), file.read_bytes()) == (["file.json"], b"new")

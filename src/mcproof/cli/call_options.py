@@ -86,20 +86,27 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
 def _given(word: str) -> Iterator[GivenArguments]:
     """Parse a value of `--args`: `JSON`, `TOOL=JSON` or `@FILE`."""
     if word.startswith("@"):
-        for tool, values in _read_file(word[1:]).items():
+        for tool, values in read_object(word[1:]).items():
             yield GivenArguments(tool, _object(values, f"--args {word}: `{tool}`"))
         return
     tool, equals, text = word.partition("=")
     if not equals or tool.lstrip().startswith("{"):
-        yield GivenArguments(None, _object(_json(word, "--args"), "--args"))
+        yield GivenArguments(None, parse_object(word, "--args"))
     else:
-        yield GivenArguments(tool, _object(_json(text, f"--args of `{tool}`"), f"--args of `{tool}`"))
+        yield GivenArguments(tool, parse_object(text, f"--args of `{tool}`"))
 
 
-def _read_file(name: str) -> dict[str, Any]:
+def read_object(name: str) -> dict[str, Any]:
+    """Read a JSON object from a file, or `-` for standard input. Raises McproofError."""
     from mcproof.targets.argument import Input, decoded, read_bytes
 
-    return _object(_json(decoded(read_bytes(Input(name)), name), name), name)
+    source = Input(name)
+    return parse_object(decoded(read_bytes(source), source.title), source.title)
+
+
+def parse_object(text: str, what: str) -> dict[str, Any]:
+    """Parse a JSON object. Raises a UsageError that names it `what`."""
+    return _object(_json(text, what), what)
 
 
 def _json(text: str, what: str) -> Any:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.request_runner import ConsoleListener
-from mcproof.console import plural, print_lines, safe, tell
+from mcproof.console import plural, print_lines, safe, safe_line, tell
 from mcproof.errors import UsageError
 from mcproof.execution.events import RunStarted, TargetFinished, TargetFixed
 from mcproof.execution.execute import execute
@@ -70,7 +70,7 @@ class FixListener(ConsoleListener):
             from mcproof.text.unified_diff import unified_diff
 
             for each in fixed.files:
-                print_lines(map(_harmless, unified_diff(each.text, each.edits, each.file)), sys.stdout)
+                print_lines(map(safe_line, unified_diff(each.text, each.edits, each.file)), sys.stdout)
         elif not self._options.writes:
             sys.stdout.flush()
             sys.stdout.buffer.writelines(each.after for each in fixed.files[:1])
@@ -82,12 +82,6 @@ class FixListener(ConsoleListener):
             if self._is_single:
                 raise result.trouble.as_error()
             tell(str(result.trouble))
-
-
-def _harmless(line: str) -> str:
-    """A line of a diff with terminal control characters escaped; its end and its tabs are kept."""
-    body = line.rstrip("\r\n")
-    return "\t".join(map(safe, body.split("\t"))) + line[len(body) :]
 
 
 def _summary(fixed: FixedTarget, options: FixOptions) -> str:

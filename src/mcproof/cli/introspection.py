@@ -54,11 +54,17 @@ def _command(name: str, summary: str) -> CommandArguments:
         name=name,
         summary=summary,
         description=parser.description or "",
-        usage=" ".join(parser.format_usage().removeprefix("usage: ").split()),
+        usage=_usage(parser),
         epilog=parser.epilog or "",
         positionals=tuple(each for each in arguments if not each.flags),
         options=tuple(each for each in arguments if each.flags),
     )
+
+
+def _usage(parser: Parser) -> str:
+    """The ways to call a command, one a line."""
+    ways = parser.format_usage().removeprefix("usage: ").split(f"\n       {parser.prog} ")
+    return f"\n{parser.prog} ".join(" ".join(way.split()) for way in ways)
 
 
 def _argument(action: argparse.Action) -> Argument:

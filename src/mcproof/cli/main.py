@@ -11,6 +11,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 
+from mcproof.client.transports.started_processes import STARTED
 from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest, reason_of
 
 COMMANDS = {
@@ -18,6 +19,9 @@ COMMANDS = {
     "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
     "grade": "grade a catalog from A to F, with its token cost",
     "tools": "list the tools of a server, with parameters, hints and token cost",
+    "call": "call a tool, with its arguments checked first, and show its result",
+    "read": "read a resource, and show its contents",
+    "prompt": "get a prompt, and show its messages",
     "capture": "save the catalog of a live server, or of any other target",
     "probe": "send a live server bad requests, and check that it rejects them",
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
@@ -54,6 +58,8 @@ a server.
   mcproof lint src/                      all findings about the tools that Python source registers, without running it
   mcproof lint tools.json                all findings about a snapshot, with line numbers
   mcproof tools -- python server.py      its tools, with parameters, hints and token cost
+  mcproof call TOOL key=value -- python server.py
+                                         call one of them
   mcproof init -- python server.py       write a first test suite, mcproof.yaml
   mcproof run                            run the tests in mcproof.yaml
   mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
@@ -72,6 +78,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (open as long as the process runs)
+    STARTED.guard()
     code = main(sys.argv[1:])
     with suppress(OSError):
         sys.stderr.flush()
@@ -114,6 +121,11 @@ def _dispatch(arguments: list[str]) -> int:
         known = list(COMMANDS)
         raise UsageError(f"unknown command `{name}`{nearest(name, known)}; there are {', '.join(known)}")
     module = import_module(f"mcproof.cli.commands.{name.replace('-', '_')}")
+    if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
+        from mcproof.cli.trace_option import is_traced, traced
+
+        if is_traced(arguments) and "--trace" in module.parser().option_names:
+            return traced(module.command, arguments[1:])
     code: int = module.command(arguments[1:])
     return code
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import Style, discard_output, print_document, print_lines, tell
@@ -90,6 +91,8 @@ class Outputs:
         self._format = FORMATS[options.format]
         self._style = Style.of(sys.stdout)
         self._is_single = True
+        self._configurations: list[str] = []
+        """The lines about configurations that are not printed yet."""
 
     def start(self, *, is_single: bool, needed: Mapping[str, str]) -> None:
         """Prepare for one target or several. Raises a UsageError if an output would replace a needed file."""
@@ -109,13 +112,14 @@ class Outputs:
         elif self._format.is_text:
             name = self._format.name
             shown = render_target(result, name, self._style, is_single=self._is_single)
-            _print_if_read(lambda: print_lines(shown, sys.stdout))
+            configurations, self._configurations = self._configurations, []
+            _print_if_read(lambda: print_lines(chain(configurations, shown), sys.stdout))
 
     def show_configuration(self, configuration: AppliedConfiguration) -> None:
-        """Name a configuration that changed what was checked, if the format is text."""
+        """Name a configuration that changed what was checked before the first result, if the format is text."""
         if self._format.name == "text":
             line = self._style.paint(self._style.text(str(configuration), 1_000), "dim")
-            _print_if_read(lambda: print_lines([f"{line}\n"], sys.stdout))
+            self._configurations.append(f"{line}\n")
 
     def write(self, run: RunResult) -> None:
         """Write the files. This comes before `print`: if a file fails, only the error is printed."""

@@ -21,7 +21,10 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises instead of printing and exiting."""
 
-    def __init__(self, command: str, description: str, *, epilog: str | None = None) -> None:
+    def __init__(
+        self, command: str, description: str, *, epilog: str | None = None, is_intermixed: bool = False
+    ) -> None:
+        """With `is_intermixed`, options may be between positional arguments."""
         super().__init__(
             prog=f"mcproof {command}",
             description=description,
@@ -29,13 +32,14 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=_HelpFormatter,
         )
+        self._is_intermixed = is_intermixed
 
     def parse_args(self, arguments: list[str]) -> argparse.Namespace:  # type: ignore[override]
         """Parse the options; the words after `--` are the command of a server."""
         if "--" not in arguments:
-            return super().parse_args(arguments)
+            return self._parse(arguments)
         at = arguments.index("--")
-        options = super().parse_args(arguments[:at])
+        options = self._parse(arguments[:at])
         if not hasattr(options, "server_command"):
             raise UsageError(f"`{self.prog}` starts no server; it takes nothing after `--`")
         options.server_command = tuple(arguments[at + 1 :])
@@ -43,12 +47,19 @@ class Parser(argparse.ArgumentParser):
             raise UsageError("`--` needs the command that starts a server, such as `-- python server.py`")
         return options
 
+    def _parse(self, arguments: list[str]) -> argparse.Namespace:
+        return self.parse_intermixed_args(arguments) if self._is_intermixed else super().parse_args(arguments)
+
+    @property
+    def option_names(self) -> list[str]:
+        return list(self._option_string_actions)
+
     def error(self, message: str) -> NoReturn:
         from mcproof.client.secrets import redacted_command
 
         hint = ""
         if message.startswith("unrecognized arguments: -"):
-            hint = nearest(message.split()[2].partition("=")[0], list(self._option_string_actions))
+            hint = nearest(message.split()[2].partition("=")[0], self.option_names)
         message = " ".join(redacted_command(message.split(" ")))
         raise UsageError(f"{message}{hint}; `{self.prog} --help` shows the options")
 

@@ -38,6 +38,17 @@ def add_configured_live(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_trace(parser: argparse.ArgumentParser) -> None:
+    """Add `--trace` for the help; `mcproof.cli.trace_option` takes it off the command line."""
+    parser.add_argument(
+        "--trace",
+        nargs="?",
+        metavar="FILE",
+        help="show all messages to and from servers on standard error, or write them to FILE, such as trace.jsonl "
+        "(--trace=FILE for any name)",
+    )
+
+
 def add_live(parser: argparse.ArgumentParser) -> None:
     """Add the options for live servers."""
     parser.set_defaults(server_command=(), live=False)
@@ -60,10 +71,22 @@ def add_live(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=seconds,
         metavar="SECONDS",
-        help="time limit for a response (default 30, and 60 for the first)",
+        help="time limit for a response (default 30)",
     )
+    add_start_timeout(parser)
     parser.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
+    add_trace(parser)
     parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
+
+
+def add_start_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add `--start-timeout`."""
+    parser.add_argument(
+        "--start-timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="time limit from the start of a server to its first response (default 60)",
+    )
 
 
 def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
@@ -73,12 +96,15 @@ def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
     live = LiveOptions(
         command=options.server_command,
         environment=dict(map(_variable, options.env)),
+        inherited=tuple(os.environ[name] for name in options.env if "=" not in name and name in os.environ),
         headers=dict(map(_header, options.header)),
         directory=options.cwd,
         all_configured=options.all,
         uses_configured=options.live,
     )
-    return TargetSelection(names=names, live=live, timeout=options.timeout, protocol=options.protocol)
+    return TargetSelection(
+        names=names, live=live, timeout=options.timeout, start_timeout=options.start_timeout, protocol=options.protocol
+    )
 
 
 def header_variables(options: argparse.Namespace) -> list[str]:

@@ -106,7 +106,7 @@ def _document(server: Endpoint, connection: Connection, listing: Listing) -> str
     """The catalog as portable JSON."""
     key = "discover" if connection.era == "stateless" else "initialize"
     served = {key: connection.introduction, **listing.lists}
-    _clean(served, hiding_in_catalogs(server.named_secrets))
+    clean(served, hiding_in_catalogs(server.named_secrets))
     document = {"server": server.described, **served}
     try:
         text = json.dumps(document, indent=2, ensure_ascii=False)
@@ -118,7 +118,7 @@ def _document(server: Endpoint, connection: Connection, listing: Listing) -> str
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
-def _clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
+def clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
     """Hide secrets in every string, and replace infinite numbers by the largest finite ones."""
     waiting: list[Any] = [document]
 

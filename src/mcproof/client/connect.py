@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connection import Limits, connect_http, connect_stdio, stateless_headers
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,6 +30,7 @@ class ConnectOptions(NamedTuple):
 
 async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
+    hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
         return await connect_http(server.url, dict(server.headers), options.limits, options.protocol)
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
@@ -46,6 +48,7 @@ async def open_transport(
     server: Endpoint, transport: str, revision: str | None, limit: float
 ) -> AsyncIterator[Transport]:
     """An open transport without any message sent; `revision` adds the HTTP headers of the stateless era."""
+    hide_in_trace(server.secrets)
     opened: Any
     if isinstance(server, CommandEndpoint):
         opened = _process(server)

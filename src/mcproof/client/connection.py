@@ -44,6 +44,13 @@ class Limits(NamedTuple):
     total: float = 600.0
     grace: float = 1.0
     """How long to wait for `server/discover` before also trying the handshake."""
+    start_setting: str = "--start-timeout"
+    """The name of the setting for `start`, for messages."""
+
+    @property
+    def missed_start(self) -> str:
+        """The message for a server that does not respond in time after its start."""
+        return f"no response within {in_seconds(self.start)} of the start ({self.start_setting})"
 
 
 class Transport(Protocol):
@@ -170,7 +177,7 @@ async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol:
                 await _handshake(connection, HANDSHAKE[0])
     except TimeoutError:
         # Read stderr before the process is closed, which may write more to it.
-        error = ConnectError(f"no response within {in_seconds(limits.start)}{_evidence(connection.transport)}")
+        error = ConnectError(f"{limits.missed_start}{_evidence(connection.transport)}")
         error.last_lines = connection.transport.last_lines()
         await connection.transport.close()
         raise error from None
@@ -301,7 +308,7 @@ async def connect_http(url: str, headers: dict[str, str], limits: Limits, protoc
                 await _handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
     except TimeoutError:
         await connection.transport.close()
-        raise ConnectError(f"no response within {in_seconds(limits.start)}") from None
+        raise ConnectError(limits.missed_start) from None
     except BaseException:
         await connection.transport.close()
         raise

@@ -18,7 +18,7 @@ class CommandEndpoint(NamedTuple):
     """Variables in addition to the inherited ones."""
     directory: str | None = None
     filled: tuple[str, ...] = ()
-    """Values of variables in the words: secret, whatever they look like."""
+    """Values taken from this process's environment: secret, whatever they look like."""
 
     @property
     def label(self) -> str:

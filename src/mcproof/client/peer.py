@@ -12,6 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError, LostError, UnsentError
+from mcproof.client.tracing import PeerTrace
 from mcproof.errors import McproofError
 from mcproof.exchange.connection_facts import Anomaly, cropped
 from mcproof.text.jsontext import kind_of
@@ -76,6 +77,12 @@ class Peer:
         self._expected: int | None = None
         """The request that the current message is known to respond to, whatever its id."""
         self.anomalies: list[Anomaly] = []
+        self.trace = PeerTrace()
+
+    async def _transmit(self, message: dict[str, Any]) -> None:
+        data = encoded(message)
+        self.trace.sent(data)
+        await self._send(data)
 
     def note(self, kind: str, detail: str, method: str | None = None) -> None:
         """Record an anomaly."""
@@ -93,7 +100,7 @@ class Peer:
         future: asyncio.Future[RpcResponse] = asyncio.get_running_loop().create_future()
         self._pending[number] = (method, future)
         try:
-            await self._send(encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+            await self._transmit({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             return await future
         except asyncio.CancelledError:
             if number in self._pending:  # else its response arrived just after the cancellation
@@ -112,7 +119,7 @@ class Peer:
                 await self.notify("notifications/cancelled", {"requestId": number, "reason": "took too long"})
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
-        await self._send(encoded({"jsonrpc": "2.0", "method": method, "params": params}))
+        await self._transmit({"jsonrpc": "2.0", "method": method, "params": params})
 
     def awaits(self, number: Any) -> bool:
         """Whether the response to this request is still pending."""
@@ -153,6 +160,7 @@ class Peer:
 
     def _read(self, raw: bytes) -> Any:
         """The parsed message; problems are recorded, and fixed if the meaning is clear."""
+        self.trace.received(raw)
         if not raw.strip():
             return _NOTHING
         try:
@@ -225,13 +233,13 @@ class Peer:
             self.note("unexpected-request", method)
             response["error"] = {"code": METHOD_NOT_FOUND, "message": "this client has no such method"}
         if len(self._responding) < MOST_PENDING_RESPONSES:
-            task = asyncio.create_task(self._send_response(encoded(response)))
+            task = asyncio.create_task(self._send_response(response))
             self._responding.add(task)
             task.add_done_callback(self._responding.discard)
 
-    async def _send_response(self, message: bytes) -> None:
+    async def _send_response(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(McproofError):  # the server has ended
-            await self._send(message)
+            await self._transmit(message)
 
     def _resolve(self, message: dict[str, Any], raw: bytes) -> None:
         given = message.get("id")

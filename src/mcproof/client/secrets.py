@@ -160,7 +160,7 @@ def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
 
 
 def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]:
-    """Return a function that hides secrets in a catalog: only values secret by name or shape, and only whole.
+    """Return a function that hides secrets in a catalog: only values secret by name or shape, whole or encoded.
 
     `MODE=production` is a setting; hiding `production` would change the catalog.
     """
@@ -168,8 +168,8 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
 
 
 def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
-    """Return a function that hides secrets that occur unchanged."""
-    longest_first = _longest_first(secrets)
+    """Return a function that hides secrets that occur whole, unchanged or encoded."""
+    longest_first = _longest_first(coding for secret in secrets for coding in (secret, *_codings(secret)))
 
     def hide(text: str) -> str:
         for secret in longest_first:
@@ -198,22 +198,40 @@ def _longest_first(secrets: Iterable[str]) -> list[str]:
 
 def _parts(secret: str) -> Iterator[str]:
     """A secret, its parts and its encodings."""
-    import json
-    from base64 import b64encode, urlsafe_b64encode
-    from urllib.parse import quote
-
     whole = (secret, secret.strip(), *_long_lines(secret))
     inside = [part for part in re.split(r"[\s;,=]+", secret) if len(part) >= 8]  # such as the parts of a cookie
     urls = secrets_of_url(secret) if "://" in secret else []
     for part in (*whole, *inside, *urls):
         yield part
-        yield json.dumps(part)[1:-1]
-        yield json.dumps(part, ensure_ascii=False)[1:-1]
-        yield repr(part)[1:-1]
-        if len(part) >= 8:
-            yield quote(part, safe="", errors="replace")
-            coded = part.encode(errors="replace")
-            yield from (b64encode(coded).decode(), urlsafe_b64encode(coded).decode().rstrip("="))
+        yield from _codings(part)
+
+
+def _codings(text: str) -> Iterator[str]:
+    """A text in the encodings that servers use; base64 also in the middle of a longer text."""
+    import json
+    from base64 import b64encode, urlsafe_b64encode
+    from urllib.parse import quote, quote_plus
+
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    yield repr(text)[1:-1]
+    if len(text) < 8:
+        return
+    for quoted in (
+        quote(text, safe="", errors="replace"),
+        quote(text, errors="replace"),
+        quote_plus(text, errors="replace"),
+    ):
+        yield quoted
+        yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
+    data = text.encode(errors="replace")
+    yield from (data.hex(), data.hex().upper())
+    for encode in (b64encode, urlsafe_b64encode):
+        yield encode(data).decode()
+        for before in range(3):
+            # Without the characters that depend on the text around it: 4 of them encode 3 bytes.
+            coded = encode(bytes(before) + data).decode().rstrip("=")
+            yield coded[(0, 2, 3)[before] : len(coded) - ((before + len(data)) % 3 != 0)]
 
 
 def _long_lines(secret: str) -> list[str]:

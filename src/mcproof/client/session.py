@@ -35,7 +35,8 @@ _NO_MESSAGE = frozenset({"not-json", "not-an-object", "not-utf8"})
 _TOO_LARGE = 413
 _TRUE = (True, "true", "True")
 """Values of `isError` that mean true; that a string is not a boolean is another finding."""
-_INPUT_REQUIRED = "input_required"
+INPUT_REQUIRED = "input_required"
+"""The `resultType` of a result that asks the client for more input."""
 
 
 class Response(NamedTuple):
@@ -280,4 +281,9 @@ def is_refusal(message: RpcResponse) -> bool:
     result = message.result
     if not isinstance(result, dict):
         return False
-    return result.get("isError") in _TRUE or result.get("resultType") == _INPUT_REQUIRED
+    return reports_error(result) or result.get("resultType") == INPUT_REQUIRED
+
+
+def reports_error(result: dict[str, Any]) -> bool:
+    """Whether the result of a call is an error of the tool."""
+    return result.get("isError") in _TRUE

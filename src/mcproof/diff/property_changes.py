@@ -4,8 +4,9 @@ An added or removed property cannot be judged only by the values that the two sc
 
 - A new optional parameter is compatible. The verdict is unknown if callers may already use the name: because the object
   explicitly allowed any property, or constrained properties that it does not name.
-- A removed parameter breaks callers of a closed object. An open object still accepts the argument but ignores it, so
-  the verdict is unknown.
+- A removed parameter breaks callers, also if the object is open: it still accepts the argument, but what callers mean
+  by it is lost. The verdict is unknown if another part of the new schema may describe the argument: a pattern, the
+  values of a map, a subschema that applies in place, or an object that became free-form.
 - A removed field of a result breaks callers. A new one is compatible, unless the result excluded further fields: then
   it depends on whether callers validate results.
 - Closing an input rejects undeclared arguments. That breaks callers if they were explicitly allowed; otherwise the
@@ -149,24 +150,28 @@ class _PropertyComparison:
         pair = self._child(name, old, self.pair.new)
         message = f"`{pair.label}` was removed"
         breaking: bool | None = True
-        if self.is_input:
-            breaking = self._is_rejected(old)
-            if breaking is None:
-                message += "; calls that send it may still be accepted, and ignore it"
+        if self.is_input and not self._is_rejected(old):
+            breaking = None if self._may_describe(name) else True
+            message += "; calls that send it may still be accepted, but without its effect"
         change = self.comparison.change(f"{self.noun}-removed", breaking, message, pair, old.pointer, is_old=True)
         return pair._replace(notes=(change,), is_final=True)
 
-    def _is_rejected(self, old: Subschema) -> bool | None:
-        """True if calls with a removed parameter are rejected, else None: their result is unknown."""
+    def _is_rejected(self, old: Subschema) -> bool:
+        """Whether calls with a removed parameter are certainly rejected."""
         if "patternProperties" in self.new:
-            return None
+            return False
         additional = self.new.get("additionalProperties", True)
-        if additional is False:
+        if additional is False or _accepts_anything(additional):
+            return additional is False
+        return self.comparison.is_within(old, self.pair.new._replace(schema=additional)) is False
+
+    def _may_describe(self, name: str) -> bool:
+        """Whether a part of the new schema other than `properties` may describe an argument."""
+        if "patternProperties" in self.new or not _accepts_anything(self.new.get("additionalProperties", True)):
             return True
-        if _accepts_anything(additional):
-            return None
-        is_within = self.comparison.is_within(old, self.pair.new._replace(schema=additional))
-        return True if is_within is False else None
+        if self.pair.level and not self.new_properties:
+            return True
+        return name in mentioned_names(self.new) or (self.pair.is_shared and name in self.comparison.new.names)
 
     def _compare_additional(self) -> list[SchemaPair]:
         keyword = "additionalProperties"

@@ -130,21 +130,38 @@ class ItemProbes(NamedTuple):
         }
 
 
-def excerpt(text: str) -> str:
-    """The beginning of a text, with the length of the whole if it was cropped."""
-    if len(text) <= LONGEST_EXCERPT:
+def excerpt(text: str, hidden: int = 0) -> str:
+    """The beginning of a text, with the length of the whole if it was cropped; `hidden` characters already are."""
+    if len(text) + hidden <= LONGEST_EXCERPT:
         return text
-    return f"{text[:LONGEST_EXCERPT]}… ({len(text):,} characters)"
+    return f"{text[:LONGEST_EXCERPT]}… ({len(text) + hidden:,} characters)"
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON, cropped."""
+    """A value as JSON, cropped. Long strings are cropped before they are encoded: many cases have a megabyte."""
     import json
 
     try:
-        return excerpt(json.dumps(value, ensure_ascii=False))
+        shown, hidden = _without_long_strings(value)
+        return excerpt(json.dumps(shown, ensure_ascii=False), hidden)
     except (ValueError, RecursionError):
         return "(nested too deeply to be shown)"
+
+
+def _without_long_strings(value: Any) -> tuple[Any, int]:
+    """A value whose strings have at most the length of an excerpt, and how many characters are missing."""
+    if isinstance(value, str):
+        return value[:LONGEST_EXCERPT], max(0, len(value) - LONGEST_EXCERPT)
+    if isinstance(value, dict):
+        shown, hidden = {}, 0
+        for key, each in value.items():
+            shown[key], missing = _without_long_strings(each)
+            hidden += missing
+        return shown, hidden
+    if isinstance(value, list):
+        pairs = list(map(_without_long_strings, value))
+        return [each for each, _ in pairs], sum(missing for _, missing in pairs)
+    return value, 0
 
 
 def cropped_value(value: Any, depth: int = 6) -> Any:

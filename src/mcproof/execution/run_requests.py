@@ -30,6 +30,8 @@ class TargetSelection(NamedTuple):
     documents: tuple[CatalogDocument, ...] = ()
     timeout: float | None = None
     """Seconds to wait for a response; None for the configured or default limit."""
+    start_timeout: float | None = None
+    """Seconds from the start of a server to its first response; None for the default limit."""
     protocol: str | None = None
     """The protocol revision to speak; None to negotiate."""
 
@@ -193,6 +195,8 @@ class SuiteRequest(NamedTuple):
     retries: int = 0
     timeout: float | None = None
     """Seconds to wait for a response where the suite sets no limit."""
+    start_timeout: float | None = None
+    """Seconds from the start of a server to its first response where the suite sets no limit."""
     update_snapshots: bool = False
 
 

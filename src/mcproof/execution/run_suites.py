@@ -109,7 +109,12 @@ def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Li
         store.read()
     except McproofError as error:
         return _SuiteRun(TargetResult(suite.file, Trouble.of(error), payload=SuitePayload()))
-    options = RunOptions(fails_fast=request.fail_fast, timeout=request.timeout, retries=request.retries)
+    options = RunOptions(
+        fails_fast=request.fail_fast,
+        timeout=request.timeout,
+        start_timeout=request.start_timeout,
+        retries=request.retries,
+    )
     ran = run_suite(suite, tests, options, store, lambda *made: listen(ProgressMade(*made)))
     results = ran.results
     orphans = store.orphans(snapshot_names(suite))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mcproof.config.settings import DEFAULTS
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.execution.events import NoticeRaised
+from mcproof.execution.events import MessageSent, NoticeRaised, ignore
+from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.results.run import Notice
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
+    from mcproof.config.settings import Settings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
     from mcproof.targets.argument import Target
@@ -38,7 +41,7 @@ def is_file(source: Input) -> bool:
 
 
 def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectOptions:
-    """How to connect to live servers, with the time limit of the request or else a configured one."""
+    """How to connect to live servers, with the time limits of the request or else a configured one for responses."""
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Limits
     from mcproof.exchange.revisions import REVISIONS
@@ -49,7 +52,9 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
     limits = Limits()
     timeout = targets.timeout if targets.timeout is not None else timeout
     if timeout is not None:
-        limits = Limits(timeout, timeout, max(limits.total, 20 * timeout))
+        limits = limits._replace(request=timeout, total=max(limits.total, 20 * timeout))
+    if targets.start_timeout is not None:
+        limits = limits._replace(start=targets.start_timeout)
     return ConnectOptions(limits, targets.protocol)
 
 
@@ -66,12 +71,16 @@ def refuse_partial(catalog: Catalog) -> None:
         raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
 
 
-def one_input(targets: TargetSelection) -> Input:
-    """The only input behind some targets. Raises an error if there are several, or if it cannot be read."""
-    for name in targets.names:
-        if name != "-" and os.path.isdir(name) and not is_single([name]):
+def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: Listener = ignore) -> Input:
+    """The only input behind some targets, whose names may come from the configuration.
+
+    Raises an error if there are several, or if it cannot be read.
+    """
+    names = [_resolved(name, settings, listen) for name in targets.names]
+    for name in names:
+        if isinstance(name, str) and name != "-" and os.path.isdir(name) and not is_single([name]):
             raise InputError("is a folder; name one catalog", file=name)
-    inputs = inputs_of(list(targets.names), targets)
+    inputs = inputs_of(names, targets)
     if len(inputs) != 1:
         listed = ", ".join(source.title for source in inputs)
         raise UsageError(f"expected one target, got {len(inputs)}: {listed}")
@@ -81,11 +90,24 @@ def one_input(targets: TargetSelection) -> Input:
     return source
 
 
+def _resolved(name: str, settings: Settings, listen: Listener) -> Target:
+    """A target by its name in the configuration, which is reported; or as it is."""
+    target = resolve_target(name, settings)
+    if target is not name:
+        listen(MessageSent(f"{name}: {shown_target(target)} ({settings.locations[f'targets.{name}']})"))
+    return target
+
+
 def read_one(
-    targets: TargetSelection, timeout: float | None, listen: Listener, *, is_partial_allowed: bool = False
+    targets: TargetSelection,
+    timeout: float | None,
+    listen: Listener,
+    *,
+    settings: Settings = DEFAULTS,
+    is_partial_allowed: bool = False,
 ) -> Catalog:
     """Read the catalog of exactly one target: a file, a document or a live server."""
-    source = one_input(targets)
+    source = one_input(targets, settings, listen)
     if source.server is None:
         read = read_catalog(source, whole=True)
         for notice in omissions(read):

@@ -30,6 +30,8 @@ class ConstraintResolver:
         self._checks: dict[int, Any] = {}
         self._derived: dict[tuple[int, str], tuple[Any, Any]] = {}
         self._alternatives: dict[tuple[int, ...], tuple[list[ValueConstraints], Iterator[ValueConstraints]]] = {}
+        self._budgets: dict[tuple[int, ...], list[int]] = {}
+        """How many more branches are tried for the schemas of a value."""
         self._paths: dict[int, str] = {}
         self._targets: dict[int, Any] = {}
         self._ignores_ref_siblings = False
@@ -74,7 +76,8 @@ class ConstraintResolver:
             merged = ValueConstraints()
             for schema in schemas:
                 self._merge(merged, schema)
-            self._alternatives[key] = ([], self._choose(merged, 0, [_MAX_ALTERNATIVES]))
+            self._budgets[key] = [_MAX_ALTERNATIVES]
+            self._alternatives[key] = ([], self._choose(merged, 0, self._budgets[key]))
         cached, remaining = self._alternatives[key]
         for number in range(limit):
             if number == len(cached):
@@ -83,6 +86,10 @@ class ConstraintResolver:
                     return
                 cached.append(constraints)
             yield cached[number]
+
+    def is_cut(self, schemas: tuple[Any, ...]) -> bool:
+        """Whether the alternatives of these schemas ended before every choice of branches was tried."""
+        return self._budgets[tuple(map(id, schemas))][0] <= 0
 
     def _choose(self, constraints: ValueConstraints, choices: int, budget: list[int]) -> Iterator[ValueConstraints]:
         """Yield constraints for every choice of branches; the branches of the first union take turns."""
@@ -100,7 +107,7 @@ class ConstraintResolver:
             budget[0] -= 1
             if budget[0] <= 0:
                 break
-            waiting.append(self._choose(self._with_branch(constraints, branch), choices + 1, budget))
+            waiting.append(self._choose_branch(constraints, branch, choices + 1, budget))
         while waiting:
             unfinished = []
             for alternatives in waiting:
@@ -110,11 +117,14 @@ class ConstraintResolver:
                     unfinished.append(alternatives)
             waiting = unfinished
 
-    def _with_branch(self, constraints: ValueConstraints, branch: Any) -> ValueConstraints:
+    def _choose_branch(
+        self, constraints: ValueConstraints, branch: Any, choices: int, budget: list[int]
+    ) -> Iterator[ValueConstraints]:
+        """Yield constraints with a branch of the first union. They are copied on demand: a union may have many."""
         chosen = constraints.copy()
         del chosen.unions[0]
         self._merge(chosen, branch)
-        return chosen
+        yield from self._choose(chosen, choices, budget)
 
     def _merge(self, constraints: ValueConstraints, schema: Any) -> None:
         """Merge a schema and everything it includes by `$ref` and `allOf`."""

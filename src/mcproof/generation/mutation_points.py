@@ -17,11 +17,20 @@ if TYPE_CHECKING:
 
 Path = tuple[str | int, ...]
 
-_MAX_POINTS = 150
-_MAX_DEPTH = 6
-_MAX_CHILDREN = 60
-_MAX_TUPLE_ITEMS = 8
-_MAX_ALTERNATIVES = 8
+
+class VisitExtent(NamedTuple):
+    """How much of a schema is visited."""
+
+    points: int = 150
+    depth: int = 6
+    children: int = 60
+    tuple_items: int = 8
+    alternatives: int = 8
+    recursions: int | None = None
+    """How many times a schema may occur inside itself; None if only the depth limits it."""
+
+
+_A_FEW = VisitExtent()
 
 
 class MutationPoint(NamedTuple):
@@ -113,24 +122,139 @@ class _Place(NamedTuple):
     schemas: Schemas
     arguments: dict[str, Any]
     argument: str
+    enclosing: frozenset[int] = frozenset()
+    """Ids of the schemas of the enclosing values."""
+    recursions: int = 0
+    """How many of the enclosing values have a schema that occurs inside itself."""
 
 
-def mutation_points(builder: ValueBuilder, base: dict[str, Any], most: int = _MAX_POINTS) -> list[MutationPoint]:
-    """Return the mutation points of some valid arguments, outer values first, for several choices of branches."""
-    found: list[MutationPoint] = []
-    waiting = [_Place((), builder.root, base, "")]
-    for path, schemas, arguments, argument in waiting:
-        for number, constraints in enumerate(builder.resolver.alternatives(schemas, _MAX_ALTERNATIVES)):
-            if len(found) >= most:
-                return found
-            own = _satisfying(builder, constraints, path, arguments, number)
-            if own is None:
+def mutation_points(builder: ValueBuilder, base: dict[str, Any]) -> list[MutationPoint]:
+    """Return mutation points of some valid arguments, outer values first, for several choices of branches."""
+    return Visit(builder, base, _A_FEW).points
+
+
+class Visit:
+    """The mutation points of some valid arguments, as far as an extent reaches."""
+
+    def __init__(self, builder: ValueBuilder, base: dict[str, Any], extent: VisitExtent) -> None:
+        self.points: list[MutationPoint] = []
+        """Outer values first, for several choices of branches."""
+        self._builder = builder
+        self._extent = extent
+        self._is_cut = False
+        self._unreached: dict[Path, Schemas] = {}
+        """Values that no valid arguments were found for."""
+        self._waiting = [_Place((), builder.root, base, "")]
+        for place in self._waiting:
+            if len(self.points) >= extent.points:
+                self._is_cut = True
+                break
+            self._visit(place)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every value that the schema describes was visited, for every choice of branches."""
+        if self._is_cut:
+            return False
+        visited = {point.path for point in self.points}
+        alternatives = self._builder.resolver.alternatives
+        return not any(
+            next(alternatives(schemas, 1), None) for path, schemas in self._unreached.items() if path not in visited
+        )
+
+    def _visit(self, place: _Place) -> None:
+        """Add a point for each choice of branches, and its children to the places to visit."""
+        extent = self._extent
+        for number, constraints in enumerate(
+            self._builder.resolver.alternatives(place.schemas, extent.alternatives + 1)
+        ):
+            if number >= extent.alternatives or len(self.points) >= extent.points:
+                self._is_cut = True
+                return
+            recursions = place.recursions + (not constraints.merged_ids.isdisjoint(place.enclosing))
+            if extent.recursions is not None and recursions > extent.recursions:
                 continue
-            point = MutationPoint(path, constraints, own, number, own is not arguments, argument)
-            found.append(point)
-            if len(path) < _MAX_DEPTH and len(waiting) < most:
-                waiting += _children(builder, point, most)
-    return found
+            own = _satisfying(self._builder, constraints, place.path, place.arguments, number)
+            if own is None:  # the branch contradicts the rest of the schema, or has no value that can be generated
+                self._is_cut = self._is_cut or not _values(self._builder, constraints)
+                continue
+            point = MutationPoint(place.path, constraints, own, number, own is not place.arguments, place.argument)
+            self.points.append(point)
+            if len(place.path) < extent.depth and len(self._waiting) < extent.points:
+                enclosing = place.enclosing | constraints.merged_ids
+                children = self._children(point)
+                self._waiting += [each._replace(enclosing=enclosing, recursions=recursions) for each in children]
+            elif any(_child_schemas(constraints, token) for token in self._child_tokens(point)):
+                self._is_cut = True
+
+        if self._builder.resolver.is_cut(place.schemas):
+            self._is_cut = True
+
+    def _children(self, point: MutationPoint) -> list[_Place]:
+        """The properties or items of the value at a point, with arguments that contain them."""
+        found: list[_Place] = []
+        for token in self._child_tokens(point):
+            schemas = _child_schemas(point.constraints, token)
+            path = (*point.path, token)
+            if not schemas:
+                continue
+            own = (
+                with_property(self._builder, point, token) if type(token) is str else self._with_item(point, int(token))
+            )
+            if own is None:
+                self._unreached.setdefault(path, schemas)
+            else:
+                found.append(_Place(path, schemas, own, _child_name(point, token)))
+        return found
+
+    def _with_item(self, point: MutationPoint, index: int) -> dict[str, Any] | None:
+        """Valid arguments with an item of the array at a point; None if none were found."""
+        items = list(point.value)
+        while len(items) <= index:
+            item = self._builder.smallest(point.constraints.array.item_schemas(len(items)))
+            if item is None:
+                return None
+            items.append(item.value)
+        own: dict[str, Any] = with_value(point.arguments, point.path, items)
+        return own if len(items) == len(point.value) or self._builder.oracle.accepts(own) else None
+
+    def _child_tokens(self, point: MutationPoint) -> list[str | int]:
+        constraints, value = point.constraints, point.value
+        tokens: list[str | int] = []
+        most = self._extent.children
+        if type(value) is dict:
+            names = [*constraints.object.declared_names(), *value]
+            if constraints.object.describes_undeclared:
+                possible = islice(self._builder.possible_names(constraints.object), 80)
+                names += [name for name in possible if name not in names][:1]
+            tokens = list(dict.fromkeys(names))
+        elif type(value) is list and constraints.array.items:
+            array, most = constraints.array, self._extent.tuple_items
+            tokens = list(range(max(array.prefix_length, 1)))
+            if array.max_items is not None and array.max_items < len(tokens):
+                tokens = tokens[: len(value)]
+        self._is_cut = self._is_cut or len(tokens) > most
+        return tokens[:most]
+
+
+def with_property(builder: ValueBuilder, point: MutationPoint, name: str) -> dict[str, Any] | None:
+    """Valid arguments with a property of the object at a point, and those that it requires; None if none were found."""
+    constraints, value = point.constraints.object, point.value
+    if name in value:
+        return point.arguments
+    for names in ([name], constraints.with_dependencies([name])):
+        added = {each: builder.smallest(constraints.property_schemas(each)) for each in names if each not in value}
+        filled = {**value, **{each: smallest.value for each, smallest in added.items() if smallest is not None}}
+        own: dict[str, Any] = with_value(point.arguments, point.path, filled)
+        if None not in added.values() and builder.oracle.accepts(own):
+            return own
+    return None
+
+
+def _child_schemas(constraints: ValueConstraints, token: str | int) -> Schemas:
+    if type(token) is int:
+        return constraints.array.item_schemas(token)
+    return constraints.object.property_schemas(str(token))
 
 
 def _satisfying(
@@ -139,7 +263,7 @@ def _satisfying(
     """Arguments whose value at the path satisfies the constraints; None if none were found."""
     current = value_at(arguments, path)
     if alternative == 0 and _is_described(current, constraints):
-        return _with_item(builder, constraints, path, arguments) if current == [] else arguments
+        return _with_first_item(builder, constraints, path, arguments) if current == [] else arguments
     for value in _values(builder, constraints):
         candidate: dict[str, Any] = with_value(arguments, path, value)
         if builder.oracle.accepts(candidate):
@@ -147,7 +271,7 @@ def _satisfying(
     return arguments if alternative == 0 else None
 
 
-def _with_item(
+def _with_first_item(
     builder: ValueBuilder, constraints: ValueConstraints, path: Path, arguments: dict[str, Any]
 ) -> dict[str, Any]:
     """Arguments with an item in the array at the path if allowed: an empty array cannot be made too long."""
@@ -174,46 +298,8 @@ def _values(builder: ValueBuilder, constraints: ValueConstraints) -> list[Any]:
     return found
 
 
-def _children(builder: ValueBuilder, point: MutationPoint, most: int) -> list[_Place]:
-    """The properties or items of the value at a point, with arguments that contain them."""
-    constraints, path, value = point.constraints, point.path, point.value
-    found: list[_Place] = []
-    for token in _child_tokens(builder, constraints, value, max(most - _MAX_POINTS, _MAX_CHILDREN)):
-        if type(token) is str:
-            schemas = constraints.object.property_schemas(token)
-        else:
-            schemas = constraints.array.item_schemas(int(token))
-        if not schemas:
-            continue
-        own = point.arguments
-        if not (token in value if type(token) is str else int(token) < len(value)):
-            smallest = builder.smallest(schemas)
-            if smallest is None or (type(token) is int and token > len(value)):
-                continue
-            own = with_value(own, (*path, token), smallest.value)
-            if not builder.oracle.accepts(own):
-                continue
-        found.append(_Place((*path, token), schemas, own, _child_name(point, token)))
-    return found
-
-
 def _child_name(point: MutationPoint, token: str | int) -> str:
     if type(token) is int:
         return f"{point.argument}[{token if token < point.constraints.array.prefix_length else ''}]"
     name = str(token) if point.constraints.object.declares(str(token)) else "*"
     return f"{point.argument}.{name}" if point.argument else name
-
-
-def _child_tokens(builder: ValueBuilder, constraints: ValueConstraints, value: Any, most: int) -> list[str | int]:
-    if type(value) is dict:
-        names = [*constraints.object.declared_names(), *value]
-        if constraints.object.describes_undeclared:
-            possible = islice(builder.possible_names(constraints.object), 80)
-            names += [name for name in possible if name not in names][:1]
-        return list(dict.fromkeys(names))[:most]
-    array = constraints.array
-    if type(value) is list and array.items:
-        indexes: list[str | int] = list(range(min(max(array.prefix_length, 1), _MAX_TUPLE_ITEMS)))
-        is_limited = array.max_items is not None and array.max_items < len(indexes)
-        return indexes[: len(value)] if is_limited else indexes
-    return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.coercion import is_coerced
 from mcproof.schema.tree import nesting
@@ -19,10 +19,23 @@ MAX_DEPTH = 120
 _MAX_APPLIED_SCHEMAS = 100_000
 """The limit on schemas applied to one value: nested unions can expand exponentially."""
 _MAX_BROKEN_PROMISES = 1_000
+_MAX_OBJECTIONS = 20
 _IN_PLACE_LISTS = ("allOf", "anyOf", "oneOf")
 _IN_PLACE_SINGLES = ("not", "if", "then", "else")
 _BACKTRACKING_SYNTAX = ("(?=", "(?!", "(?<", "\\1", "\\2", "\\k")
 _BACKTRACKING_ERRORS = ("BacktrackLimitExceeded", "RegexEngineFailure")
+
+
+class Objection(NamedTuple):
+    """Why a value is invalid."""
+
+    pointer: str
+    """Where, in the value."""
+    message: str
+    missing: str | None = None
+    """The required property that is absent."""
+    unexpected: str | None = None
+    """The property that is not allowed."""
 
 
 class Oracle:
@@ -143,6 +156,17 @@ class Oracle:
         except BaseException:
             return None
 
+    def objections(self, value: Any) -> list[Objection]:
+        """The first errors of a rejected value; empty if it is not rejected."""
+        if not self.rejects(value):
+            return []
+        try:
+            return list(islice(_objections(self._lenient.iter_errors(value)), _MAX_OBJECTIONS))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return []
+
     def check_at(self, pointer: str) -> Callable[[Any], bool] | None:
         """Return a validator for the subschema at a pointer; None if there is none."""
         if not pointer:
@@ -177,6 +201,17 @@ def _broken_promises(errors: Iterable[Any], branch: str = "") -> Iterator[tuple[
             yield f"{branch}{kind.name}", pointer, "coerced"
         for number, inner in enumerate(getattr(kind, "context", ())):
             yield from _broken_promises(inner, f"{branch}{kind.name}/{number}/")
+
+
+def _objections(errors: Iterable[Any]) -> Iterator[Objection]:
+    for error in errors:
+        kind, pointer, message = error.kind, _pointer(error), error.message.partition("\n")[0]
+        if kind.name == "required":
+            yield Objection(pointer, message, missing=str(kind.property))
+        elif unexpected := getattr(kind, "unexpected", None):
+            yield from (Objection(pointer, message, unexpected=str(name)) for name in unexpected)
+        else:
+            yield Objection(pointer, message)
 
 
 def _pointer(error: Any) -> str:

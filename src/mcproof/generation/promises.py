@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.coercion import is_coerced
 from mcproof.generation.json_values import canonical_json
-from mcproof.generation.mutation_points import mutation_points, value_at
+from mcproof.generation.mutation_points import Visit, VisitExtent, value_at, with_property
 from mcproof.generation.violations import SizeLimits, format_violations, promise_violations, unbreakable_bounds
 from mcproof.text.pointers import escape
 
@@ -20,11 +20,22 @@ if TYPE_CHECKING:
 
 ROOT = "(root)"
 """The name of the arguments as a whole."""
-MAX_POINTS = 3_000
-"""How many values of one schema are visited."""
+EXTENT = VisitExtent(points=3_000, depth=40, children=3_000, tuple_items=100, alternatives=60, recursions=1)
+"""How much of one schema is visited. A schema that occurs inside itself repeats its promises."""
+_MAX_TEXT = 100_000_000
+"""How many bytes the arguments of all cases of one schema have."""
+UNVISITED = "…"
+"""The name of the arguments that were not visited."""
 LIMITS = SizeLimits(characters=1_048_576, items=20_000)
 _MEMBERS = ("required", "dependentRequired")
 """The keywords whose promise is about a member of an object."""
+_CLOSING = ("additionalProperties", "unevaluatedProperties")
+_PROMISES = frozenset(
+    {*_MEMBERS, "type", "maxLength", "maxItems", "enum", "const", "pattern", "format", "minimum", "maximum"}
+    | {"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "minItems", "uniqueItems", "contains"}
+    | {"propertyNames", "minProperties", "maxProperties"}
+)
+"""The other keywords that are promises."""
 
 
 class Promise(NamedTuple):
@@ -59,49 +70,68 @@ class SchemaPromises(NamedTuple):
     cases: list[PromiseCase]
     """In the order of the schema, outer values first."""
     unbreakable: list[Promise]
-    """Promises that no case breaks."""
-    is_complete: bool
-    """Whether every value of the schema was visited."""
+    """Promises that no case breaks, and those of values that were not visited."""
     points: list[MutationPoint]
 
 
 def promises_of(builder: ValueBuilder, base: dict[str, Any]) -> SchemaPromises:
     """The promises of a schema, broken one at a time in valid arguments."""
     builder.reset_effort()
-    visited = mutation_points(builder, base, MAX_POINTS)
-    points = _without_recursion(visited)
+    visit = Visit(builder, base, EXTENT)
+    points = visit.points
     cases: list[PromiseCase] = []
     seen = {digest_of(base)}
     types: dict[Path, set[str]] = {}
     for point in points:
         types.setdefault(point.path, set()).update(point.constraints.types)
-    for point in points:
-        for mutation in _breaking(builder, point):
-            arguments = point.mutated(mutation)
-            digest = digest_of(arguments)
-            if digest in seen:
-                continue
-            seen.add(digest)
-            case = _case(builder, point, mutation, digest)
-            if mutation.keyword == "type" and is_coerced(value_at(arguments, point.path), types[point.path]):
-                case = case._replace(is_lenient=True)  # another branch of a union may convert it
-            cases.append(case)
+    budget = _MAX_TEXT
+    for point, mutation in _attempts(builder, points):
+        arguments = point.mutated(mutation)
+        text = canonical_json(arguments).encode(errors="surrogatepass")
+        digest = sha256(text).digest()
+        budget -= len(text)
+        if budget < 0:
+            break
+        if digest in seen:
+            continue
+        seen.add(digest)
+        case = _case(builder, point, mutation, digest)
+        if mutation.keyword == "type" and is_coerced(value_at(arguments, point.path), types[point.path]):
+            case = case._replace(is_lenient=True)  # another branch of a union may convert it
+        cases.append(case)
     broken = {case.promise for case in cases if not case.is_lenient}
     unbreakable = dict.fromkeys(each for point in points for each in _unbreakable(point) if each not in broken)
-    return SchemaPromises(cases, list(unbreakable), len(visited) < MAX_POINTS, points)
+    is_complete = visit.is_complete and budget >= 0
+    unvisited = [] if is_complete else [Promise(UNVISITED, each) for each in _keywords(builder.root[0])]
+    return SchemaPromises(cases, [*unbreakable, *unvisited], points)
 
 
-def _without_recursion(points: list[MutationPoint]) -> list[MutationPoint]:
-    """The points without those where a schema occurs inside itself more than once: they repeat promises."""
-    ids: dict[Path, set[int]] = {}
+def _attempts(builder: ValueBuilder, points: list[MutationPoint]) -> Iterator[tuple[MutationPoint, Mutation]]:
+    """The mutations that break a promise of a point; those of `dependentRequired` with the property that requires."""
     for point in points:
-        ids.setdefault(point.path, set()).update(point.constraints.merged_ids)
-    depths: dict[Path, int] = {}
-    for path, own in ids.items():  # parents come first
-        ancestors = [ids.get(path[:length], set()) for length in range(len(path))]
-        is_inside_itself = any(not own.isdisjoint(each) for each in ancestors)
-        depths[path] = depths.get(path[:-1], 0) + is_inside_itself if path else 0
-    return [point for point in points if depths[point.path] <= 1]
+        yield from ((point, mutation) for mutation in _breaking(builder, point))
+        for name in point.constraints.object.dependent_required if type(point.value) is dict else ():
+            own = with_property(builder, point, name)
+            if own is not None and own is not point.arguments:
+                fuller = point._replace(arguments=own, has_own_arguments=True)
+                found = ((fuller, mutation) for mutation in _breaking(builder, fuller))
+                yield from (each for each in found if each[1].keyword == "dependentRequired")
+
+
+def _keywords(schema: Any) -> list[str]:
+    """The keywords of promises that occur anywhere in a schema, in the order of the schema."""
+    found: dict[str, None] = {}
+    waiting = [schema]
+    while waiting:
+        value = waiting.pop()
+        if type(value) is dict:
+            found |= dict.fromkeys(
+                name for name in value if name in _PROMISES or (name in _CLOSING and not value[name])
+            )
+            waiting += reversed(value.values())
+        elif type(value) is list:
+            waiting += reversed(value)
+    return list(found)
 
 
 def digest_of(arguments: Any) -> bytes:

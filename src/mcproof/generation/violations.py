@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from operator import add
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.generation.coercion import is_coerced
@@ -115,6 +117,8 @@ def unbreakable_bounds(point: MutationPoint, limits: SizeLimits) -> Iterator[str
         )
         if most >= limits.items or not is_resizable:
             yield "maxItems"
+    elif type(value) is dict and not value and constraints.object.property_names:
+        yield "propertyNames"
     elif type(value) is int or type(value) is float:
         number = constraints.number
         bounds = {"minimum": number.minimum, "maximum": number.maximum}
@@ -225,7 +229,9 @@ def _invalid_arrays(
             if longer is not None:
                 yield replacement(f"{label} {words} longer than maxItems {longest}", "maxItems", longer)
     if constraints.is_unique and value:
-        yield replacement(f"{label} has a duplicate item", "uniqueItems", [*value, value[0]])
+        is_full = len(value) > 1 and longest is not None and len(value) >= longest
+        doubled = [*(value[:-1] if is_full else value), value[0]]
+        yield replacement(f"{label} has a duplicate item", "uniqueItems", doubled)
     if constraints.contains:
         yield replacement(f"{label} lacks an item that it must contain", "contains", [])
 
@@ -250,8 +256,7 @@ def _invalid_objects(constraints: ObjectConstraints, where: str, value: dict[str
     longest, shortest = constraints.max_properties, constraints.min_properties
     if longest is not None and longest < 100:
         description = f"more properties than maxProperties {longest}{where}"
-        extra = {f"{UNEXPECTED}_{number}": 1 for number in range(longest + 1)}
-        yield Mutation(description, "maxProperties", lambda current: {**current, **extra})
+        yield Mutation(description, "maxProperties", partial(_with_more_properties, longest + 1))
     if shortest > 0:
         description = f"fewer properties than minProperties {shortest}{where}"
         yield Mutation(description, "minProperties", lambda current: dict(list(current.items())[: shortest - 1]))
@@ -281,6 +286,16 @@ def _renamed(name: str, new_name: str, value: Any) -> Any:
     if type(value) is not dict:
         return value
     return {new_name if key == name else key: each for key, each in value.items()}
+
+
+def _with_more_properties(count: int, value: Any) -> Any:
+    """An object with this many properties, the new ones with a value and names like those that most schemas allow."""
+    if type(value) is not dict:
+        return value
+    sample = next(iter(value.values()), 1)
+    names = (first + second for first in ("", *ascii_lowercase) for second in ascii_lowercase)
+    added = islice((name for name in names if name not in value), max(0, count - len(value)))
+    return {**value, **dict.fromkeys(added, sample)}
 
 
 def _with_invalid_name(value: Any) -> Any:

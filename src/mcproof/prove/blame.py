@@ -96,7 +96,9 @@ class Sender:
         """Ping the server; find the culprit if it has ended since the last response."""
         if not self.session.is_connected or not self._recent:
             return
-        failure = await self.session.ping_failure(LONGER * self.session.limit)
+        failure = await self.session.ping_failure()
+        if failure is not None and failure.outcome == "hang":  # confirmed with a longer limit
+            failure = await self.session.ping_failure(LONGER * self.session.limit)
         if failure is not None and failure.is_certain:
             await self._find_culprit(failure)
 

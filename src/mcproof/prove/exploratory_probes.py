@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.mutation_points import with_value
+from mcproof.generation.mutation_points import value_at, with_value
 from mcproof.generation.promises import schema_pointer
 from mcproof.generation.value_constraints import TYPES
 from mcproof.prove.probe_cases import ProbeCase
@@ -22,10 +22,16 @@ class Explorer:
     """Derives exploratory probes of one tool from its values."""
 
     def __init__(
-        self, literal: NegativeChecks, schema: dict[str, Any], points: list[MutationPoint] | None, size: int
+        self,
+        literal: NegativeChecks,
+        base: dict[str, Any],
+        schema: dict[str, Any],
+        points: list[MutationPoint] | None,
+        size: int,
     ) -> None:
         """Without `points`, because the schema cannot be validated, only its top level is explored."""
         self._literal = literal
+        self._base = base
         self._schema = schema
         self._points = [] if points is None else [each for each in points if _is_free(each)]
         self._is_validating = points is not None
@@ -89,7 +95,18 @@ class Explorer:
             schema_pointer=f"/inputSchema{schema_pointer(self._schema, point.path)}",
             any_response_passes=not keyword,
             argument=point.argument,
+            changes_only_size=self._changes_only_size(point, value),
         )
+
+    def _changes_only_size(self, point: MutationPoint, value: Any) -> bool:
+        """Whether the valid call has the same value, only smaller: "a", or the start of the list."""
+        try:
+            valid = value_at(self._base, point.path)
+        except (LookupError, TypeError):
+            return False
+        if type(valid) is str and type(value) is str:
+            return set(valid) == {value[0]}
+        return type(valid) is list and type(value) is list and valid == value[: len(valid)]
 
 
 def _is_free(point: MutationPoint) -> bool:

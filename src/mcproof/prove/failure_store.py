@@ -17,6 +17,7 @@ from mcproof.errors import InputError, reason_of
 from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.linting.finding import identity_of
 from mcproof.prove.repeated_texts import with_repeated, without_repeated
+from mcproof.prove.seals import is_sealed, seal
 from mcproof.text.atomic import write_file
 
 if TYPE_CHECKING:
@@ -128,15 +129,44 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
         params, repeated = without_repeated(each.params)
         record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict(), "params": params}
         record |= {"repeated": repeated} if repeated else {}
+        record |= {"seal": found} if (found := seal(record, folder)) is not None else {}
         text = json.dumps(record, indent=2) + "\n"
-        write_file(name, text.encode())
+        write_file(name, text.encode(), is_durable=False)
+
+
+def whole_id(prefix: str, folder: str = FOLDER) -> str:
+    """The only stored id that begins with a prefix; a whole id as it is. Raises InputError."""
+    if _ID.fullmatch(prefix) is not None or re.fullmatch("[0-9a-f]{1,11}", prefix) is None:
+        return prefix
+    try:
+        stems = [os.path.splitext(name)[0] for name in sorted(os.listdir(os.path.join(folder, "failures")))]
+    except OSError:
+        stems = []
+    found = [stem for stem in stems if _ID.fullmatch(stem) and stem.startswith(prefix)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise InputError(f"no stored failure begins with `{prefix}`; `mcproof replay` lists them")
+    more = f" and {len(found) - 10:,} more" if len(found) > 10 else ""
+    raise InputError(f"`{prefix}` is ambiguous: {', '.join(found[:10])}{more}")
 
 
 def load(id: str, folder: str = FOLDER) -> StoredFailure:
     """Load a stored failure. Raises InputError."""
+    return _read(*_record(id, folder))._replace(id=id)  # the file name counts
+
+
+def is_own(id: str, folder: str = FOLDER) -> bool:
+    """Whether this user stored a failure in this folder, and did not find it in a checkout. Raises InputError."""
+    record, _ = _record(id, folder)
+    return is_sealed(record, folder, record.pop("seal", None))
+
+
+def _record(id: str, folder: str) -> tuple[dict[str, Any], str]:
+    """The content of a failure's file, and its name."""
     place = os.path.join(folder, "failures")
     if _ID.fullmatch(id) is None:
-        raise InputError(f"`{id}` is not a failure id, which has 12 hexadecimal digits")
+        raise InputError(f"`{id}` is not a failure id, which has 12 hexadecimal digits, or the first of them")
     name = os.path.join(place, f"{id}.json")
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):  # reading a pipe would block
@@ -147,16 +177,16 @@ def load(id: str, folder: str = FOLDER) -> StoredFailure:
         raise InputError("no such failure; `mcproof replay` lists the stored ones", file=name) from None
     except OSError as error:
         raise InputError(f"cannot be read: {reason_of(error)}", file=name) from None
-    return _read(data, name)._replace(id=id)  # the file name counts
-
-
-def _read(data: bytes, name: str) -> StoredFailure:
     try:
         record = json.loads(data)
     except (ValueError, RecursionError):
         raise InputError("not a stored failure: not JSON", file=name) from None
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise InputError("not a stored failure", file=name)
+    return record, name
+
+
+def _read(record: dict[str, Any], name: str) -> StoredFailure:
     if record.get("schema_version") not in _READABLE:
         raise InputError(f"unsupported `schema_version`; this mcproof reads up to {SCHEMA_VERSION}", file=name)
     types: dict[str, Any] = {

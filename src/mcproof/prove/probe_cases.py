@@ -66,6 +66,8 @@ class ProbeCase(NamedTuple):
     """The path of the argument that it is about: `filter.limit`, `rows[].id`."""
     is_lenient: bool = False
     """Whether servers commonly convert the invalid value to a valid one."""
+    changes_only_size: bool = False
+    """Whether the value is that of the valid call, only larger."""
     repeated: tuple[dict[str, Any], ...] = ()
     """The texts that make the arguments large, as `repeated_texts` describes them."""
 

@@ -23,7 +23,7 @@ from mcproof.prove.blame import Sender
 from mcproof.prove.negative_checks import checks_of_tool
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
 from mcproof.prove.promise_probes import probes_of_promises
-from mcproof.prove.seen_responses import seen_response
+from mcproof.prove.seen_responses import is_doubtful, seen_response
 from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
 
 if TYPE_CHECKING:
@@ -352,9 +352,26 @@ class ProbeSession:
             case = run.probes.cases[position]
             if isinstance(case, ProbeCase) and not run.is_superfluous(position):
                 run.sent[position] = await self._call(sender, run, case)
+        if self._plan.explores:
+            await self._send_baseline_again(work, sender)
         run.slices_left -= 1
         if not run.slices_left:
             self._finish(run)
+
+    async def _send_baseline_again(self, work: _CaseRange, sender: Sender) -> None:
+        """Send the valid call again if a refusal may have another cause than its arguments; keep it if it fails.
+
+        A server whose quota is used up, or whose state has changed, refuses every call.
+        """
+        run = work.run
+        valid = run.valid[-1] if run.valid else None
+        if valid is None or valid.seen is None or not valid.seen.is_success or not isinstance(valid.case, ProbeCase):
+            return
+        sent = [run.sent[at] for at in work.positions if at in run.sent]
+        if any(isinstance(each.case, ProbeCase) and each.seen and is_doubtful(each.seen, each.case) for each in sent):
+            again = await self._call(sender, run, valid.case._replace(description="the valid call again"))
+            if again.seen is not None and again.seen.is_refusal:
+                run.valid.append(again)
 
     def _finish(self, run: _ToolRun) -> None:
         run.is_done = True

@@ -86,7 +86,7 @@ class _Selection:
         if literal.is_validating:
             self._promises = promises_of(ValueBuilder(schema, literal.oracle), base)
         points = None if self._promises is None else self._promises.points
-        self._explorer = Explorer(literal, schema, points, size)
+        self._explorer = Explorer(literal, base, schema, points, size)
         self._breaking = list(self._breaking_cases())
         self._exploring = list(self._explorer.cases({case.probe for case in self._breaking if case.is_promise}))
 
@@ -145,12 +145,7 @@ class _Selection:
         return SkippedProbe(PROBE_OF[column], "no call that breaks the promise could be generated", True, True)
 
     def _unbreakable(self) -> list[Promise]:
-        if self._promises is None:
-            return []
-        if self._promises.is_complete:
-            return self._promises.unbreakable
-        unknown = [Promise("…", keyword) for keyword in dict.fromkeys(c.promise.keyword for c in self._promises.cases)]
-        return [*self._promises.unbreakable, *unknown]
+        return [] if self._promises is None else self._promises.unbreakable
 
     def _breaking_cases(self) -> Iterator[ProbeCase]:
         """The cases that break a promise; for a schema that cannot be validated, those of its literal top level."""

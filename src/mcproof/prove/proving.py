@@ -158,8 +158,8 @@ class _Evidence:
             has_passed = True  # WIR-023 reports that the error is marked as a success
         if case.probe == "baseline":
             reason = weakness or reason
-        elif weakness is not None and self._plan.explores:
-            if has_passed and showing(seen, case, valid) == "nothing":
+        elif self._plan.explores:
+            if has_passed and sent.item.kind == "tool" and showing(seen, case, valid) == "nothing":
                 has_passed, reason = None, f"{reason}; {NOT_SHOWN}"
         elif weakness is not None:
             reason = f"{reason}; {WEAK}"
@@ -188,7 +188,7 @@ class _Evidence:
             if item is self._catalog.server:
                 records += [
                     ProbeRecord("calls", SEVERAL, "response", end.outcome, response=self._text(end))
-                    for end in self._probing.unexplained
+                    for end in {each.outcome: each for each in reversed(self._probing.unexplained)}.values()
                 ]
             if records:
                 found.append(ItemProbes(item, records, revision))
@@ -283,6 +283,8 @@ def _weakness(sent: list[SentProbe], *, compares: bool) -> str | None:
     what = "reports an error" if valid.outcome == "accepted" else _BASELINE_OUTCOMES.get(valid.outcome, "fails")
     how = "pass better arguments with `--args`, or `args` in a suite"
     effect = "only refusals that are about an argument count" if compares else "its probes prove little"
+    if any(each.case.probe == "baseline" and each.seen is not None and each.seen.is_success for each in sent):
+        return f"the valid call succeeds at first and {what} later, so {effect}"
     return f"the valid call {what}, so {effect}; {how}"
 
 

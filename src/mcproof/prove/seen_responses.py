@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS
 from mcproof.exchange.responses import error_text
+from mcproof.generation.json_values import json_size
 from mcproof.prove.fuzz.outcomes import flaws_in
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ _ABOUT_VALUES = re.compile(
     re.IGNORECASE,
 )
 """Words about an argument that also occur elsewhere; they count next to its name."""
-_SIZE = re.compile(r"too (?:long|large|big|many)|exceed|max(?:imum)? (?:length|size)|payload|at most", re.IGNORECASE)
+_SIZE = re.compile(
+    r"too[ _-]?(?:long|large|big|many)|exceed|max(?:imum)?[ _-]?(?:length|size|items)|payload|at most|longer than"
+    r"|larger than|more than|limit of|length (?:must|should)|(?:characters?|bytes) or (?:less|fewer)",
+    re.IGNORECASE,
+)
 _ELSEWHERE = re.compile(
     r"E(?:CONN|NOTFOUND|AI_AGAIN|TIMEDOUT|PIPE|HOST)|getaddrinfo|name resolution|connection (?:refused|reset|error)"
     r"|(?:could not|cannot|failed to) connect|network (?:error|is unreachable)|fetch failed|socket|timed? ?out|timeout"
@@ -57,6 +62,13 @@ _ELSEWHERE = re.compile(
     re.IGNORECASE,
 )
 """Words about the network, which a call without its cause reaches, too."""
+_TRANSIENT = re.compile(
+    r"too many (?:requests|calls|connections|attempts)|rate.?limit|throttl|quota|temporarily|overloaded|try again later"
+    r"|service unavailable|(?:database|resource|file) is (?:locked|busy)|session (?:has )?expired"
+    r"|(?:http|status|error)(?: code)?:? ?(?:429|502|503|504)\b",
+    re.IGNORECASE,
+)
+"""Words of a server that would refuse any call at this moment."""
 
 
 class SeenResponse(NamedTuple):
@@ -105,12 +117,27 @@ def showing(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> 
     """What a response shows, compared with that of the valid call."""
     if not seen.is_refusal:
         return "accepted"
+    if _TRANSIENT.search(seen.words) and not _VALIDATION.search(seen.words):
+        return "nothing"
+    if case.probe == "oversized" and not case.is_promise and not _is_about_size(seen, case, valid):
+        return "nothing"
     if valid is None or valid.is_success:
         is_elsewhere = not case.is_promise and _ELSEWHERE.search(seen.words) is not None
         return "nothing" if is_elsewhere and not _speaks(seen, case, None) else "refused"
     if seen.words == valid.words:
         return "nothing"
     return "refused" if _speaks(seen, case, valid) else "nothing"
+
+
+def is_doubtful(seen: SeenResponse, case: ProbeCase) -> bool:
+    """Whether a refusal does not refer to its cause, so that the server may refuse valid calls as well by now."""
+    return case.is_promise and seen.is_refusal and not _speaks(seen, case, None)
+
+
+def _is_about_size(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> bool:
+    """Whether the refusal of a large value shows a bound; otherwise a short value may be refused, too."""
+    is_accepted_small = case.changes_only_size and valid is not None and valid.is_success
+    return is_accepted_small or _SIZE.search(seen.words) is not None
 
 
 def _speaks(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> bool:
@@ -149,7 +176,9 @@ def _without_variables(text: str, arguments: Any) -> str:
 
 def _echoes(arguments: Any) -> set[str]:
     """The arguments as a response may repeat them: as JSON or Python, whole or value by value."""
-    found = {json.dumps(arguments), json.dumps(arguments, ensure_ascii=False), repr(arguments)}
+    found = set()
+    if json_size(arguments) <= _LONGEST_WORDS:  # longer ones are not repeated in full
+        found = {json.dumps(arguments), json.dumps(arguments, ensure_ascii=False), repr(arguments)}
     waiting = list(arguments.values()) if isinstance(arguments, dict) else []
     while waiting:
         value = waiting.pop()

@@ -69,6 +69,8 @@ class ServerEntry(NamedTuple):
     directory: str | None = None
     timeout_ms: int | None = None
     """Time limit of a response."""
+    start_timeout_ms: int | None = None
+    """Time limit from the start to the first response."""
     protocol: str | None = None
     annotations: Mapping[str, ToolHints] = {}
     """By tool name."""

@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog.model import SERVER_INFO_META
 from mcproof.client.secrets import HIDDEN, hiding_whole
 from mcproof.errors import InputError, UsageError, nearest, reason_of
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
@@ -36,8 +37,8 @@ class Mask(NamedTuple):
     paths: tuple[ValuePath, ...] = ()
 
     def apply(self, value: Any, steps: tuple[PathStep, ...]) -> Any:
-        """Return a masked copy of the value found at `steps`."""
-        copy = map_texts(value, self._mask_text)
+        """Return a masked copy of the value found at `steps`. The version of the server is always masked."""
+        copy = mask_version(map_texts(value, self._mask_text))
         for path in self.paths:
             if path.steps[: len(steps)] == steps:
                 copy = _mask_path(copy, path.steps[len(steps) :])
@@ -47,6 +48,21 @@ class Mask(NamedTuple):
         for kind in self.kinds:
             text = _MASKED_VALUES[kind].sub(f"<{kind[:-1]}>", text)
         return text
+
+
+def mask_version(value: Any) -> Any:
+    """Mask the version of the server in metadata in place, and return the value: it changes with every release."""
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, list):
+            waiting += found
+        elif isinstance(found, dict):
+            info = found.get(SERVER_INFO_META)
+            if isinstance(info, dict) and "version" in info:
+                info["version"] = MASK
+            waiting += found.values()
+    return value
 
 
 def mask_of(words: list[str]) -> Mask:
@@ -232,6 +248,7 @@ class SnapshotStore:
         stored = document.get("snapshots") if isinstance(document, dict) else None
         if not isinstance(stored, dict):
             raise InputError("not a snapshot file: no `snapshots` object", file=self.file)
+        mask_version(stored)  # older files have it
         return stored
 
     def compare(self, name: str, value: Any) -> Mismatch | None:
@@ -259,6 +276,8 @@ class SnapshotStore:
             return
         from mcproof.text.atomic import write_file
 
+        if os.path.islink(self.file):  # in an untrusted checkout it may lead to any file of the user
+            raise InputError("is a symbolic link; nothing was written", file=self.file)
         if self._stored is None:
             self.read()
         snapshots = {**(self._stored or {}), **self.changed}

@@ -23,7 +23,7 @@ _STEP = re.compile(
     re.VERBOSE,
 )
 
-CALL: Final = ("result", "error", "duration_ms")
+CALL: Final = ("result", "error", "rejected", "duration_ms")
 """Roots of paths into the response to a call."""
 NEGATIVE_PATH: Final = ("checks_run", "failures", "gate_passed")
 FUZZ: Final = (

@@ -30,6 +30,8 @@ class LiveOptions(NamedTuple):
     command: tuple[str, ...] = ()
     """The words after `--`."""
     environment: Mapping[str, str] = {}
+    inherited: tuple[str, ...] = ()
+    """Values in `environment` that come from this process's environment: secret, whatever they look like."""
     headers: Mapping[str, str] = {}
     directory: str | None = None
     all_configured: bool = False
@@ -85,7 +87,7 @@ def find_inputs(targets: Iterable[Target], live: LiveOptions) -> list[Input]:
     if live.command:
         from mcproof.client.endpoints import CommandEndpoint
 
-        server = CommandEndpoint(live.command, live.environment, live.directory)
+        server = CommandEndpoint(live.command, live.environment, live.directory, live.inherited)
         _add(found, Input(server.label, server=server, origin=Origin(server.label)))
     return list(found.values())
 
@@ -201,7 +203,11 @@ def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
 
     if isinstance(server, CommandEndpoint):
         environment = {**server.environment, **live.environment}
-        return server._replace(environment=environment, directory=live.directory or server.directory)
+        return server._replace(
+            environment=environment,
+            directory=live.directory or server.directory,
+            filled=(*server.filled, *live.inherited),
+        )
     given = {name.lower() for name in live.headers}
     kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
     return server._replace(headers={**kept, **live.headers})

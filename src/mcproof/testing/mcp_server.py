@@ -62,11 +62,16 @@ class McpServer:
         cwd: str | os.PathLike[str] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        start_timeout: float | None = None,
         protocol: str | None = None,
     ) -> None:
+        if start_timeout is not None and not start_timeout > 0:
+            raise ValueError("`start_timeout` must be a positive number of seconds")
         entry = _entry(command, env or {}, cwd, headers or {}, timeout, protocol)
         suite = Suite("", secrets=tuple(_secrets(entry.environment)))
-        self.caller = Caller(ServerUnderTest(entry, suite, None))
+        self.caller = Caller(
+            ServerUnderTest(entry, suite, start_timeout=start_timeout, start_setting="`start_timeout`")
+        )
         self._turn = asyncio.Lock()
         self._is_warned = False
         self._background = Background(self._leave)
@@ -224,11 +229,20 @@ class ServerStarter:
         cwd: str | os.PathLike[str] | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        start_timeout: float | None = None,
         protocol: str | None = None,
     ) -> McpServer:
         """Start a server; the options are those of McpServer. Raises ServerError."""
         __tracebackhide__ = True
-        server = McpServer(command, env=env, cwd=cwd, headers=headers, timeout=timeout, protocol=protocol)
+        server = McpServer(
+            command,
+            env=env,
+            cwd=cwd,
+            headers=headers,
+            timeout=timeout,
+            start_timeout=start_timeout,
+            protocol=protocol,
+        )
         self._stack.callback(server.close)
         self._started.append(server)
         server.start()

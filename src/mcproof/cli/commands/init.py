@@ -185,7 +185,7 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
     from mcproof.suite.scaffold.first_suite import FirstServer
     from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
 
-    way = EntryOptions(options.targets.timeout, options.targets.protocol)
+    way = EntryOptions(options.targets.timeout, options.targets.protocol, options.targets.start_timeout)
     variables = SecretVariables(os.environ, options.variables)
     folder = "" if options.file == "-" else os.path.dirname(options.file)
     _refuse_unknown(found, options.permissions)

@@ -30,12 +30,24 @@ def parser() -> Parser:
         "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
         "list the failures stored in .mcproof.",
     )
-    parser.add_argument("id", metavar="ID", nargs="?", help="the id of the failure, from a report")
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", help="the id of the failure, from a report, or the beginning of it"
+    )
     parser.add_argument(
         "target",
         metavar="TARGET",
         nargs="?",
         help="the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, or -- COMMAND ARG...",
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="send a failure that somebody else stored to the server that it names: this starts its command",
+    )
+    parser.add_argument(
+        "--to-suite",
+        metavar="FILE",
+        help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
     )
     add_format(parser, "text", "json")
     add_live(parser)
@@ -48,12 +60,16 @@ def command(arguments: list[str]) -> int:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
         return _list(as_json=options.format == "json")
-    from mcproof.prove.failure_store import load
+    from mcproof.prove.failure_store import is_own, load, whole_id
     from mcproof.prove.replaying import replay
 
     targets = parse_targets(options, *([] if options.target is None else [options.target]))
-    failed = load(options.id)
+    failed = load(whole_id(options.id))
     server = _server(failed, targets)
+    if targets.is_empty and not options.trust and not is_own(failed.id):
+        raise UsageError(_distrust(failed, server))
+    if options.to_suite is not None:
+        return _write_test(failed, server, options.to_suite)
     tell(f"sends {failed.method} to {server.label}")
     result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
@@ -61,6 +77,18 @@ def command(arguments: list[str]) -> int:
     else:
         print_lines(_text(failed, result, Style.of(sys.stdout)), sys.stdout)
     return _CODES[result.verdict]
+
+
+def _write_test(failed: StoredFailure, server: Endpoint, file: str) -> int:
+    from mcproof.client.secrets import hiding
+    from mcproof.suite.scaffold.regression_test import write_regression_test
+
+    test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
+    tell(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
+    if test.unset:
+        tell(f"set before running it: {', '.join(test.unset)}")
+    tell(f"next: `mcproof run {file}`")
+    return OK
 
 
 def _list(*, as_json: bool) -> int:
@@ -95,6 +123,16 @@ def _server(failed: StoredFailure, targets: TargetSelection) -> Endpoint:
         if source.server is not None:
             return source.server
     raise UsageError("a failure is sent to a live server: a URL, FILE.json#NAME, or `-- COMMAND ARG...`")
+
+
+def _distrust(failed: StoredFailure, server: Endpoint) -> str:
+    """Why a failure is not sent to the server that its file names, which may be any command."""
+    names = failed.target.get("env")
+    given = f" with {', '.join(map(str, names))}" if isinstance(names, list) and names else ""
+    return (
+        f"you did not store {failed.id} in this folder, so nothing is sent to `{server.label}`{given}; "
+        "name the server (TARGET, or `-- COMMAND ARG...`), or use --trust"
+    )
 
 
 def _stored_target(stored: dict[str, object], targets: TargetSelection) -> TargetSelection:

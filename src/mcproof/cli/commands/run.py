@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.commands.validate import add_suites
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
+from mcproof.cli.target_options import add_start_timeout, add_trace
 from mcproof.console import tell
 from mcproof.errors import FAILED, UsageError
 from mcproof.execution.run_requests import SuiteRequest
@@ -45,11 +46,13 @@ def parser() -> Parser:
         metavar="SECONDS",
         help="time limit for a response if the suite sets none (default 30, and 10 for probes)",
     )
+    add_start_timeout(parser)
     parser.add_argument(
         "--watch",
         action="store_true",
         help="rerun when a file here, beside a suite or of a server changes, until Ctrl-C",
     )
+    add_trace(parser)
     parser.add_argument("--update-snapshots", action="store_true", help="accept current results as snapshots")
     parser.add_argument("--allow-update-in-ci", action="store_true", help="allow --update-snapshots in a CI job")
     return parser
@@ -74,6 +77,7 @@ def _parse(options: argparse.Namespace) -> SuiteRequest:
         fail_fast=options.fail_fast,
         retries=options.retry,
         timeout=options.timeout,
+        start_timeout=options.start_timeout,
         update_snapshots=options.update_snapshots,
     )
 

@@ -29,8 +29,8 @@ def parser() -> Parser:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, or -; or -- COMMAND ARG... "
-        "at the end",
+        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
+        "configuration; or -- COMMAND ARG... at the end",
     )
     add_format(parser, "text", "json")
     add_live(parser)
@@ -44,7 +44,8 @@ def command(arguments: list[str]) -> int:
     if options.target is None and not options.server_command:
         raise UsageError("nothing to list: name a TARGET, or put `-- COMMAND ARG...` at the end")
     targets = parse_targets(options, *([] if options.target is None else [options.target]))
-    catalog = read_one(targets, settings_for(os.curdir).timeout, ConsoleListener(), is_partial_allowed=True)
+    settings = settings_for(os.curdir)
+    catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings, is_partial_allowed=True)
     if catalog.missing is not None:
         tell(f"not the whole catalog: {catalog.missing}")
     from mcproof.report.terminal.tool_table import tool_table

@@ -101,6 +101,7 @@ class StreamableHttp(_HttpTransport):
     async def send_bytes(self, data: bytes) -> None:
         """Send data that need not be a message, and ignore the response."""
         assert self._client is not None  # noqa: S101
+        self.peer.trace.sent(data)
         headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self.protocol_headers({})}
         if self.session is not None:
             headers["Mcp-Session-Id"] = self.session
@@ -118,7 +119,10 @@ class StreamableHttp(_HttpTransport):
             return
         body = await _body(response)
         if not response.is_success:
-            if response.status_code in _FORBIDDEN or not _is_error(body) or not self.peer.refuse(sent["id"], body):
+            if response.status_code in _FORBIDDEN or not _is_error(body):
+                self.peer.trace.received(body)
+                raise _refusal(response, body)
+            if not self.peer.refuse(sent["id"], body):
                 raise _refusal(response, body)
             return
         if not body.strip():
@@ -217,6 +221,7 @@ class LegacySse(_HttpTransport):
 
     async def send_bytes(self, data: bytes) -> None:
         """Send data that need not be a message, and ignore an error status."""
+        self.peer.trace.sent(data)
         with contextlib.suppress(HttpStatusError):
             await self._post(data)
 

@@ -1,17 +1,29 @@
-"""The processes that mcproof has started, known by a mark in their environment that their children inherit."""
+"""The processes that mcproof has started, known by a mark in their environment that their children inherit.
+
+The console script also guards them: a watchdog kills them if mcproof is killed, and on Linux, orphans among their
+descendants become children of mcproof, so that even those without the mark are found. A program that imports mcproof
+has children of its own, so neither is done there.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
-from typing import TYPE_CHECKING
+import sys
+import time
+from typing import IO, TYPE_CHECKING
+
+from mcproof.client.transports import watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MARK = "MCPROOF_SERVER"
 """The environment variable that holds the mark."""
+_PR_SET_CHILD_SUBREAPER = 36
+_ADOPTED_LIMIT = 2.0
+"""Seconds for ending adopted processes, which may start others meanwhile."""
 
 
 class StartedProcesses:
@@ -19,37 +31,103 @@ class StartedProcesses:
 
     def __init__(self) -> None:
         self._kill: dict[str, Callable[[], None]] = {}
+        self._own: set[int] = set()
+        """The ids of all children that mcproof has started itself."""
+        self._is_guarded = False
+        self._watchdog: IO[bytes] | None = None
 
-    def add(self, mark: str, kill: Callable[[], None] = lambda: None) -> None:
+    def guard(self) -> None:
+        """Guard all processes that are started from now on; for a process that has no other children."""
+        self._is_guarded = True
+
+    def expect(self, mark: str) -> None:
+        """Prepare for a process that is about to be started with a mark."""
+        if self._is_guarded:
+            if not self._own:
+                _adopt_orphans()
+                self._start_watchdog()
+            self._notify(f"+ {mark}")
+
+    def add(self, mark: str, kill: Callable[[], None] = lambda: None, process: int | None = None) -> None:
         """Register what is started with a mark, and how to kill it directly."""
         self._kill[mark] = kill
+        if process is not None:
+            self._own.add(process)
+            self._notify(f"+ {mark} {process}")
 
     def kill(self, mark: str) -> None:
         """Kill every process with this mark, also those that have left the process group."""
         self._kill.pop(mark, None)
-        _kill_marked(mark)
+        watchdog.kill_marked(mark.encode())
+        if self._is_guarded and not self._kill:  # else it may be another server's
+            self._kill_adopted()
+        self._notify(f"- {mark}")
 
     def kill_all(self) -> None:
         """Kill everything, from any thread, before mcproof itself has to end."""
         for mark, kill in list(self._kill.items()):
             kill()
-            _kill_marked(mark)
+            watchdog.kill_marked(mark.encode())
+        if self._is_guarded:
+            self._kill_adopted()
+
+    def _start_watchdog(self) -> None:
+        """Start the watchdog; without it, only SIGKILL of mcproof leaves a server behind."""
+        import subprocess
+
+        if os.name != "posix":
+            return
+        with contextlib.suppress(OSError):
+            process = subprocess.Popen(  # noqa: S603 (our own program)
+                [sys.executable, "-I", "-S", watchdog.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            self._own.add(process.pid)
+            self._watchdog = process.stdin
+
+    def _notify(self, line: str) -> None:
+        if self._watchdog is not None:
+            with contextlib.suppress(OSError, ValueError):
+                self._watchdog.write(f"{line}\n".encode())
+                self._watchdog.flush()
+
+    def _kill_adopted(self) -> None:
+        """Kill the orphans that became children of mcproof, and their descendants, which do in turn."""
+        end = time.monotonic() + _ADOPTED_LIMIT
+        while (adopted := [number for number in _children() if number not in self._own]) and time.monotonic() < end:
+            for number in adopted:
+                with contextlib.suppress(OSError):
+                    os.kill(number, signal.SIGKILL)
+            time.sleep(0.01)
+            for number in adopted:
+                with contextlib.suppress(OSError):
+                    os.waitpid(number, os.WNOHANG)
 
 
 STARTED = StartedProcesses()
 """All that this process has started. Global, because signal handlers need it."""
 
 
-def _kill_marked(mark: str) -> None:
-    """Kill by environment, which only systems with `/proc` show."""
-    wanted = f"{MARK}={mark}".encode()
-    try:
-        numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-    except OSError:
-        return
-    for number in numbers:
-        with contextlib.suppress(OSError):
-            with open(f"/proc/{number}/environ", "rb") as environment:
-                is_marked = wanted in environment.read(1_000_000).split(b"\0")
-            if is_marked and number != os.getpid():
-                os.kill(number, signal.SIGKILL)
+def _adopt_orphans() -> None:
+    """Make orphans among the descendants children of this process; only Linux can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _children() -> list[int]:
+    """The ids of this process's children, where `/proc` shows them."""
+    own = str(os.getpid()).encode()
+    children = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+                    if file.read().rpartition(b")")[2].split()[1] == own:
+                        children.append(int(name))
+    return children

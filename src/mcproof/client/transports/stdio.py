@@ -57,6 +57,7 @@ class Stdio:
 
     async def open(self) -> None:
         """Start the process. Raises ConnectError."""
+        STARTED.expect(self._mark)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
@@ -72,7 +73,7 @@ class Stdio:
             if self._directory is not None and getattr(error, "filename", None) == self._directory:
                 raise ConnectError(f"cannot start in `{self._directory}`: {reason}") from None
             raise ConnectError(f"cannot start `{self._command[0]}`: {reason}") from None
-        STARTED.add(self._mark, self.kill)
+        STARTED.add(self._mark, self.kill, self._process.pid)
         self._tasks = [
             asyncio.create_task(self._read_lines()),
             asyncio.create_task(self._read_stderr()),
@@ -80,6 +81,7 @@ class Stdio:
         ]
 
     async def send_bytes(self, data: bytes) -> None:
+        self.peer.trace.sent(data)
         await self._write(data)
 
     async def _write(self, message: bytes) -> None:
@@ -119,6 +121,7 @@ class Stdio:
                     line.clear()
                     is_too_long = False
         if line.strip() and not self._is_signalled:
+            self.peer.trace.received(bytes(line))
             self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))
         await self._settle()
         self.peer.fail(LostError(self.obituary()))

@@ -33,7 +33,9 @@ class SliceSender:
                 if self._is_late() or fuzzer.is_broken_with(slice_):
                     return
                 params = {"name": fuzzer.tool.name, "arguments": case.arguments}
+                slice_.pending = case
                 request, response = await self._sender.send("tools/call", params)
+                slice_.pending = None
                 if response is not None:
                     slice_.sent[number] = fuzzer.judged(number, case, response, self._session)
                     self._remember(request, slice_, number)

@@ -7,6 +7,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import deterministic_cases
@@ -125,6 +126,8 @@ class CaseSlice:
         self.cases = cases
         """The cases with their numbers."""
         self.sent: dict[int, SentCase] = {}
+        self.pending: GeneratedCase | None = None
+        """The case without a response so far."""
         self.unexplained: list[Response] = []
         """Ends of the server meanwhile that no single request explains."""
         self.trouble = ""
@@ -230,10 +233,13 @@ class ToolFuzzer:
 
     def finish_early(self, why: str) -> None:
         """Count what was sent of all slices, because no more will be."""
+        pending = [each.pending for each in self._slices if each.pending is not None]
         while self._slices:
             self._count(self._slices.popleft())
         if not self.is_complete and not self.stopped:
             self.stopped = f"{why} after {self.sent:,} cases" if self.sent else why
+            if pending:
+                self.stopped += f", without a response to {cropped(as_json(pending[0].arguments))}"
 
     def _count(self, slice_: CaseSlice) -> None:
         slice_.is_counted = True
@@ -355,21 +361,24 @@ class ToolFuzzer:
         return None
 
     async def shrink(self, key: tuple[str, ...], session: Session, is_late: Callable[[], bool]) -> None:
-        """Replace the arguments of a failure with the smallest ones found in time."""
+        """Replace a failure with that of the smallest arguments found in time."""
         failure = self._found.get(key)
         if failure is None or is_late():
             return
         oracle = Oracle(self._schema)
-        wanted = failure.judgement
+        wanted, smallest = failure.judgement, failure
 
         def fails(arguments: Any, response: Response) -> bool:
-            judgement = self._judge(failure.case._replace(arguments=arguments), response)
-            return any(
-                outcome == wanted.outcome and signature(session.redacted(problem)) == signature(wanted.problem)
-                for outcome, problem in judgement.failures
-            )
+            nonlocal smallest
+            sent = self.judged(failure.number, failure.case._replace(arguments=arguments), response, session)
+            for outcome, problem in sent.judgement.failures:
+                if outcome == wanted.outcome and signature(problem) == signature(wanted.problem):
+                    judgement = Judgement(outcome, problem, sent.judgement.flaws)
+                    smallest = failure._replace(case=sent.case, judgement=judgement, response=sent.response)
+                    return True
+            return False
 
-        arguments = await shrink(
+        await shrink(
             session,
             self.tool.name,
             failure.case.arguments,
@@ -378,7 +387,7 @@ class ToolFuzzer:
             is_slow=wanted.outcome == "hang",
             is_late=is_late,
         )
-        self._found[key] = failure._replace(case=failure.case._replace(arguments=arguments))
+        self._found[key] = smallest
 
     def failures(self) -> list[FoundFailure]:
         """The failures in the order of the cases, including flaws of responses that are clean otherwise."""

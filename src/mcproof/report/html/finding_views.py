@@ -9,11 +9,14 @@ from mcproof.linting.finding import LEVELS, Level
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mcproof.linting.suppression.ignores import Suppression
     from mcproof.results.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
     from mcproof.results.run import RunResult, TargetResult
+
+MOST = 5_000
+"""How many findings a page shows; a browser does not cope with a page of hundreds of megabytes."""
 
 OPEN = 30
 """A target with at most this many findings shows them unfolded."""
@@ -165,6 +168,8 @@ class Findings:
         self.shown = group_by_fault(result.findings)
         self.suppressed = group_by_fault(result.suppressed)
         self._target = result.target
+        self.most = MOST
+        """How many findings the page has room for; the page may lower it."""
 
     @property
     def levels(self) -> dict[Level, int]:
@@ -172,16 +177,33 @@ class Findings:
         return count_levels(self.shown)
 
     @property
+    def left_out(self) -> int:
+        """The number of findings that the page has no room for."""
+        return max(0, len(self.shown) + len(self.suppressed) - self.most)
+
+    @property
     def is_open(self) -> bool:
         return len(self.shown) + len(self.suppressed) <= OPEN
 
     @property
     def by_item(self) -> list[ItemFindings]:
-        """The findings by item, the item with the most serious first."""
+        """The findings by item, the item with the most serious first, as many as the page has room for."""
         items: dict[tuple[str, str], ItemFindings] = {}
         for is_suppressed, groups in ((False, self.shown), (True, self.suppressed)):
             for group in groups:
                 key = (group.shown.item_pointer, group.shown.item)
                 item = items.setdefault(key, ItemFindings(group.shown.item, [], [], self._target))
                 (item.suppressed if is_suppressed else item.shown).append(group)
-        return sorted(items.values(), key=lambda item: [-count for count in item.levels.values()])
+        ranked = sorted(items.values(), key=lambda item: [-count for count in item.levels.values()])
+        return list(_cropped(ranked, self.most)) if self.left_out else ranked
+
+
+def _cropped(items: list[ItemFindings], most: int) -> Iterator[ItemFindings]:
+    """The first items, with at most this many findings in all."""
+    for item in items:
+        if most <= 0:
+            return
+        shown = item.shown[:most]
+        suppressed = item.suppressed[: most - len(shown)]
+        yield item._replace(shown=shown, suppressed=suppressed)
+        most -= len(shown) + len(suppressed)

@@ -11,7 +11,7 @@ from mcproof.console import plural
 from mcproof.linting.finding import LEVELS
 from mcproof.report.html import probe_views, suite_views, wording
 from mcproof.report.html.environment import environment
-from mcproof.report.html.finding_views import count_levels, rules_used, rulesets_used
+from mcproof.report.html.finding_views import MOST, count_levels, rules_used, rulesets_used
 from mcproof.report.html.suite_views import all_tests, by_outcome, tests_headline
 from mcproof.report.html.target_view import TargetView
 from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
@@ -78,6 +78,10 @@ class PageView:
         self.run = run
         self.words = words_of(run.kind)
         self.targets = [TargetView(result, number, self.words) for number, result in enumerate(run.targets, 1)]
+        room = self.most_findings = MOST
+        for target in self.targets:
+            target.findings.most = room
+            room = max(0, room - len(target.findings.shown) - len(target.findings.suppressed))
         self.rules = rules_used(run)
         self.rulesets = rulesets_used(self.rules)
         self.silent_rules = [rule.id for rule in run.rules if rule.id not in self.rules]

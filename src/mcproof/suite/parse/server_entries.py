@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcproof.suite.parse.suite_fields import Fields
     from mcproof.text.yamltext import Node
 
-KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "protocol", "annotations")
+KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "start_timeout_ms", "protocol", "annotations")
 HINTS = ("readOnlyHint", "destructiveHint")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A valid HTTP header name."""
@@ -43,6 +43,9 @@ def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> 
         },
         directory=_folder(fields, members.get("cwd"), what),
         timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
+        start_timeout_ms=fields.number(
+            members.get("start_timeout_ms"), f"`start_timeout_ms` of {what}", 1, LONGEST_WAIT
+        ),
         protocol=fields.one_of(members.get("protocol"), f"`protocol` of {what}", "protocol revision", REVISIONS)
         or None,
         annotations=_annotations(fields, members.get("annotations"), what),

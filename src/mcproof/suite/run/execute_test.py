@@ -149,8 +149,12 @@ def _assess_response(
     test: SuiteTest, response: Response, seconds: float, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
     if response.outcome not in ("accepted", "rejected") or response.message is None:
-        return Assessment([checker.failure("", no_response(response))])
-    facts: dict[str, Any] = {"error": response.message.error, "duration_ms": round(seconds * 1000)}
+        return Assessment([checker.failure("", failure_message(response))])
+    facts: dict[str, Any] = {
+        "error": response.message.error,
+        "rejected": response.outcome == "rejected",
+        "duration_ms": round(seconds * 1000),
+    }
     if response.message.error is None:
         facts["result"] = response.message.result
     reasons = {"result.isError": _content_text(response)} if response.outcome == "rejected" else {}
@@ -181,7 +185,7 @@ def failure_message(response: Response) -> str:
     """Return why a call failed, quoting the server."""
     message = response.message
     if message is None or response.outcome not in ("accepted", "rejected"):
-        return no_response(response)
+        return f"{no_response(response)}{' (`timeout_ms`)' if response.outcome == 'hang' else ''}"
     if message.error is not None:
         return message.description
     text = _content_text(response)

@@ -13,6 +13,7 @@ from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Session
+from mcproof.client.tracing import hide_in_trace
 from mcproof.exchange.responses import OutputContract, structured_flaws
 from mcproof.targets.snapshot import read_snapshot
 
@@ -36,17 +37,26 @@ class CannotRunError(Exception):
 
 
 class ServerUnderTest:
-    """A server with its session, secrets and catalog. `timeout` applies if the entry has none."""
+    """A server with its session, secrets and catalog. The time limits in seconds apply if the entry has none."""
 
-    def __init__(self, entry: ServerEntry, suite: Suite, timeout: float | None) -> None:
+    def __init__(
+        self,
+        entry: ServerEntry,
+        suite: Suite,
+        timeout: float | None = None,
+        start_timeout: float | None = None,
+        start_setting: str = "`start_timeout_ms`",
+    ) -> None:
         self.entry = entry
         self.endpoint = _endpoint(entry, suite)
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
-        limits = Limits() if seconds is None else Limits(max(seconds, 5.0), seconds)
+        start = entry.start_timeout_ms / 1000 if entry.start_timeout_ms is not None else start_timeout
+        limits = _limits(seconds, start, start_setting)
         self.options = ConnectOptions(limits, entry.protocol)
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.endpoint, self.options, limits.request)
         secrets = [*suite.secrets, *_secrets(self.endpoint)]
+        hide_in_trace(secrets)
         self.hide = hiding(secrets)
         """Hides secrets in evidence, which may be cropped."""
         self.hide_whole = hiding_whole(secrets)
@@ -145,6 +155,14 @@ class ServerUnderTest:
     def noise(self) -> str:
         """Describes non-protocol output of the server; empty if there was none."""
         return f"{_NOISE}: {self.hide(self.session.noise)}" if self.session.noise else ""
+
+
+def _limits(request: float | None, start: float | None, start_setting: str) -> Limits:
+    """Return the limits of a server: that of a response does not change that of the start."""
+    limits = Limits(start_setting=start_setting)
+    if request is not None:
+        limits = limits._replace(request=request)
+    return limits if start is None else limits._replace(start=start)
 
 
 def unreachable(why: str) -> str:

@@ -32,6 +32,8 @@ class RunOptions(NamedTuple):
     fails_fast: bool = False
     timeout: float | None = None
     """Time limit of a response, in seconds, if the suite sets none."""
+    start_timeout: float | None = None
+    """Time limit of the start of a server, in seconds, if the suite sets none."""
     retries: int = 0
     """How often a part that does not pass is executed again."""
 
@@ -49,7 +51,7 @@ class SuiteRuntime:
         """Inherited by the programs of steps and their children, to find them for cleanup."""
         used = {test.server for test in tests} | {step.server for step in (*suite.setup, *suite.teardown)}
         self.callers = {
-            name: Caller(ServerUnderTest(entry, suite, options.timeout))
+            name: Caller(ServerUnderTest(entry, suite, options.timeout, options.start_timeout))
             for name, entry in suite.servers.items()
             if name in used
         }

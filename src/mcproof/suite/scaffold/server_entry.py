@@ -31,6 +31,8 @@ class EntryOptions(NamedTuple):
     timeout: float | None = None
     """In seconds."""
     protocol: str | None = None
+    start_timeout: float | None = None
+    """In seconds."""
 
 
 class UniqueNames:
@@ -121,14 +123,20 @@ def captured_lines(endpoint: Any, name: str, variables: SecretVariables) -> list
     ]
 
 
+def milliseconds(limit: float) -> int:
+    """Return a time limit in seconds as a suite has it."""
+    return max(1, min(round(limit * 1000), _LONGEST_WAIT))
+
+
 def entry_lines(
     server: Endpoint, name: str, variables: SecretVariables, folder: str, options: EntryOptions
 ) -> list[str]:
     """Return the entry of a server, without secrets. Paths are relative to `folder`, that of the suite."""
     writer = _EntryWriter(name, variables, variables.known(server.filled))
     lines = list(writer.command(server, folder) if isinstance(server, CommandEndpoint) else writer.endpoint(server))
-    if options.timeout is not None:
-        lines.append(f"timeout_ms: {max(1, min(round(options.timeout * 1000), _LONGEST_WAIT))}")
+    for setting, limit in (("timeout_ms", options.timeout), ("start_timeout_ms", options.start_timeout)):
+        if limit is not None:
+            lines.append(f"{setting}: {milliseconds(limit)}")
     if options.protocol is not None:
         lines.append(f"protocol: {to_yaml(options.protocol)}")
     return lines

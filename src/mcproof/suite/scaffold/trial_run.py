@@ -9,6 +9,7 @@ from mcproof.exchange.probe_facts import CHECKS
 from mcproof.suite.definition import NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
 from mcproof.suite.run.runner import run_suite
 from mcproof.suite.scaffold.drafts import with_results
+from mcproof.suite.scaffold.server_entry import milliseconds
 from mcproof.suite.snapshots import SnapshotStore
 
 if TYPE_CHECKING:
@@ -75,8 +76,13 @@ def try_drafts(
 
 
 def _entry(trial: TrialServer, options: EntryOptions) -> ServerEntry:
-    limit = None if options.timeout is None else max(1, round(options.timeout * 1000))
-    entry = ServerEntry(trial.name, _NOWHERE, timeout_ms=limit, protocol=options.protocol)
+    entry = ServerEntry(
+        name=trial.name,
+        location=_NOWHERE,
+        timeout_ms=None if options.timeout is None else milliseconds(options.timeout),
+        start_timeout_ms=None if options.start_timeout is None else milliseconds(options.start_timeout),
+        protocol=options.protocol,
+    )
     endpoint = trial.endpoint
     if isinstance(endpoint, CommandEndpoint):
         return entry._replace(command=endpoint.words, environment=endpoint.environment, directory=endpoint.directory)

@@ -1,0 +1,28 @@
+"""`mcproof call`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.cli.item_request import item_command, item_parser
+
+if TYPE_CHECKING:
+    from mcproof.cli.parser import Parser
+
+EPILOG = """\
+mcproof call search query=rose limit=5 -- python server.py
+mcproof call https://host/mcp search '{"query": "rose"}'
+echo '{"query": "rose"}' | mcproof call .mcp.json#library search -
+
+The schema of the tool decides whether a value is a number, a boolean, JSON or text; a repeated key gives a list.
+Arguments are checked against the schema before anything is sent. Naming a tool is permission to call it. Exit code 1:
+the server responds with an error.
+"""
+
+
+def parser() -> Parser:
+    return item_parser("call", "Call a tool, and show its result.", "TOOL", takes_arguments=True, epilog=EPILOG)
+
+
+def command(arguments: list[str]) -> int:
+    return item_command(parser().parse_args(arguments), "tools/call", "TOOL")

@@ -1,0 +1,25 @@
+"""`mcproof prompt`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.cli.item_request import item_command, item_parser
+
+if TYPE_CHECKING:
+    from mcproof.cli.parser import Parser
+
+EPILOG = """\
+mcproof prompt recommend genre=crime -- python server.py
+
+Arguments are checked against the list of the prompt before anything is sent. Exit code 1: the server responds with an
+error.
+"""
+
+
+def parser() -> Parser:
+    return item_parser("prompt", "Get a prompt, and show its messages.", "NAME", takes_arguments=True, epilog=EPILOG)
+
+
+def command(arguments: list[str]) -> int:
+    return item_command(parser().parse_args(arguments), "prompts/get", "NAME")

@@ -1,0 +1,245 @@
+"""Send one request to a live server: call a tool, read a resource, get a prompt."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mcproof.client.captures import clean
+from mcproof.client.failures import ConnectError
+from mcproof.client.listing import METHODS, list_everything
+from mcproof.client.open_server import OpenServer
+from mcproof.client.secrets import hiding_in_catalogs
+from mcproof.client.session import INPUT_REQUIRED, reports_error
+from mcproof.errors import InputError, UsageError, nearest
+from mcproof.exchange.connection_facts import cropped
+from mcproof.execution.events import MessageSent
+from mcproof.execution.target_inputs import connect_options, one_input
+from mcproof.execution.tool_calls import listed_names
+from mcproof.execution.typed_arguments import PairParser
+from mcproof.generation.oracle import Oracle
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from mcproof.client.connection import Connection
+    from mcproof.client.listing import Listing
+    from mcproof.client.session import Response, Session
+    from mcproof.config.settings import Settings
+    from mcproof.execution.events import Listener
+    from mcproof.execution.run_requests import TargetSelection
+    from mcproof.generation.oracle import Objection
+
+Method = Literal["tools/call", "resources/read", "prompts/get"]
+_LISTS: dict[Method, dict[str, str]] = {
+    "tools/call": {"tools": "name"},
+    "resources/read": {"resources": "uri", "resourceTemplates": "uriTemplate"},
+    "prompts/get": {"prompts": "name"},
+}
+"""The lists that hold the items of a method, with the member that a request names."""
+_NOUNS: dict[Method, str] = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
+_HOW_TO_SEND = "not sent; --unchecked sends it anyway"
+_MOST_SHOWN = 5
+"""How many mistakes in arguments an error names."""
+
+
+class OneRequest(NamedTuple):
+    """A request for one item of a live server."""
+
+    targets: TargetSelection
+    method: Method
+    item: str
+    """The name of the tool or prompt, or the URI of the resource."""
+    arguments: Mapping[str, Any] = {}
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Arguments as text, to be typed by the schema of the tool."""
+    is_checked: bool = True
+    """Whether an unknown item or invalid arguments are an error before anything is sent."""
+
+
+class OneResponse(NamedTuple):
+    """What was sent to a server, and its response, without secrets."""
+
+    target: str
+    method: Method
+    params: dict[str, Any]
+    result: Any
+    """None for an error."""
+    error: dict[str, Any] | None
+    seconds: float
+
+    @property
+    def failure(self) -> str:
+        """Why the request failed, in words; empty if it did not."""
+        if self.error is not None:
+            return f"the server responds with an error: {cropped(_described(self.error))}"
+        result = self.result if isinstance(self.result, dict) else {}
+        if reports_error(result):
+            return "the tool reports an error (`isError`)"
+        if result.get("resultType") == INPUT_REQUIRED:
+            return "the server asks for more input, which mcproof does not give"
+        return ""
+
+
+def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneResponse:
+    """Send a request and return its response. Raises McproofError if nothing was sent, or if nothing came back."""
+    source = one_input(request.targets, settings, listen)
+    if source.server is None:
+        how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
+        raise InputError(f"not a live server; {how}", file=source.title)
+    options = connect_options(request.targets, settings.timeout)
+    responses: list[OneResponse] = []
+    with OpenServer(source.server, options, options.limits.request) as server:
+
+        async def send() -> None:
+            params = await _Parameters(request, server.session, listen).build()
+            start = perf_counter()
+            response = await server.session.send(request.method, params)
+            seconds = perf_counter() - start
+            if response.message is None:
+                raise ConnectError(_silence(response), file=source.title)
+            if response.why:
+                listen(MessageSent(f"the response is malformed: {response.why}"))
+            shown = {"params": params, "result": response.message.result, "error": response.message.error}
+            if shown["error"] is not None:
+                shown["result"] = None
+                await _hint(request, server.session, listen)
+            clean(shown, _hiding(server.session))
+            responses.append(OneResponse(source.title, request.method, **shown, seconds=seconds))
+
+        if not server.run(send):
+            raise KeyboardInterrupt
+        server.close()
+    return responses[0]
+
+
+def _silence(response: Response) -> str:
+    how = "; `--timeout SECONDS` waits longer" if response.timed_out else ""
+    return f"{response.why}{how}"
+
+
+def _described(error: dict[str, Any]) -> str:
+    code, message = error.get("code"), error.get("message")
+    return f"{message} ({code})" if isinstance(code, int) else str(message)
+
+
+async def _listing(connection: Connection, method: Method) -> Listing:
+    return await list_everything(connection, [each for each in METHODS if each.key in _LISTS[method]])
+
+
+def _items(listing: Listing, method: Method) -> dict[str, dict[str, Any]]:
+    """The items of a listing by name or URI; the first of several with the same."""
+    items: dict[str, dict[str, Any]] = {}
+    for key, member in _LISTS[method].items():
+        for item in listing.lists.get(key, ()):
+            name = item.get(member) if isinstance(item, dict) else None
+            if isinstance(name, str):
+                items.setdefault(name, item)
+    return items
+
+
+def _hiding(session: Session) -> Callable[[str], str]:
+    """Hides the secrets of a server in what it returns."""
+    return hiding_in_catalogs(session.server.named_secrets)
+
+
+async def _hint(request: OneRequest, session: Session, listen: Listener) -> None:
+    """Name a similar resource if the server refuses one that it does not list."""
+    if request.method != "resources/read":
+        return
+    known = list(_items(await _listing(await session.connection(), request.method), request.method))
+    if known and request.item not in known:
+        message = f"the server lists no resource `{request.item}`{nearest(request.item, known)}"
+        listen(MessageSent(_hiding(session)(f"{message}; there are {listed_names(known)}")))
+
+
+class _Parameters:
+    """The parameters of a request: the item must exist, and the arguments must match its schema."""
+
+    def __init__(self, request: OneRequest, session: Session, listen: Listener) -> None:
+        self._request = request
+        self._session = session
+        self._listen = listen
+
+    async def build(self) -> dict[str, Any]:
+        """Raises a UsageError if the item or the arguments are wrong, unless the request is unchecked."""
+        request = self._request
+        if request.method == "resources/read":
+            return {"uri": request.item}
+        item = await self._item()
+        if request.method == "prompts/get":
+            arguments: dict[str, Any] = {**request.arguments, **dict(request.pairs)}
+            mistakes = _prompt_mistakes(item, arguments)
+        else:
+            schema = item.get("inputSchema")
+            arguments = {**request.arguments, **PairParser(schema).parse(request.pairs)}
+            mistakes = list(self._tool_mistakes(schema, arguments))
+        if mistakes and request.is_checked:
+            more = f"; and {len(mistakes) - _MOST_SHOWN:,} more" if len(mistakes) > _MOST_SHOWN else ""
+            listed = "; ".join(mistakes[:_MOST_SHOWN]) + more
+            raise UsageError(f"invalid arguments for `{request.item}`: {listed}; {_HOW_TO_SEND}")
+        return {"name": request.item, "arguments": arguments}
+
+    async def _item(self) -> dict[str, Any]:
+        """The item as the server lists it; empty if it is unknown and the request unchecked."""
+        request, noun = self._request, _NOUNS[self._request.method]
+        listing = await _listing(await self._session.connection(), request.method)
+        items = _items(listing, request.method)
+        if request.item in items:
+            return items[request.item]
+        if not request.is_checked:
+            return {}
+        if listing.unserved:
+            method, why = listing.unserved[0]
+            why = self._session.redacted(why)
+            raise InputError(f"`{method}` is not served: {why}; {_HOW_TO_SEND}", file=self._session.server.label)
+        if not items:
+            raise InputError(f"the server lists no {noun}s; {_HOW_TO_SEND}", file=self._session.server.label)
+        names = list(items)
+        known = _hiding(self._session)(f"{nearest(request.item, names)}; there are {listed_names(names)}")
+        raise UsageError(f"unknown {noun} `{request.item}`{known}; {_HOW_TO_SEND}")
+
+    def _tool_mistakes(self, schema: Any, arguments: dict[str, Any]) -> Iterator[str]:
+        if not isinstance(schema, dict):
+            return
+        declared = _declared(schema)
+        oracle = Oracle(schema)
+        if oracle.problem is not None:
+            self._listen(MessageSent(f"the arguments are not checked: {oracle.problem}"))
+            return
+        objections = oracle.objections(arguments)
+        yield from (_worded(each, declared) for each in objections)
+        for name in arguments if declared and not objections else ():
+            if name not in declared:
+                self._listen(MessageSent(f"`{name}` is not a declared parameter{nearest(name, declared)}"))
+
+
+def _declared(schema: dict[str, Any]) -> list[str]:
+    """The parameters that a schema names."""
+    properties, required = schema.get("properties"), schema.get("required")
+    names = [*(properties if isinstance(properties, dict) else ()), *(required if isinstance(required, list) else ())]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def _worded(objection: Objection, declared: list[str]) -> str:
+    where = f"{cropped(objection.pointer)}: " if objection.pointer else ""
+    if objection.missing is not None:
+        return f"{where}`{objection.missing}` is missing"
+    if objection.unexpected is not None:
+        if objection.pointer:
+            return f"{where}`{objection.unexpected}` is not allowed"
+        return f"`{objection.unexpected}` is not a parameter{_nearest_or_all(objection.unexpected, declared)}"
+    return f"{where}{cropped(objection.message)}"
+
+
+def _nearest_or_all(name: str, known: list[str]) -> str:
+    return nearest(name, known) or f" (there are {listed_names(known)})"
+
+
+def _prompt_mistakes(prompt: dict[str, Any], arguments: Iterable[str]) -> list[str]:
+    given = prompt.get("arguments")
+    listed = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    known = {each["name"]: each.get("required") is True for each in listed if isinstance(each.get("name"), str)}
+    missing = [f"`{name}` is missing" for name, required in known.items() if required and name not in arguments]
+    unknown = [name for name in arguments if name not in known]
+    return [*missing, *(f"`{name}` is not an argument{_nearest_or_all(name, list(known))}" for name in unknown)]
