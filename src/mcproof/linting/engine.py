@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _new = tuple.__new__
-"""Builds a named tuple in half the time of a call of its class; used where there is one for each finding."""
+"""Builds a named tuple faster than a call of its class; used where there is one for each finding."""
 
 
 class RuleCrash(NamedTuple):

@@ -119,7 +119,7 @@ def reported_finding(
     column: int | None,
     fix: FixFacts | None,
 ) -> ReportedFinding:
-    """Return a finding at a location, in a third of the time of a call of the class with keywords."""
+    """Return a finding at a location, faster than a call of the class with keywords."""
     fields = (rule, item, item_pointer, subject, pointer, message, evidence, file, line, column, fix)
     return tuple.__new__(ReportedFinding, fields + _DEFAULTS)
 

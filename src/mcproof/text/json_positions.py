@@ -22,7 +22,7 @@ _plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
 # Skipped values are discarded, so they are built cheaply, and integers of any length are accepted.
 _skip_value = make_scanner(JSONDecoder(object_pairs_hook=len, parse_int=float))  # type: ignore[arg-type]
 _new = tuple.__new__
-"""Builds a named tuple in half the time of a call of its class; used where there is one for each finding."""
+"""Builds a named tuple faster than a call of its class; used where there is one for each finding."""
 
 
 class Span(NamedTuple):
