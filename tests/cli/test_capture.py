@@ -107,3 +107,10 @@ def test_a_server_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 )
 def test_a_capture_is_of_one_target(words: tuple[str, ...], said: str) -> None:
     assert said in fails("capture", *words)
+
+
+def test_a_dash_is_standard_output(tmp_path: Path) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    plain, dash = (run("capture", "tools.json", *words, cwd=tmp_path) for words in ((), ("-o", "-")))
+    assert (dash.returncode, dash.stdout) == (0, plain.stdout)
+    assert [path.name for path in tmp_path.iterdir()] == ["tools.json"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mcproof import __version__
 from mcproof.cli.main import main
+from mcproof.results.records import listed
 
 from .runs import FORMATS, RUNS, folder
 from .test_golden import compare
@@ -82,3 +84,12 @@ def test_a_comparison_without_a_change_names_both_catalogs(folder: Path, capsys:
     assert main(["diff", "old.json", "same.json"]) == 0
 
     assert capsys.readouterr().out.endswith("no changes from old.json to same.json\n")
+
+
+@pytest.mark.parametrize("entries", [0, 1, 256, 257, 600])
+def test_lists_of_any_length_have_one_entry_a_line(entries: int) -> None:
+    lines = [f'"##{number}"' for number in range(entries)]
+    text = "".join(listed("findings", lines))
+    assert json.loads(f"{{{text}}}") == {"findings": [f"##{number}" for number in range(entries)]}
+    assert len(text.splitlines()) == (entries + 2 if entries else 1)
+    assert "##" not in text

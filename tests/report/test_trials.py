@@ -22,7 +22,7 @@ from mcproof.report.outcome_phrases import promise_sentence
 from mcproof.report.terminal import grade_card
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
-from mcproof.results.run import BROKEN, RunResult, TargetResult
+from mcproof.results.run import BROKEN, RunResult, TargetResult, Untested
 from mcproof.results.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
@@ -167,6 +167,15 @@ def test_what_was_predicted_is_told_once_for_all_tools() -> None:
 def test_what_was_not_tested_is_told_once_for_each_reason() -> None:
     (reason,) = prove_report().untested_reasons()
     assert reason.whats == ["tool burn_book"]
+
+
+def test_a_tool_that_was_tested_in_part_is_listed_once() -> None:
+    report = prove_report()
+    (reason,) = report.untested_reasons()
+    untested = [Untested("tool burn_book, in part", reason.why)]
+    assert [each.whats for each in report._replace(untested=untested).untested_reasons()] == [
+        ["tool burn_book, in part"]
+    ]
 
 
 # --- the picture --------------------------------------------------------------------------------------------------

@@ -319,3 +319,12 @@ def test_a_capture_without_a_list_of_tools_says_what_was_skipped(
     path.write_text('{"initialize": {"serverInfo": {"name": "x", "version": "1"}}, "tools": []}')
     main(["lint", str(path)])
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("description", "is_plain"),
+    [("Find\\ntickets.", True), ("Find t\u200bickets.", False), ("Find t\\u200bickets.", False), ("\\u001b[0m", False)],
+)
+def test_tools_are_plain_only_if_nothing_but_ascii_is_in_the_file(description: str, is_plain: bool) -> None:
+    catalog = read_snapshot(f'[{{"name": "find", "description": "{description}"}}]'.encode(), "tools.json")
+    assert [tool.is_plain for tool in catalog.tools] == [is_plain]

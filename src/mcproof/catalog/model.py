@@ -73,7 +73,7 @@ class Item:
 
     @property
     def subject(self) -> str:
-        return f"{self.kind}:{self.label}"
+        return f"{self.kind}:{self.name or self.label}"
 
     def pointer_to(self, key: str) -> str:
         """The pointer of a member, or of the item itself if it has no such member."""
@@ -120,7 +120,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_tree", "_written", "description", "schema", "source", "words")
+    __slots__ = ("_tree", "_written", "description", "is_plain", "schema", "source", "words")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -130,6 +130,8 @@ class Tool(Item):
         """The description as received; empty if it is absent or not a string."""
         self.schema: dict[str, Any] | None = schema if isinstance(schema, dict) else None
         """The input schema, if it is an object."""
+        self.is_plain = False
+        """Whether its texts are known to have only ASCII characters, and of control characters only whitespace."""
         self.source: SourceTool | None = None
         """What its source code reveals, if it was read from source."""
         self.words: ToolWords | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _entry = re.compile(
     # A bullet, `:param str` or `@param`; one or more names, which may be quoted; a type in brackets; a text.
@@ -12,11 +13,12 @@ _entry = re.compile(
 ).match
 
 
-def documented_parameters(description: str) -> set[str]:
+@lru_cache(maxsize=1)  # two rules need them, one after the other
+def documented_parameters(description: str) -> frozenset[str]:
     """The names that lines such as `name: text`, `- name (str): text`, `:param name: text` explain."""
     names: set[str] = set()
     for line in description.splitlines():
         entry = _entry(line)
         if entry is not None:
             names.update(re.split(", ?", entry["names"]))
-    return names
+    return frozenset(names)

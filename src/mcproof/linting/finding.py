@@ -97,11 +97,12 @@ class Finding(NamedTuple):
     @property
     def shown_pointer(self) -> str:
         """The pointer to show in the document; a finding about a whole item is shown at its name."""
-        if isinstance(self.near, str):
-            return self.near
-        if not self.pointer and self.item.name:
-            return f"{self.item.pointer}/name"
-        return self.item.pointer + self.pointer
+        _, item, problem = self
+        if isinstance(problem.near, str):
+            return problem.near
+        if not problem.at and item.name:
+            return f"{item.pointer}/name"
+        return item.pointer + problem.at
 
 
 def fingerprints(findings: list[Finding]) -> list[str]:

@@ -126,9 +126,10 @@ def _second_verb(verb: str, rest: list[str], *, is_first: bool) -> str | None:
 def _only_makes(verb: str, made: list[str], parameters: dict[str, Any]) -> bool:
     """Whether a tool converts, extracts or draws values without another effect."""
     products = verbs.DRAWINGS if verb in verbs.DRAWING else verbs.VALUES
-    if products.isdisjoint(made) or not verbs.COSTLY.isdisjoint(made):
-        return False
     named = {word for parameter in parameters for word in words_of(parameter)}
+    has_units = verb in verbs.CONVERTING and not verbs.UNITS.isdisjoint(named)  # `from_unit`, `to_unit`
+    if (products.isdisjoint(made) and not has_units) or not verbs.COSTLY.isdisjoint(made):
+        return False
     return verb in verbs.EXTRACTING or (named.isdisjoint(verbs.RECORD_PARAMETERS) and verbs.DOCUMENTS.isdisjoint(made))
 
 

@@ -135,5 +135,8 @@ CODE_PARAMETERS = _words("cmd command commands cql javascript program script she
 LANGUAGES = _words("javascript js py python source typescript")
 ACTION_PARAMETERS = _words("action actions command method mode op operation")
 """Parameters whose `enum` has verbs: `{"action": {"enum": ["list", "create"]}}`."""
+UNITS = _words("unit units")
+"""Words of parameters of tools that convert quantities."""
+
 RECORD_PARAMETERS = FILES | _words("bucket device id ids key prompt uuid")
 """Words of parameters that refer to more than the value to convert or to draw."""

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import fingerprints
-from mcproof.results.findings import FixFacts, ReportedFinding, RuleFacts, Snippet
+from mcproof.results.findings import FixFacts, RuleFacts, Snippet, reported_finding
 from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.ignores import Suppression
+    from mcproof.results.findings import ReportedFinding
     from mcproof.results.fix_edits import FileEdit
     from mcproof.text.jsontext import JsonText, Position
     from mcproof.text.pointers import Pointer
@@ -60,12 +61,12 @@ def _report_document(
 ) -> tuple[list[int], list[ReportedFinding]]:
     """Report findings about a JSON document; also return the index of each in `findings`."""
     document, name, origin = catalog.document, catalog.name, catalog.origin
-    pointers = ["" if isinstance(finding.near, Span) else finding.shown_pointer for finding in findings]
-    spans = [
-        finding.near if isinstance(finding.near, Span) else span
-        for finding, span in zip(findings, find_spans(document, pointers), strict=True)
-    ]
-    anchors = [span.anchor for span in spans]
+    known = {at: near for at, finding in enumerate(findings) if isinstance(near := finding.problem.near, Span)}
+    pointers = ["" if at in known else finding.shown_pointer for at, finding in enumerate(findings)]
+    spans = find_spans(document, pointers)
+    for at, near in known.items():
+        spans[at] = near
+    anchors = [start if key < 0 else key for key, start, _ in spans]
     order = sorted(range(len(findings)), key=anchors.__getitem__)
     positions = document.positions([anchors[at] for at in order])
     reported = []
@@ -104,15 +105,16 @@ def _report_source(
 
 def _reported(finding: Finding, file: str, line: int | None, column: int | None) -> ReportedFinding:
     """Return a finding at a location."""
-    item, fix = finding.item, finding.fix
-    return ReportedFinding(
-        rule=rule_facts(finding.rule),
-        item=item.subject,
+    rule, item, problem = finding
+    fix, parameter, subject = problem.fix, problem.parameter, item.subject
+    return reported_finding(
+        rule=rule_facts(rule),
+        item=subject,
         item_pointer=item.pointer,
-        subject=finding.subject,
-        pointer=finding.pointer,
-        message=finding.message,
-        evidence=finding.evidence,
+        subject=subject if parameter is None else f"parameter:{parameter}",
+        pointer=problem.at,
+        message=problem.message,
+        evidence=problem.evidence,
         file=file,
         line=line,
         column=column,

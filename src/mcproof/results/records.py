@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from itertools import islice
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,9 @@ PROVE_VERSION = 2
 """The version of the document of `prove`: since 2, its matrix has a column for values, and counts."""
 """The version of every JSON document; their schemas are in `mcproof/report/schemas`."""
 
+_BATCH = 256
+"""How many lines of a list are joined at once."""
+
 Record = dict[str, Any]
 
 encode = json.JSONEncoder(check_circular=False).encode
@@ -36,13 +40,13 @@ def printable(text: str) -> str:
 
 
 def listed(key: str, lines: Iterable[str]) -> Iterator[str]:
-    """Write a member whose value is a list, one entry a line."""
+    """Write a member whose value is a list, one entry a line, in pieces of many lines."""
     yield f'"{key}": ['
-    empty = True
-    for entry in lines:
-        yield ("\n" if empty else ",\n") + printable(entry)
-        empty = False
-    yield "]" if empty else "\n]"
+    rest, separator = iter(lines), ""
+    while batch := ",\n".join(islice(rest, _BATCH)):
+        yield f"{separator}\n{printable(batch)}"
+        separator = ","
+    yield "\n]" if separator else "]"
 
 
 def finding_line(each: ReportedFinding) -> str:
@@ -50,19 +54,16 @@ def finding_line(each: ReportedFinding) -> str:
 
     Written by hand, because a long report is little else: the encoder takes half as long again.
     """
-    fix, evidence, tool = each.fix, each.evidence, each.tool
+    fix, evidence, tool, line, column = each.fix, each.evidence, each.tool, each.line, each.column
     return (
         f"{{{_rule_members(each.rule)}, "
         f'"subject": {_quoted(each.subject)}, "tool": {"null" if tool is None else _quoted(tool)}, '
         f'"pointer": {_quoted(each.pointer)}, '
         f'"message": {_quoted(each.message)}, "evidence": {"null" if evidence is None else encode(evidence)}, '
-        f'"file": {_quoted(each.file)}, "line": {_number(each.line)}, "column": {_number(each.column)}, '
+        f'"file": {_quoted(each.file)}, "line": {"null" if line is None else line}, '
+        f'"column": {"null" if column is None else column}, '
         f'"fix": {"null" if fix is None else encode({"set": fix.key, "to": fix.value})}}}'
     )
-
-
-def _number(value: int | None) -> str:
-    return "null" if value is None else str(value)
 
 
 @cache

@@ -209,12 +209,16 @@ class TargetResult(NamedTuple):
         reasons: dict[str, dict[str, None]] = {}
         for each in self.untested:
             reasons.setdefault(each.why, {})[each.what] = None
-        for probe in self.probes:
-            if probe.outcome == "not_tested":
-                reasons.setdefault(probe.reason, {})[f"tool {probe.tool}" if probe.tool else probe.probe] = None
-        for cell in self.matrix:
-            if cell.verdict == "not tested":
-                reasons.setdefault(cell.reason, {})[f"tool {cell.tool}"] = None
+        parts = [
+            (each.reason, f"tool {each.tool}" if each.tool else each.probe)
+            for each in self.probes
+            if each.outcome == "not_tested"
+        ]
+        parts += [(cell.reason, f"tool {cell.tool}") for cell in self.matrix if cell.verdict == "not tested"]
+        for why, what in parts:
+            whats = reasons.setdefault(why, {})
+            if f"{what}, in part" not in whats:
+                whats[what] = None
         return [UntestedReason(why or "unknown reason", list(whats)) for why, whats in reasons.items()]
 
 

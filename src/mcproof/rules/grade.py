@@ -325,7 +325,7 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     Why: models fill in arguments from their descriptions; a name alone does not define format and meaning.
     Fix: describe its meaning and format, with an example where it helps.
     """
-    documented: set[str] | None = None
+    documented: frozenset[str] | None = None
     for node in tree.parameters:
         schema = node.schema
         if truthy(schema) and (type(schema) is not dict or is_blank(schema.get("description"))):

@@ -87,7 +87,8 @@ def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
     Fix: give it a `type`, an `enum` or a `const`; in a union, give every branch one.
     """
     for node in tree.properties:
-        if accepts_anything(node.schema, tree):
+        schema = node.schema
+        if (type(schema) is not dict or "type" not in schema) and accepts_anything(schema, tree):  # most have a type
             message = f"`{node.name}` accepts any value: no type, enum or const constrains it"
             yield Problem(message, node.pointer, node.name)
 

@@ -8,6 +8,7 @@ refers only to itself accepts nothing on its own.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _UNIONS = ("anyOf", "oneOf")
 _COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "not", *_UNIONS})
+_BEYOND_ANY_OF = _COMBINING - {"anyOf"}
 _SIZE_BOUNDS = {"string": "maxLength", "array": "maxItems"}
 _GROWING = frozenset(_SIZE_BOUNDS)
 _NARROWING = frozenset({"type", "enum", "const", *_SIZE_BOUNDS.values()})
@@ -64,8 +66,12 @@ def accepts_anything(schema: Any, tree: SchemaTree) -> bool:
 
 def unbounded_kinds(schema: Any, tree: SchemaTree) -> frozenset[str]:
     """The types, of `string` and `array`, that a schema names without a size limit."""
-    if type(schema) is dict and type(schema.get("type")) is str and _COMBINING.isdisjoint(schema):  # the common case
-        return _own(schema).unbounded
+    if type(schema) is dict and type(kind := schema.get("type")) is str and _COMBINING.isdisjoint(schema):
+        # The common case.
+        bound = _SIZE_BOUNDS.get(kind)
+        if bound is None or bound in schema or "enum" in schema or "const" in schema:
+            return _NOTHING
+        return _UNBOUNDED[kind].unbounded
     answer = acceptance(schema, tree)
     return answer.growing & answer.unbounded if answer.is_constrained else _NOTHING
 
@@ -77,6 +83,8 @@ def admits_null(schema: Any, tree: SchemaTree) -> bool:
 
 def accepts_nothing(schema: Any, tree: SchemaTree) -> bool:
     """Whether a schema visibly rejects every value: `false`, `{"not": {}}`, an empty `enum`."""
+    if type(schema) is dict and "type" in schema and "not" not in schema:  # the common case
+        return False
     return _excludes_all(schema, tree) or _constant_verdict(schema, tree) is False
 
 
@@ -125,12 +133,26 @@ def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
     known: dict[int, Acceptance] = tree.answers
     answer = known.get(id(schema))
     if answer is None:
-        if _parts(schema, tree):
+        if "anyOf" in schema and _BEYOND_ANY_OF.isdisjoint(schema):
+            answer = _of_plain_union(schema)
+        if answer is not None:
+            known[id(schema)] = answer
+        elif _parts(schema, tree):
             _settle(schema, tree, known)
             answer = known[id(schema)]
-        else:  # the common case: a union of plain schemas
+        else:
             answer = known[id(schema)] = _combined(schema, tree, known)
     return answer
+
+
+def _of_plain_union(schema: dict[str, Any]) -> Acceptance | None:
+    """What a schema with an `anyOf` of plain schemas accepts, as most unions are; None for any other union."""
+    branches = []
+    for each in _branches(schema, "anyOf"):
+        if type(each) is not dict or not _COMBINING.isdisjoint(each):
+            return None
+        branches.append(_own(each))
+    return _both(_own(schema), _either(tuple(branches))) if branches else None
 
 
 def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> None:
@@ -222,7 +244,7 @@ def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Accepta
         result = _both(result, answer(branch))
     for keyword in _UNIONS:
         if branches := _branches(schema, keyword):
-            result = _both(result, _either(map(answer, branches)))
+            result = _both(result, _either(tuple(map(answer, branches))))
     return result
 
 
@@ -237,7 +259,8 @@ def _both(one: Acceptance, other: Acceptance) -> Acceptance:
     )
 
 
-def _either(branches: Iterable[Acceptance]) -> Acceptance:
+@lru_cache(maxsize=256)  # most unions combine the same few types
+def _either(branches: tuple[Acceptance, ...]) -> Acceptance:
     is_constrained, growing, unbounded, admits_null = True, _NOTHING, _NOTHING, False
     for branch in branches:
         is_constrained = is_constrained and branch.is_constrained

@@ -85,12 +85,12 @@ class SchemaNode:
 
     def requirable(self) -> list[str]:
         """Declared properties, except those that no finite or valid instance can have: recursive and forbidden ones."""
-        references = self.tree.references
+        tree = self.tree
         return [
             name
             for name, schema in self.properties.items()
-            if not (isinstance(schema, dict) and "$ref" in schema and references.is_cyclic(schema))
-            and not accepts_nothing(schema, self.tree)
+            if not (isinstance(schema, dict) and "$ref" in schema and tree.references.is_cyclic(schema))
+            and not accepts_nothing(schema, tree)
         ]
 
     @property

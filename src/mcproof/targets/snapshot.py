@@ -30,6 +30,14 @@ def read_snapshot(data: bytes, name: str) -> Catalog:
     """Read the catalog in `data`. Raises an InputError with the location of the first error."""
     document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
+    catalog = _catalog_of(document, name)
+    if document.text.isascii() and "\\u" not in document.text:
+        for tool in catalog.tools:
+            tool.is_plain = True
+    return catalog
+
+
+def _catalog_of(document: JsonText, name: str) -> Catalog:
     value, pointer = _unwrap(document.value, name)
     if isinstance(value, list) and (not value or any(map(_looks_like_a_tool, value))):
         return _bare(name, document, value, pointer)

@@ -89,7 +89,7 @@ class JsonText:
                 line += passed
                 start_of_line = self.text.rfind("\n", seen, offset) + 1
             seen = offset
-            found.append(Position(line, offset - start_of_line + 1))
+            found.append(tuple.__new__(Position, (line, offset - start_of_line + 1)))
         return found
 
     def line_end(self, offset: int, most: int) -> int:

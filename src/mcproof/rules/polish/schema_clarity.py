@@ -81,7 +81,7 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     Why: a model has to guess what an argument means and how it is written, and wrong guesses fail at run time.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
-    listed: set[str] | None = None
+    listed: frozenset[str] | None = None
     for name, schema, text in tool_words(tool).parameters:
         if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
             if listed is None:

@@ -119,6 +119,8 @@ def hidden_prompt_injection(tool: Tool) -> Iterator[Problem]:
 
 def _may_hide(tool: Tool) -> bool:
     """Whether the texts need to be searched one by one."""
+    if tool.is_plain:
+        return False
     written, description = tool.written, tool.description
     if not written or any(matches_from(_RARE_BYTES, _may_be_invisible, written)):
         return True
@@ -196,7 +198,7 @@ def _may_speak(tool: Tool) -> bool:
         return True
     if ("<" in description or "]" in description) and has_any(_MARKER_BEGINNINGS, description):
         return True
-    if _may_have_unseen(written) or any(part in written for part in _MARKER_PARTS):
+    if has_any(_MARKER_PARTS, written) or (not tool.is_plain and _may_have_unseen(written)):
         return True
     if not description.isascii() and _may_have_unseen(description.encode("utf-8", "surrogatepass")):
         return True

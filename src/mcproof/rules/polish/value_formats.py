@@ -44,7 +44,7 @@ _OBJECTS = _set(
     "parameters properties fields criteria conditions where"
 )
 """Last words of a name whose object has a structure of its own."""
-_mentions_time = re.compile(r"(?i)\b(?:timestamp|date|datetime|time range|given time|duration)\b").search
+_time_at = re.compile(r"\b(?:timestamp|date|datetime|time range|given time|duration)\b").search
 _SHOWING = (
     *("example", "e.g", "eg.", "eg:", "for instance", "such as", "i.e", "either ", "one of", "options", "values"),
     *("format", "iso ", "iso-", "iso8", "rfc", "unix", "epoch", "yyyy", "separated", "://", "default", "returned by"),
@@ -71,10 +71,14 @@ def leaves_format_open(name: str, schema: dict[str, Any], description: str) -> b
     kind = schema.get("type")
     if kind not in OPEN_TYPES or not _is_open(schema):
         return False
-    if not _has_format(name, kind) and not (kind == "string" and _mentions_time(description)):
-        return False
     lowered = description.lower()
+    if not _has_format(name, kind) and not (kind == "string" and _mentions_time(lowered)):
+        return False
     return not has_any(_SHOWING, lowered) and not _shows_form(lowered)
+
+
+def _mentions_time(lowered: str) -> bool:
+    return has_any(("date", "time", "duration"), lowered) and _time_at(lowered) is not None
 
 
 def _is_open(schema: dict[str, Any]) -> bool:
