@@ -470,3 +470,9 @@ def test_a_server_that_refuses_another_revision_is_asked_again() -> None:
     assert again.code == 1
     assert "still failing: rejected: the protocol revision 1900-01-01" in again.output
     assert mcproof("replay", failed.id, "--", *command("good")).code == 0
+
+
+@pytest.mark.parametrize(("arguments", "is_reported"), [('{"query": 1}', True), ('{"query": "x", "limit": 1}', False)])
+def test_given_arguments_that_break_the_schema_are_reported(arguments: str, is_reported: bool) -> None:
+    done = mcproof("probe", *BOOKS, "--args", arguments, "--", *command("good"))
+    assert ("--args: the schema of `find_book` does not allow these arguments" in done.errors) is is_reported

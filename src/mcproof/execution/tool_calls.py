@@ -10,7 +10,7 @@ from mcproof.execution.events import CallsPlanned, MessageSent
 from mcproof.prove.permission import Permission, permission
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.open_server import OpenServer
@@ -48,6 +48,8 @@ def plan_calls(
     refuse_unknown_tools((*calls.tools, *calls.allow, *calls.deny), [tool.name for tool in catalog.tools if tool.name])
     permissions = permissions_of(catalog, calls)
     arguments = _given_arguments(calls, permissions)
+    for message in _invalid_arguments(arguments, permissions):
+        listen(MessageSent(message))
     listen(CallsPlanned(tuple(permissions)))
     return permissions, arguments
 
@@ -111,6 +113,16 @@ def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[
         if name not in names:
             raise UsageError(f"--args: unknown tool `{name}`{nearest(name, names)}; there are {listed_names(names)}")
     return given
+
+
+def _invalid_arguments(given: Mapping[str, dict[str, Any]], permissions: list[Permission]) -> Iterator[str]:
+    """Messages about given arguments that break the schema: probes that vary them would prove little."""
+    from mcproof.generation.oracle import Oracle
+
+    schemas = {each.tool.name: each.tool.schema for each in permissions if each.tool.name in given}
+    for name, schema in schemas.items():
+        if Oracle(schema if schema is not None else {}).rejects(given[name]):
+            yield f"--args: the schema of `{listed_names([name])}` does not allow these arguments"
 
 
 def store_failures(failed: list[StoredFailure], listen: Listener) -> None:
