@@ -121,12 +121,14 @@ def _attempts(builder: ValueBuilder, points: list[MutationPoint]) -> Iterator[tu
 def _keywords(schema: Any) -> list[str]:
     """The keywords of promises that occur anywhere in a schema, in the order of the schema."""
     found: dict[str, None] = {}
-    waiting = [schema]
+    waiting = [{name: each for name, each in schema.items() if name != "type"}] if type(schema) is dict else []
     while waiting:
         value = waiting.pop()
         if type(value) is dict:
             found |= dict.fromkeys(
-                name for name in value if name in _PROMISES or (name in _CLOSING and not value[name])
+                name
+                for name in value
+                if (name in _PROMISES and value[name] != []) or (name in _CLOSING and not value[name])
             )
             waiting += reversed(value.values())
         elif type(value) is list:
