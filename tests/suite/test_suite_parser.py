@@ -192,7 +192,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         TOOLS + TEST + ", arguments: {}}\n",
         [
             "4:39: unknown key `arguments` in the test `n` (did you mean `args`?); expected one of name, "
-            "server, tool, args, expect, tags, timeout_ms, negative_path, fuzz",
+            "server, tool, args, steps, expect, tags, timeout_ms, negative_path, fuzz",
         ],
     ),
     "a test without its tool": (
@@ -425,9 +425,9 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "3:5: the test `n` lacks `server`",
             "3:5: the test `n` lacks `tool`",
             "3:15: unknown key `sever` in the test `n` (did you mean `server`?); expected one of name, "
-            "server, tool, args, expect, tags, timeout_ms, negative_path, fuzz",
+            "server, tool, args, steps, expect, tags, timeout_ms, negative_path, fuzz",
             "3:29: unknown key `tol` in the test `n` (did you mean `tool`?); expected one of name, server, "
-            "tool, args, expect, tags, timeout_ms, negative_path, fuzz",
+            "tool, args, steps, expect, tags, timeout_ms, negative_path, fuzz",
         ],
     ),
 }

@@ -96,6 +96,17 @@ class FuzzBlock(NamedTuple):
     expect: Expect | None = None
 
 
+class CallStep(NamedTuple):
+    """A step of a test: a call before its own, of which later ones use values."""
+
+    location: SuiteLocation
+    tool: str
+    arguments: Mapping[str, Any] = {}
+    save: tuple[tuple[str, ValuePath], ...] = ()
+    """Names and paths of the values to keep."""
+    timeout_ms: int | None = None
+
+
 class SuiteTest(NamedTuple):
     """A test: one entry of a list in BLOCKS."""
 
@@ -114,6 +125,7 @@ class SuiteTest(NamedTuple):
     timeout_ms: int | None = None
     negative_path: NegativePathBlock | None = None
     fuzz: FuzzBlock | None = None
+    steps: tuple[CallStep, ...] = ()
 
     @property
     def makes_call(self) -> bool:

@@ -167,7 +167,7 @@ def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = (
     if root in BLOCKS and len(path.steps) > 1:
         return f"the target `{path.text}` needs a `{root}` block in the same test"
     if root in known:
-        return None if len(path.steps) == 1 or root in ("result", "error") else f"`{root}` is a number and has no parts"
+        return None if len(path.steps) == 1 or root in ("result", "error") else f"`{root}` has no parts"
     shown = [*known, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
     return f"unknown target `{path.text}`{nearest(root, shown)}; expected one of {', '.join(shown)}"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.errors import nearest
 from mcproof.suite.definition import SuiteLocation
 from mcproof.suite.parse.problems import SuiteProblem
+from mcproof.suite.saved_values import references_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,6 +76,9 @@ class Fields(NamedTuple):
     def text(self, node: Node | None, what: str) -> str:
         """Return a non-empty string; "" if absent or invalid."""
         if node is None:
+            return ""
+        if isinstance(node.value, str) and (saved := references_in(node.value)):
+            self.complain(node, f"`${{steps.{saved[0]}}}` can only be used in `args` and in matchers, not in {what}")
             return ""
         if isinstance(node.value, str) and node.value:
             return node.value

@@ -24,6 +24,7 @@ from mcproof.suite.parse.expectations import ExpectationParser
 from mcproof.suite.parse.loading import load, substituted
 from mcproof.suite.parse.problems import SuiteError, SuiteProblem
 from mcproof.suite.parse.server_entries import read_command, read_server
+from mcproof.suite.parse.step_fields import check_references, read_steps
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 from mcproof.suite.value_paths import quality_refusal, refusal
 from mcproof.text.yamltext import json_value
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from mcproof.text.yamltext import Node
 
 TEST_KEYS = {
-    "tools": ("name", "server", "tool", "args", "expect", "tags", "timeout_ms", "negative_path", "fuzz"),
+    "tools": ("name", "server", "tool", "args", "steps", "expect", "tags", "timeout_ms", "negative_path", "fuzz"),
     "resources": ("name", "server", "uri", "expect", "tags", "timeout_ms"),
     "prompts": ("name", "server", "prompt", "args", "expect", "tags", "timeout_ms"),
     "tool_quality": ("name", "server", "expect", "tags"),
@@ -159,6 +160,7 @@ class _SuiteParser:
             return None
         call = fields.mapping(members["call"], "`call` of a step", ("server", "tool", "args"), ("server", "tool"))
         server = self._server_reference(fields, call.get("server"))
+        check_references(fields, call.get("args"), ())
         tool = fields.text(call.get("tool"), "`tool` of a step")
         return Step(
             location=fields.location(node),
@@ -193,6 +195,12 @@ class _SuiteParser:
                 fields, expect, known_as, lambda path: refusal(path, value_paths.CALL, blocks), allows_duration=True
             )
         own, of_blocks = _split_expect(whole)
+        steps = read_steps(fields, members.get("steps"), what)
+        saved = dict.fromkeys(name for step in steps for name, _ in step.save)
+        for key in ("args", "expect", *blocks):
+            check_references(fields, members.get(key), saved)
+        if steps and blocks:
+            fields.complain(members["steps"], f"`steps` cannot be combined with `{blocks[0]}`")
         called = fields.text(members.get(subject), f"`{subject}` of {what}") if subject is not None else ""
         if blocks and called in definition.METHODS:
             fields.complain(members[blocks[0]], f"`{called}` is not a tool, so `{blocks[0]}` cannot be used with it")
@@ -212,6 +220,7 @@ class _SuiteParser:
                 if negative is not None
                 else None,
                 fuzz=self._fuzz(fields, fuzz, known_as, of_blocks) if fuzz is not None else None,
+                steps=steps,
             )
         )
 

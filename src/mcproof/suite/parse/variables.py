@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import INHERITED
+from mcproof.suite.saved_values import WRITTEN, marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,6 +78,8 @@ class Substitution(NamedTuple):
     def _value(self, node: Node, found: re.Match[str]) -> str:
         if found[1]:  # `$${NAME}` is an escaped `${NAME}`
             return found[0][1:]
+        if (saved := WRITTEN.fullmatch(found[2])) is not None:
+            return marked(saved[1])
         parts = _PARTS.fullmatch(found[2])
         if parts is None:
             self.complain(node, f"invalid variable `{found[0][:60]}`; write `$${{` for a literal `${{`")

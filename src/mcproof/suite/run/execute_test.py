@@ -14,6 +14,7 @@ from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
 from mcproof.suite.run.caller import CALLED
 from mcproof.suite.run.expectation_check import ExpectationChecker, call_default, quality_default
+from mcproof.suite.run.saving_steps import StepFailedError, after_steps
 from mcproof.suite.run.server_under_test import CannotRunError, unreachable
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ async def _assess(test: SuiteTest, part: str, caller: Caller, checker: Expectati
     if part == "tool_quality":
         return await _quality(test, caller.server, checker)
     limit = test.timeout_ms / 1000 if test.timeout_ms is not None else None
+    if test.steps:
+        try:
+            test = await after_steps(test, caller, failure_message)
+        except StepFailedError as error:
+            return Assessment([checker.failure("", str(error))])
     response, seconds = await caller.send(test, request_of(test), limit)
     return _assess_response(test, response, seconds, caller.server, checker)
 
