@@ -122,7 +122,7 @@ def test_a_property_that_requires_another_is_tried_with_it() -> None:
 
 def test_promises_of_values_that_are_not_visited_are_listed() -> None:
     unsuited = {"type": "string", "minLength": 10**8, "pattern": "^a+$"}
-    found = promises({"type": "object", "properties": {"text": unsuited, "count": {"type": "integer"}}})
+    found = promises({"type": "object", "properties": {"text": unsuited, "count": {"type": "integer"}}, "required": []})
     assert {"type", "minLength", "pattern"} == {each.keyword for each in found.unbreakable}
     assert {each.argument for each in found.unbreakable} == {UNVISITED}
     assert {each.promise.argument for each in found.cases} == {"count"}

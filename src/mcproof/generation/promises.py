@@ -118,15 +118,17 @@ def _attempts(builder: ValueBuilder, points: list[MutationPoint]) -> Iterator[tu
                 yield from (each for each in found if each[1].keyword == "dependentRequired")
 
 
-def _keywords(schema: Any) -> list[str]:
+def _keywords(schema: dict[str, Any]) -> list[str]:
     """The keywords of promises that occur anywhere in a schema, in the order of the schema."""
     found: dict[str, None] = {}
-    waiting = [schema]
+    waiting: list[Any] = [{name: each for name, each in schema.items() if name != "type"}] if schema else []
     while waiting:
         value = waiting.pop()
         if type(value) is dict:
             found |= dict.fromkeys(
-                name for name in value if name in _PROMISES or (name in _CLOSING and not value[name])
+                name
+                for name in value
+                if (name in _PROMISES and value[name] != []) or (name in _CLOSING and not value[name])
             )
             waiting += reversed(value.values())
         elif type(value) is list:
