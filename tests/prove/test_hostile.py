@@ -86,7 +86,7 @@ VULNERABLE = {
     "count_blind": ("command_injection", "a; echo"),
     "calculate_evaluated": ("command_injection", "__import__('os')"),
     "find_formatted": ("sql_injection", "a'"),
-    "find_formatted_as_success": ("sql_injection", "a'"),
+    "sql_find_as_success": ("sql_injection", "a'"),
     "find_sorted": ("sql_injection", "a'"),
     "render_evaluated": ("template_injection", "mcp{{41*"),
     "fetch_any": ("request_forgery", "http://<listener>/<token>"),

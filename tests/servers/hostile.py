@@ -191,7 +191,7 @@ def find_formatted(title: str) -> str:
 
 
 @tool(title=TEXT)
-def find_formatted_as_success(title: str) -> str:
+def sql_find_as_success(title: str) -> str:
     """Reports errors as results."""
     try:
         return find_formatted(title)

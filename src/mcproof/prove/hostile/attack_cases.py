@@ -183,7 +183,7 @@ class ToolAttacks:
 
 def _is_sql(argument: StringArgument) -> bool:
     """Whether an argument is SQL on purpose, so that an error about its syntax shows nothing."""
-    return "sql" in argument.words or bool(_SQL.search(argument.about) or _SQL.match(argument.value))
+    return "sql" in words_of(argument.label) or bool(_SQL.search(argument.about) or _SQL.match(argument.value))
 
 
 def _is_address(argument: StringArgument) -> bool:
