@@ -99,14 +99,14 @@ class Explorer:
         )
 
     def _changes_only_size(self, point: MutationPoint, value: Any) -> bool:
-        """Whether the valid call has the same value, only smaller: "a", or the start of the list."""
+        """Whether the valid call has the same value, only smaller: "a", or a list of the same items."""
         try:
             valid = value_at(self._base, point.path)
         except (LookupError, TypeError):
             return False
         if type(valid) is str and type(value) is str:
             return set(valid) == {value[0]}
-        return type(valid) is list and type(value) is list and valid == value[: len(valid)]
+        return type(valid) is list and bool(valid) and valid == point.value
 
 
 def _is_free(point: MutationPoint) -> bool:
