@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,7 +10,15 @@ import pytest
 from mcproof.catalog.model import Tool
 from mcproof.prove.fuzz import turns as turns_module
 from mcproof.prove.fuzz.outcomes import Judgement
-from mcproof.prove.fuzz.tool_fuzzer import MOST_CRASHES, CaseSlice, FuzzPlan, SentCase, ToolFuzzer, cases_of
+from mcproof.prove.fuzz.tool_fuzzer import (
+    MOST_CRASHES,
+    CaseSlice,
+    FuzzPlan,
+    PendingCase,
+    SentCase,
+    ToolFuzzer,
+    cases_of,
+)
 from mcproof.prove.fuzz.turns import FIRST, LATER, turns
 
 if TYPE_CHECKING:
@@ -100,3 +109,17 @@ def test_what_was_sent_counts_after_an_interrupt() -> None:
     assert tool.sent == 5
     assert tool.stopped == "interrupted after 5 cases"
     assert not tool.has_been_tried
+
+
+@pytest.mark.parametrize(("seconds", "is_tried"), [(0, True), (2, False)])
+def test_a_tool_with_an_overdue_response_has_not_been_tried(seconds: int, is_tried: bool) -> None:
+    one = fuzzer("a")
+    slice_ = one.take(60)
+    assert slice_ is not None
+    send(slice_)
+    number, case = slice_.cases[-1]
+    del slice_.sent[number]
+    slice_.pending = PendingCase(case, monotonic() - seconds)
+    one.finish_early("time limit reached")
+    assert one.stopped.startswith("time limit reached after 59 cases, without a response to {")
+    assert one.has_been_tried is is_tried

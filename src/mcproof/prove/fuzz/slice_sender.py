@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcproof.prove.blame import SUSPECTS, Sender
+from mcproof.prove.fuzz.tool_fuzzer import PendingCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +35,7 @@ class SliceSender:
                 if self._is_late() or fuzzer.is_broken_with(slice_):
                     return
                 params = {"name": fuzzer.tool.name, "arguments": case.arguments}
-                slice_.pending = case
+                slice_.pending = PendingCase(case, monotonic())
                 request, response = await self._sender.send("tools/call", params)
                 slice_.pending = None
                 if response is not None:

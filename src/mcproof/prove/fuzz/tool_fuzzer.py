@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.exchange.connection_facts import cropped
@@ -118,6 +119,14 @@ class SentCase(NamedTuple):
     """The response without secrets, cropped; empty if there is nothing to report."""
 
 
+class PendingCase(NamedTuple):
+    """A case without a response so far."""
+
+    case: GeneratedCase
+    since: float
+    """When it was sent, by the monotonic clock."""
+
+
 class CaseSlice:
     """Consecutive cases of one tool that are sent over one session, one after the other."""
 
@@ -126,8 +135,7 @@ class CaseSlice:
         self.cases = cases
         """The cases with their numbers."""
         self.sent: dict[int, SentCase] = {}
-        self.pending: GeneratedCase | None = None
-        """The case without a response so far."""
+        self.pending: PendingCase | None = None
         self.unexplained: list[Response] = []
         """Ends of the server meanwhile that no single request explains."""
         self.trouble = ""
@@ -162,7 +170,7 @@ class ToolFuzzer:
         self._taken = 0
         self._deterministic: int | None = None
         """The number of deterministic cases, once all were taken."""
-        self._is_exhausted = False
+        self._is_exhausted = self._is_overdue = False
         self._slices: deque[CaseSlice] = deque()
         self._shrunk: set[tuple[str, ...]] = set()
 
@@ -178,7 +186,12 @@ class ToolFuzzer:
 
     @property
     def has_been_tried(self) -> bool:
-        """Whether at least all deterministic cases were sent, as far as the number of cases allows."""
+        """Whether at least all deterministic cases were sent, as far as the number of cases allows.
+
+        Not if a response is overdue: the call may hang, which the time did not suffice to confirm.
+        """
+        if self._is_overdue:
+            return False
         if self.is_complete:
             return self.sent > 0
         return self._deterministic is not None and self.sent >= self._deterministic
@@ -239,7 +252,8 @@ class ToolFuzzer:
         if not self.is_complete and not self.stopped:
             self.stopped = f"{why} after {self.sent:,} cases" if self.sent else why
             if pending:
-                self.stopped += f", without a response to {cropped(as_json(pending[0].arguments))}"
+                self.stopped += f", without a response to {cropped(as_json(pending[0].case.arguments))}"
+                self._is_overdue = monotonic() - pending[0].since > self._plan.limit
 
     def _count(self, slice_: CaseSlice) -> None:
         slice_.is_counted = True
