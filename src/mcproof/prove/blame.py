@@ -62,7 +62,7 @@ class Sender:
         self._recent: deque[NumberedRequest] = deque(maxlen=SUSPECTS)
         self._is_own = not session.has_sent
         """Whether all requests of this connection are among the recent ones; listing does not count."""
-        self._last = 0
+        self._last = self._ends = 0
         self._hanging: set[str] = set()
         """The tools and methods of confirmed hangs."""
 
@@ -100,6 +100,7 @@ class Sender:
         if failure is not None and failure.outcome == "hang":  # confirmed with a longer limit
             failure = await self.session.ping_failure(LONGER * self.session.limit)
         if failure is not None and failure.is_certain:
+            self._ends += failure.outcome == "crash"
             await self._find_culprit(failure)
 
     async def finish(self) -> None:
@@ -138,6 +139,7 @@ class Sender:
 
     async def _explain_crash(self, request: NumberedRequest, response: Response) -> Response | None:
         """Attribute a crash to the last request or to an earlier one."""
+        self._ends += 1
         if not self._has_suspects:
             return response
         if not self.session.can_restart:
@@ -189,9 +191,27 @@ class Sender:
         last = _named(suspects[0]) if suspects else ""
         self._leave_unexplained(end, f"{why}{last}")
 
+    def take_ends(self) -> int:
+        """How often the server has ended since this was asked last, also before a request or after a response."""
+        ends, self._ends = self._ends, 0
+        return ends
+
     def _leave_unexplained(self, end: Response, why: str) -> None:
         self.searches = False
         self.unexplained.append(Response(end.outcome, None, f"{end.why}; {why}"))
+
+    async def ends_with(self, requests: list[NumberedRequest]) -> bool:
+        """Whether a fresh server ends while it gets some requests, or soon after."""
+        session = self.session.new_session()
+        try:
+            for each in requests:
+                if (await session.send(each.method, each.params)).outcome == "crash":
+                    return True
+            await asyncio.sleep(SETTLE)
+            failure = await session.ping_failure()
+            return failure is not None and failure.outcome == "crash"
+        finally:
+            await session.close(at_once=True)
 
     async def send_alone(self, request: NumberedRequest) -> Response:
         """Send a request to a fresh server with a longer limit, and wait whether it survives."""

@@ -19,7 +19,7 @@ from mcproof.exchange.probe_facts import MAX_CALLS, SERVER_LOST
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import fuller_arguments
 from mcproof.prove import protocol_probes
-from mcproof.prove.blame import Sender
+from mcproof.prove.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
 from mcproof.prove.negative_checks import checks_of_tool
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
 from mcproof.prove.promise_probes import probes_of_promises
@@ -43,6 +43,8 @@ START_DELAY = 0.2
 _PROGRESS_INTERVAL = 0.1
 _SLICE = 8
 """How many cases of a tool a worker takes at once."""
+_FEWEST_SUSPECTS = 3
+"""How many of these slices are tried at least if the server has ended."""
 INTERRUPTED, OUT_OF_TIME = "interrupted", "time limit reached"
 _INCOMPLETE: dict[str, Incomplete] = {INTERRUPTED: "interrupted", OUT_OF_TIME: "out of time"}
 MOST_CRASHES, MOST_HANGS = 5, 3
@@ -307,17 +309,71 @@ class ProbeSession:
         await sender.finish()
 
     async def _work(self, session: Session) -> None:
-        """Do what the other workers do not, with a ping after every piece of work."""
-        sender = self._sender(session, pings=False)
+        """Do what the other workers do not, with a ping after every piece of work.
+
+        A server that cannot be restarted gets a ping after every call: its end cannot be explained later.
+        """
+        sender = self._sender(session, pings=not session.can_restart)
+        recent: deque[tuple[float, _CaseRange]] = deque()
+        """The last cases, and when they were sent: those that may have ended the server."""
         try:
             while (work := await self._next()) is not None:
                 await self._do(work, sender)
                 await sender.check()
+                if isinstance(work, _CaseRange):
+                    recent.append((monotonic(), work))
+                await self._find_culprits(recent, sender)
+                while len(recent) > _FEWEST_SUSPECTS and monotonic() - recent[0][0] > SETTLE:
+                    recent.popleft()
             if not self._limit.is_over():
                 await sender.finish()
+                await self._find_culprits(recent, sender)
         except ConnectError as error:
             self.trouble = f"the server is gone: {error.message}"
             self._changed.set()
+
+    async def _find_culprits(self, recent: deque[tuple[float, _CaseRange]], sender: Sender) -> None:
+        """If the server has ended, send the recent cases again, each of those that matter alone.
+
+        A server may get many calls between a response and its end; their timing must not decide which is blamed.
+        """
+        if not sender.take_ends() or not sender.session.can_restart:
+            return
+        suspects = [each for _, each in recent]
+        recent.clear()
+        is_explained = False
+        for first in range(0, len(suspects), AT_ONCE):
+            group = suspects[first : first + AT_ONCE]
+            ends = await asyncio.gather(*(sender.ends_with(self._requests(each)) for each in group))
+            for guilty in (each for each, is_end in zip(group, ends, strict=True) if is_end):
+                is_explained |= await self._send_alone(guilty, sender)
+        if is_explained:
+            sender.unexplained.clear()
+            sender.searches = True
+
+    def _requests(self, cases: _CaseRange) -> list[NumberedRequest]:
+        """The calls of some cases, but not of those that are known to hang."""
+        return [
+            NumberedRequest(at, "tools/call", {"name": cases.run.tool.name, "arguments": sent.case.sent_arguments()})
+            for at in cases.positions
+            if (sent := cases.run.sent.get(at)) is not None
+            and isinstance(sent.case, ProbeCase)
+            and (sent.seen is None or sent.seen.outcome != "hang")
+        ]
+
+    async def _send_alone(self, cases: _CaseRange, sender: Sender) -> bool:
+        """Send cases again, each to a fresh server; return whether one of them ends it."""
+        run, requests = cases.run, self._requests(cases)
+        is_end = False
+        for first in range(0, len(requests), AT_ONCE):
+            group = requests[first : first + AT_ONCE]
+            for request, response in zip(group, await asyncio.gather(*map(sender.send_alone, group)), strict=True):
+                case = run.probes.cases[request.number]
+                if isinstance(case, ProbeCase):
+                    seen = self._observed(run.tool, case, response, request.method)
+                    run.sent[request.number] = SentProbe(run.tool, case, seen=seen)
+                    is_end |= seen.outcome == "crash"
+        return is_end
 
     async def _next(self) -> Permission | _CaseRange | None:
         """The next piece of work: cases of a tool, or else another tool. None if there is no more."""
