@@ -8,14 +8,14 @@ something are called one at a time.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.console import plural
-from mcproof.exchange.probe_facts import MAX_CALLS, SERVER_LOST
+from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.cases import fuller_arguments
 from mcproof.prove import protocol_probes
@@ -24,15 +24,14 @@ from mcproof.prove.negative_checks import checks_of_tool
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
 from mcproof.prove.promise_probes import probes_of_promises
 from mcproof.prove.seen_responses import is_doubtful, seen_response
+from mcproof.prove.tool_run import CaseSpan, SentProbe, ToolRun
 from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine
 
     from mcproof.catalog.model import Catalog, Item, Tool
     from mcproof.client.session import Response, Session
-    from mcproof.exchange.probe_facts import Outcome
-    from mcproof.generation.promises import Promise
     from mcproof.prove.permission import Permission
     from mcproof.prove.protocol_probes import ProtocolProbe
     from mcproof.prove.seen_responses import SeenResponse
@@ -41,14 +40,10 @@ NO_SUCH_TOOL = "mcproof_no_such_tool"
 START_DELAY = 0.2
 """Seconds of work after which a further server process is started."""
 _PROGRESS_INTERVAL = 0.1
-_SLICE = 8
-"""How many cases of a tool a worker takes at once."""
 _FEWEST_SUSPECTS = 3
-"""How many of these slices are tried at least if the server has ended."""
+"""How many of the last spans of cases are tried at least if the server has ended."""
 INTERRUPTED, OUT_OF_TIME = "interrupted", "time limit reached"
 _INCOMPLETE: dict[str, Incomplete] = {INTERRUPTED: "interrupted", OUT_OF_TIME: "out of time"}
-MOST_CRASHES, MOST_HANGS = 5, 3
-"""After how many crashes or hangs a tool is not called any more."""
 
 
 class ProbePlan(NamedTuple):
@@ -76,88 +71,6 @@ class ProbePlan(NamedTuple):
     """How many server processes are called at once."""
 
 
-class SentProbe(NamedTuple):
-    """A case that was sent and what was seen of the response, or a skipped one. Large values are not kept."""
-
-    item: Item
-    case: ProbeCase | SkippedProbe
-    params: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
-    """The parameters of a request that calls no tool."""
-    number: tuple[int, int] = (0, 0)
-    """The sender, and its number of the request."""
-    seen: SeenResponse | None = None
-    method: str = "tools/call"
-
-
-class _ToolRun:
-    """The probes of one tool, and what was sent of them."""
-
-    def __init__(self, permission: Permission, probes: ToolProbes) -> None:
-        self.permission = permission
-        self.tool = permission.tool
-        self.probes = probes
-        self.output = OutputContract(self.tool.fields.get("outputSchema"))
-        self.valid: list[SentProbe] = []
-        self.sent: dict[int, SentProbe] = {}
-        """The cases that were sent, by their position."""
-        self.slices_left = 0
-        self.is_done = False
-
-    def slices(self) -> list[_CaseRange]:
-        """The cases to send, in parts; skipped ones are recorded."""
-        cases = self.probes.cases
-        for at, case in enumerate(cases):
-            if isinstance(case, SkippedProbe):
-                self.sent[at] = SentProbe(self.tool, case)
-        positions = [at for at, case in enumerate(cases) if isinstance(case, ProbeCase)]
-        found = [_CaseRange(self, positions[at : at + _SLICE]) for at in range(0, len(positions), _SLICE)]
-        self.slices_left = len(found)
-        return found
-
-    def is_superfluous(self, position: int) -> bool:
-        """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
-        case = self.probes.cases[position]
-        lost, broken = _losses(each for at, each in self.sent.items() if at < position)
-        return _is_lost(lost) or (isinstance(case, ProbeCase) and bool(case.keyword) and case.promise in broken)
-
-    def in_order(self, corrected: Callable[[SentProbe], SentProbe]) -> tuple[list[SentProbe], bool]:
-        """What was sent, without cases that would not have been sent one after the other; whether that is all."""
-        found = list(map(corrected, self.valid))
-        kept: list[SentProbe] = []
-        for _, sent in sorted(self.sent.items()):
-            each = corrected(sent)
-            lost, broken = _losses(kept)
-            if isinstance(each.case, SkippedProbe) or not (
-                _is_lost(lost) or (each.case.keyword and each.case.promise in broken)
-            ):
-                kept.append(each)
-        lost, _ = _losses(kept)
-        is_stopped = _is_lost(lost) and len(kept) < len(self.probes.cases)
-        return [*found, *kept], is_stopped
-
-
-class _CaseRange(NamedTuple):
-    """Some cases of a tool, by their positions."""
-
-    run: _ToolRun
-    positions: list[int]
-
-
-def _losses(sent: Iterable[SentProbe]) -> tuple[Counter[Outcome], set[Promise]]:
-    """How often the server was lost, and the promises whose violation caused it."""
-    lost: Counter[Outcome] = Counter()
-    broken: set[Promise] = set()
-    for each in sent:
-        if isinstance(each.case, ProbeCase) and each.seen is not None and each.seen.outcome in SERVER_LOST:
-            lost[each.seen.outcome] += 1
-            broken.add(each.case.promise)
-    return lost, broken
-
-
-def _is_lost(lost: Counter[Outcome]) -> bool:
-    return lost["crash"] >= MOST_CRASHES or lost["hang"] >= MOST_HANGS
-
-
 class ProbeSession:
     """Sends the probes of a plan to a server."""
 
@@ -182,9 +95,9 @@ class ProbeSession:
         self._pool = WorkerPool(session, plan.processes, self._limit, START_DELAY)
         self._senders: list[Sender] = []
         self._server_probes: list[SentProbe] = []
-        self._runs: dict[int, _ToolRun] = {}
+        self._runs: dict[int, ToolRun] = {}
         self._waiting: deque[Permission] = deque()
-        self._ranges: deque[_CaseRange] = deque()
+        self._ranges: deque[CaseSpan] = deque()
         self._under_way = 0
         self._changed = asyncio.Event()
         checks = sum(name in plan.checks for name in ("unknown_tool", *protocol_probes.NAMES))
@@ -314,13 +227,13 @@ class ProbeSession:
         A server that cannot be restarted gets a ping after every call: its end cannot be explained later.
         """
         sender = self._sender(session, pings=not session.can_restart)
-        recent: deque[tuple[float, _CaseRange]] = deque()
+        recent: deque[tuple[float, CaseSpan]] = deque()
         """The last cases, and when they were sent: those that may have ended the server."""
         try:
             while (work := await self._next()) is not None:
                 await self._do(work, sender)
                 await sender.check()
-                if isinstance(work, _CaseRange):
+                if isinstance(work, CaseSpan):
                     recent.append((monotonic(), work))
                 await self._find_culprits(recent, sender)
                 while len(recent) > _FEWEST_SUSPECTS and monotonic() - recent[0][0] > SETTLE:
@@ -332,7 +245,7 @@ class ProbeSession:
             self.trouble = f"the server is gone: {error.message}"
             self._changed.set()
 
-    async def _find_culprits(self, recent: deque[tuple[float, _CaseRange]], sender: Sender) -> None:
+    async def _find_culprits(self, recent: deque[tuple[float, CaseSpan]], sender: Sender) -> None:
         """If the server has ended, send the recent cases again, each of those that matter alone.
 
         A server may get many calls between a response and its end; their timing must not decide which is blamed.
@@ -351,7 +264,7 @@ class ProbeSession:
             sender.unexplained.clear()
             sender.searches = True
 
-    def _requests(self, cases: _CaseRange) -> list[NumberedRequest]:
+    def _requests(self, cases: CaseSpan) -> list[NumberedRequest]:
         """The calls of some cases, but not of those that are known to hang."""
         return [
             NumberedRequest(at, "tools/call", {"name": cases.run.tool.name, "arguments": sent.case.sent_arguments()})
@@ -361,7 +274,7 @@ class ProbeSession:
             and (sent.seen is None or sent.seen.outcome != "hang")
         ]
 
-    async def _send_alone(self, cases: _CaseRange, sender: Sender) -> bool:
+    async def _send_alone(self, cases: CaseSpan, sender: Sender) -> bool:
         """Send cases again, each to a fresh server; return whether one of them ends it."""
         run, requests = cases.run, self._requests(cases)
         is_end = False
@@ -375,7 +288,7 @@ class ProbeSession:
                     is_end |= seen.outcome == "crash"
         return is_end
 
-    async def _next(self) -> Permission | _CaseRange | None:
+    async def _next(self) -> Permission | CaseSpan | None:
         """The next piece of work: cases of a tool, or else another tool. None if there is no more."""
         while not self.trouble and not self._limit.is_over():
             if self._ranges:
@@ -389,8 +302,8 @@ class ProbeSession:
             await self._changed.wait()
         return None
 
-    async def _do(self, work: Permission | _CaseRange, sender: Sender) -> None:
-        if isinstance(work, _CaseRange):
+    async def _do(self, work: Permission | CaseSpan, sender: Sender) -> None:
+        if isinstance(work, CaseSpan):
             await self._send_cases(work, sender)
         else:
             try:
@@ -399,7 +312,7 @@ class ProbeSession:
                 self._under_way -= 1
                 self._changed.set()
 
-    async def _send_cases(self, work: _CaseRange, sender: Sender) -> None:
+    async def _send_cases(self, work: CaseSpan, sender: Sender) -> None:
         """Send cases of a tool, but none that is known to end the server, and no more if it ends repeatedly."""
         run = work.run
         for position in work.positions:
@@ -414,7 +327,7 @@ class ProbeSession:
         if not run.slices_left:
             self._finish(run)
 
-    async def _send_baseline_again(self, work: _CaseRange, sender: Sender) -> None:
+    async def _send_baseline_again(self, work: CaseSpan, sender: Sender) -> None:
         """Send the valid call again if a refusal may have another cause than its arguments; keep it if it fails.
 
         A server whose quota is used up, or whose state has changed, refuses every call.
@@ -429,7 +342,7 @@ class ProbeSession:
             if again.seen is not None and again.seen.is_refusal:
                 run.valid.append(again)
 
-    def _finish(self, run: _ToolRun) -> None:
+    def _finish(self, run: ToolRun) -> None:
         run.is_done = True
         self._step(run.tool.name)
 
@@ -449,7 +362,7 @@ class ProbeSession:
         The cases are derived from the call that was accepted.
         """
         tool = permission.tool
-        run = self._runs[id(tool)] = _ToolRun(permission, self._probes(tool))
+        run = self._runs[id(tool)] = ToolRun(permission, self._probes(tool))
         self.tool_probes[id(tool)] = run.probes
         baseline = run.probes.baseline
         if baseline is not None:
@@ -462,7 +375,7 @@ class ProbeSession:
         if not ranges:
             self._finish(run)
 
-    async def _send_fullest(self, run: _ToolRun, baseline: ProbeCase, sender: Sender) -> None:
+    async def _send_fullest(self, run: ToolRun, baseline: ProbeCase, sender: Sender) -> None:
         fuller = fuller_arguments(run.tool.schema if run.tool.schema is not None else {})
         if fuller is None:
             return
@@ -472,7 +385,7 @@ class ProbeSession:
         if fullest is not None and fullest.outcome == "accepted":
             run.probes = self.tool_probes[id(run.tool)] = self._probes(run.tool, fuller)
 
-    async def _call(self, sender: Sender, run: _ToolRun, case: ProbeCase) -> SentProbe:
+    async def _call(self, sender: Sender, run: ToolRun, case: ProbeCase) -> SentProbe:
         """Call a tool with the arguments of a case."""
         params = {"name": run.tool.name, "arguments": case.sent_arguments()}
         sent = await self._send(sender, run.tool, case, params)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.client.session import Response
     from mcproof.prove.permission import Permission
-    from mcproof.prove.probe_session import ProbePlan, SentProbe
+    from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.seen_responses import SeenResponse
+    from mcproof.prove.tool_run import SentProbe
     from mcproof.prove.worker_pool import Incomplete
     from mcproof.results.proof import Cell
 
