@@ -9,16 +9,9 @@ import pytest
 
 from mcproof.catalog.model import Tool
 from mcproof.prove.fuzz import turns as turns_module
+from mcproof.prove.fuzz.case_slice import CaseSlice, PendingCase, SentCase
 from mcproof.prove.fuzz.outcomes import Judgement
-from mcproof.prove.fuzz.tool_fuzzer import (
-    MOST_CRASHES,
-    CaseSlice,
-    FuzzPlan,
-    PendingCase,
-    SentCase,
-    ToolFuzzer,
-    cases_of,
-)
+from mcproof.prove.fuzz.tool_fuzzer import MOST_CRASHES, FuzzPlan, ToolFuzzer, cases_of
 from mcproof.prove.fuzz.turns import FIRST, LATER, turns
 
 if TYPE_CHECKING:

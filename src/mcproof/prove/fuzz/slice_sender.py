@@ -6,13 +6,13 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcproof.prove.blame import SUSPECTS, Sender
-from mcproof.prove.fuzz.tool_fuzzer import PendingCase
+from mcproof.prove.fuzz.case_slice import PendingCase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.client.session import Session
-    from mcproof.prove.fuzz.tool_fuzzer import CaseSlice
+    from mcproof.prove.fuzz.case_slice import CaseSlice
 
 
 class SliceSender:

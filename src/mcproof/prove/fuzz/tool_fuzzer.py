@@ -17,6 +17,7 @@ from mcproof.generation.oracle import Oracle
 from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
+from mcproof.prove.fuzz.case_slice import CaseSlice, SentCase
 from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judge, signature
 from mcproof.prove.fuzz.shrinking import same_promise, shrink
 from mcproof.results.run import Untested
@@ -104,44 +105,6 @@ def _random_cases(schema: dict[str, Any], seed: int, name: str, base: dict[str, 
         fruitless = fruitless + 1 if case is None else 0
         if case is not None:
             yield case
-
-
-class SentCase(NamedTuple):
-    """A case that was sent, and the judgement of its response."""
-
-    number: int
-    """The position among the cases of the tool, from 1."""
-    case: GeneratedCase
-    judgement: Judgement
-    is_refused: bool
-    timed_out: bool = False
-    response: str = ""
-    """The response without secrets, cropped; empty if there is nothing to report."""
-
-
-class PendingCase(NamedTuple):
-    """A case without a response so far."""
-
-    case: GeneratedCase
-    since: float
-    """When it was sent, by the monotonic clock."""
-
-
-class CaseSlice:
-    """Consecutive cases of one tool that are sent over one session, one after the other."""
-
-    def __init__(self, fuzzer: ToolFuzzer, cases: list[tuple[int, GeneratedCase]]) -> None:
-        self.fuzzer = fuzzer
-        self.cases = cases
-        """The cases with their numbers."""
-        self.sent: dict[int, SentCase] = {}
-        self.pending: PendingCase | None = None
-        self.unexplained: list[Response] = []
-        """Ends of the server meanwhile that no single request explains."""
-        self.trouble = ""
-        """Why not all cases were sent."""
-        self.is_finished = False
-        self.is_counted = False
 
 
 class ToolFuzzer:

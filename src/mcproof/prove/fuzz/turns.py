@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.prove.fuzz.tool_fuzzer import CaseSlice, ToolFuzzer
+    from mcproof.prove.fuzz.case_slice import CaseSlice
+    from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
 
 FIRST = 5
 """The cases of a tool in the first round, which is short so that every tool has its turn soon."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.prove.fuzz.turns import turns
 
 if TYPE_CHECKING:
-    from mcproof.prove.fuzz.tool_fuzzer import CaseSlice, ToolFuzzer
+    from mcproof.prove.fuzz.case_slice import CaseSlice
+    from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
     from mcproof.prove.worker_pool import TimeLimit
 
 _SHRINKING = 0.15
