@@ -1,8 +1,9 @@
 """The snippets: for each rule and framework, where to write something and what. Plain data.
 
 `$name` is a parameter or argument, `$type` its Python type, `$bounded` the same with a size limit, `$default` its
-default, `$zod` and `$zod_bounded` the same for zod, `$members` the members of its schema, `$signature` and `$schema` what
-declares it, `$tool`, `$prompt` and `$resource` the item, `$model` the class of a nested object, `$server` the server.
+default; `$zod` and `$zod_bounded` are the same for zod, and `$members` the members of its schema. `$signature` and
+`$schema` declare it. `$tool`, `$prompt` and `$resource` are the item, `$model` is the class of a nested object, and
+`$server` the server.
 """
 
 from __future__ import annotations
