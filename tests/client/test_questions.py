@@ -107,7 +107,7 @@ def test_capabilities_are_declared_for_what_is_answered(era: str, tmp_path: Path
         assert sent[0] == sent[-1]
         return sent[-1]
 
-    user = {"elicitation": {"form": {}, "url": {}}}
+    user: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}}
     assert declared("none") == user
     both = (Answer("sampling", reply="x"), Answer("roots", reply=[]))
     assert declared("both", *both) == {**user, "sampling": {}, "roots": {}}

@@ -114,23 +114,23 @@ def endless(_: dict[str, Any]) -> Asking:
 
 def huge(_: dict[str, Any]) -> Asking:
     reply = yield form("x" * 10_000_000)
-    return reply["action"]
+    return str(reply["action"])
 
 
 def bad_schema(_: dict[str, Any]) -> Asking:
     reply = yield form("Anything?", {"type": "object", "properties": {"a": {"type": "strong"}}, "required": 5})
-    return reply["action"]
+    return str(reply["action"])
 
 
 def no_schema(_: dict[str, Any]) -> Asking:
     reply = yield "elicitation/create", {"message": 5, "requestedSchema": []}
-    return reply["action"]
+    return str(reply["action"])
 
 
 def bad_default(_: dict[str, Any]) -> Asking:
     schema = {"type": "object", "properties": {"a": {"type": "integer", "default": "many"}}}
     reply = yield form("How many?", schema)
-    return reply["action"]
+    return str(reply["action"])
 
 
 def script_url(_: dict[str, Any]) -> Asking:
@@ -140,7 +140,7 @@ def script_url(_: dict[str, Any]) -> Asking:
         "url": "javascript:alert(1)//\x1b]0;x\x07",
     }
     reply = yield "elicitation/create", {**params, "elicitationId": "1"}
-    return reply["action"]
+    return str(reply["action"])
 
 
 TOOLS: dict[str, Callable[[dict[str, Any]], Asking]] = {
@@ -209,7 +209,8 @@ class Server:
             if tool is not None:
                 return {"result": text(self.conversation(tool(params.get("arguments") or {}), send))}
             if name in RAW:
-                return getattr(self, name)(message, send)
+                found: dict[str, Any] = getattr(self, name)(message, send)
+                return found
         except RefusalError as refusal:
             return {"result": text(str(refusal), is_error=True)}
         return {"error": {"code": -32602, "message": f"Unknown tool: {name}"}}
