@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from mcproof.client.answers import AnswerSource, Reply
     from mcproof.client.endpoints import Endpoint
+    from mcproof.exchange.questions import QuestionKind
 
 ASKING = (sys.executable, "-I", "-S", asking.__file__)
 ERAS = ("handshake", "stateless")
@@ -46,12 +48,17 @@ def http(era: str) -> Iterator[UrlEndpoint]:
 
 
 def called(
-    server: Endpoint, *tools: str, answers: tuple[Answer, ...] = (), arguments: dict[str, Any] | None = None
+    server: Endpoint,
+    *tools: str,
+    answers: tuple[Answer, ...] | AnswerSource = (),
+    arguments: dict[str, Any] | None = None,
 ) -> list[Response]:
     """The responses to calls of tools, one after the other."""
 
+    source = AnswerList(answers) if isinstance(answers, tuple) else answers
+
     async def call() -> list[Response]:
-        session = Session(server, ConnectOptions(PATIENT, answers=AnswerList(answers)), PATIENT.request)
+        session = Session(server, ConnectOptions(PATIENT, answers=source), PATIENT.request)
         try:
             return [await session.send("tools/call", {"name": name, "arguments": arguments or {}}) for name in tools]
         finally:
@@ -280,9 +287,28 @@ def test_a_question_after_the_response_does_not_count(tmp_path: Path) -> None:
     assert [each for each in told_by(tmp_path / "told") if each.get("id") == "late"]
 
 
+class _Thoughtful:
+    """A user who never finds an answer."""
+
+    kinds: frozenset[QuestionKind] = frozenset()
+
+    def __init__(self) -> None:
+        self.was_interrupted = False
+
+    async def reply_to(self, *_: object) -> Reply | None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.was_interrupted = True
+            raise
+        return None
+
+
 def test_a_question_that_the_server_withdraws_gets_no_reply(tmp_path: Path) -> None:
-    withdrawn, after = called(stdio("handshake", tmp_path / "told"), "withdrawn", "count_books")
+    user = _Thoughtful()
+    withdrawn, after = called(stdio("handshake", tmp_path / "told"), "withdrawn", "count_books", answers=user)
     assert (text_of(withdrawn), text_of(after)) == ("never mind", "4711 books")
+    assert user.was_interrupted
     assert not [each for each in told_by(tmp_path / "told") if each.get("id") == "gone"]
 
 

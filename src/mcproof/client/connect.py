@@ -35,7 +35,9 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
-        return await connect_http(server.url, dict(server.headers), options.limits, options.protocol, options.answers)
+        return await connect_http(
+            server.url, dict(server.headers), options.limits, options.protocol, answers=options.answers
+        )
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
 
 

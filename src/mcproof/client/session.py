@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import connect
-from mcproof.client.connection import in_seconds
+from mcproof.client.connection import authorized, in_seconds
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.failures import ConnectError, EndlessQuestionsError, LostError, NoMessageError, UnsentError
 from mcproof.client.input_rounds import asks_for_input
@@ -195,11 +195,18 @@ class Session:
         self, connection: Connection, method: str, params: dict[str, Any] | None, seconds: float
     ) -> Response:
         anomalies = self._begin(connection)
-        patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage) if self.is_patient else None
-        try:
+        patience: PatientTimeout | None = None
+
+        async def exchange() -> RpcResponse:
+            nonlocal patience
+            if self.is_patient:
+                patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage)
             async with patience or asyncio.timeout(seconds) as scope:
                 connection.respondent.time_limit = scope if isinstance(scope, asyncio.Timeout) else None
-                message = await connection.unlimited_request(method, params)
+                return await connection.unlimited_request(method, params)
+
+        try:
+            message = await authorized(connection.authorizer, exchange)
         except TimeoutError:
             return self._timed_out(connection, seconds, patience)
         except EndlessQuestionsError as error:
