@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    parser = Parser("explain", "Show what a rule checks, why, and how to fix a finding.")
+    parser = Parser(
+        "explain",
+        "Show what a rule checks, why, and how to fix a finding.",
+        usage="[OPTIONS] ID",
+        examples="mcproof explain SCH-001",
+    )
     parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
     add_format(parser, "text", "json")
     return parser
