@@ -195,7 +195,7 @@ def rule_page(rule: Rule) -> str:
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
     lines += ["", "## Why it matters", "", sentence(rule.why), "", "## How to fix it", "", sentence(rule.advice), ""]
     for each in example_help(rule.id):
-        lines += [f"{each.framework}, {each.place}:", "", f"```{each.language}", each.code, "```", ""]
+        lines += [f"{each.framework}, {each.place}:", "", "```text", each.code, "```", ""]
     for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:

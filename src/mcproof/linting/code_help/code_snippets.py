@@ -45,11 +45,6 @@ class CodeHelp(NamedTuple):
     place: str
     code: str
 
-    @property
-    def language(self) -> str:
-        """The language of the code, for syntax highlighting."""
-        return "typescript" if self.framework.startswith("TypeScript") else "python"
-
 
 def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
     """Return the snippets for the findings of a server in code: for each rule, about its first suitable finding."""
