@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcproof.cli.call_options import add_calls, add_security, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
@@ -16,6 +16,7 @@ def parser() -> Parser:
     parser = Parser("fuzz", "Call the tools of a live server with generated arguments until something breaks.")
     add_targets(parser)
     add_outputs(parser)
+    add_amount(parser)
     parser.add_argument(
         "--seed",
         type=whole_number("seeds", 0, 2**63 - 1),

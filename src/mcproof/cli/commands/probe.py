@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mcproof.cli.call_options import add_calls, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import add_live, add_targets, parse_targets
@@ -37,6 +37,7 @@ def add_probing(parser: Parser) -> None:
     """Add the options of the commands that send probes."""
     add_targets(parser)
     add_outputs(parser)
+    add_amount(parser)
     parser.add_argument(
         "--checks",
         action="append",
