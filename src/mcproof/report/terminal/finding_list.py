@@ -8,7 +8,7 @@ from mcproof.console import display_width, plural, safe, wrapped
 from mcproof.results.rule_groups import count_findings, group_by_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.console import Style
     from mcproof.results.findings import FindingGroup, ReportedFinding, Snippet
@@ -20,15 +20,21 @@ NAMES = 3
 """How many items are named of those that share a finding, or that have more; the rest are counted."""
 
 
-def grouped_findings(groups: Iterable[FindingGroup], style: Style) -> Iterator[str]:
-    """Render findings by rule: a headline, the advice, some examples, and the number of the others."""
+def grouped_findings(
+    groups: Iterable[FindingGroup], style: Style, code_help: Callable[[str], str] = lambda _: ""
+) -> Iterator[str]:
+    """Render findings by rule: a headline, the advice, some examples, and the number of the others.
+
+    `code_help` returns what to write in the server's code about the findings of a rule, as lines.
+    """
     hidden = 0
     for group in group_by_rule(groups, merges=style.examples is not None):
         if len(group.entries) == 1:
-            yield _single(group, style)
+            yield f"{_single(group, style)}{code_help(group.rule.id)}\n"
         else:
             shown = group.entries[: style.examples]
-            yield from _group(group, shown, style)
+            yield _common(group, style) + code_help(group.rule.id)
+            yield from _examples(group, shown, style)
             hidden += group.size - count_findings(shown)
     if hidden:
         hint = f"{plural(hidden, 'finding')} not shown: --show all lists everything, --statistics counts by rule"
@@ -40,16 +46,25 @@ def _single(group: RuleGroup, style: Style) -> str:
     (entry,) = group.entries
     head = _head(group, _sentence(entry, style), style)
     notes = [("help", group.rule.fix), *_notes(entry), ("also", ", ".join(entry.also))]
-    return "\n".join([head, *_frame(entry.shown, style), *_noted(notes, _gutter(entry.shown), style)]) + "\n\n"
+    return "\n".join([head, *_frame(entry.shown, style), *_noted(notes, _gutter(entry.shown), style)]) + "\n"
 
 
-def _group(group: RuleGroup, shown: list[FindingEntry], style: Style) -> Iterator[str]:
-    """Render several findings of a rule: what they have in common, then each of those to show."""
+def _common(group: RuleGroup, style: Style) -> str:
+    """Return what several findings of a rule have in common."""
     summary = f"{plural(group.size, 'finding')}: {style.text(group.rule.summary.removesuffix('.'))}"
+    notes = [("help", group.rule.fix), ("also", ", ".join(_common_rules(group) or ()))]
+    return "\n".join([_head(group, summary, style), *_noted(notes, 2, style)]) + "\n"
+
+
+def _common_rules(group: RuleGroup) -> list[str] | None:
+    """Return the ids of other rules that report the same as all findings of a group; None if they differ."""
     also = group.entries[0].also
-    is_common = all(entry.also == also for entry in group.entries)
-    notes = [("help", group.rule.fix), ("also", ", ".join(also) if is_common else "")]
-    yield "\n".join([_head(group, summary, style), *_noted(notes, 2, style)]) + "\n"
+    return also if all(entry.also == also for entry in group.entries) else None
+
+
+def _examples(group: RuleGroup, shown: list[FindingEntry], style: Style) -> Iterator[str]:
+    """Render the findings to show, and the number of the others."""
+    is_common = _common_rules(group) is not None
     inner = style.narrower(len(_INDENT))
     for entry in shown:
         own = [*_notes(entry), ("also", "" if is_common else ", ".join(entry.also))]

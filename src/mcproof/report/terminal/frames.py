@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import plural
 from mcproof.linting.finding import LEVELS
-from mcproof.report.phrases import fixing_hint, scope_of
+from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of
 from mcproof.report.terminal.finding_list import grouped_findings, location_of
 from mcproof.results.findings import group_by_fault
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def frames(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the findings, grouped by rule; then a summary."""
     groups = group_by_fault(result.findings)
-    yield from grouped_findings(groups, style)
+    yield from grouped_findings(groups, style, lambda rule: _in_code(result, rule, style))
     yield _summary(result, groups, style)
 
 
@@ -37,6 +37,13 @@ def _sentence(shown: ReportedFinding, style: Style) -> str:
     """Return the message, prefixed with the name of its item."""
     message = style.text(shown.message)
     return f"{style.text(shown.label, 100)}: {message}" if shown.label else message
+
+
+def _in_code(result: TargetResult, rule: str, style: Style) -> str:
+    """Return what to write in the server's code about the findings of a rule."""
+    bullet = style.paint("=", "help")
+    lines = [style.text(line, 200) for line in code_help_lines(result, rule)]
+    return "".join(f"     {line}\n" if line.startswith(" ") or not line else f"  {bullet} {line}\n" for line in lines)
 
 
 def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> str:
