@@ -20,8 +20,8 @@ def invalid_parameter_header(catalog: Catalog) -> Iterator[Problem]:
     """An `x-mcp-header` annotation is invalid.
 
     Why: from revision 2026-07-28 on, clients over HTTP must drop the whole tool, so no model can call it.
-    Fix: annotate only parameters of type string, integer or boolean, at the top or below `properties` alone. Give each a
-    header name of its own, of letters, digits and hyphens.
+    Fix: annotate only parameters of type string, integer or boolean, at the top or below `properties` alone. Give each
+    a header name of its own, of letters, digits and hyphens.
     """
     if catalog.protocol is not None and catalog.protocol < FIRST_STATELESS:
         return  # the annotation has no meaning yet
