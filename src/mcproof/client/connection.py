@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from mcproof.client import input_rounds
 from mcproof.client.failures import ExpiredSessionError, UnauthorizedError
 from mcproof.client.introduction import handshake, meta_of
 from mcproof.client.protocol_headers import HEADER_MISMATCH, stateless_headers
+from mcproof.client.respondent import Respondent
 from mcproof.client.server_memory import ServerMemory
 from mcproof.exchange.revisions import HANDSHAKE
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.peer import Peer, RpcResponse
     from mcproof.client.transports.cpu_usage import CpuUsage
     from mcproof.exchange.connection_facts import ProcessEnd
@@ -95,7 +98,14 @@ async def authorized(authorizer: Authorizer | None, send: Callable[[], Awaitable
 class Connection:
     """An initialized connection to a server."""
 
-    def __init__(self, transport: Transport, limits: Limits, authorizer: Authorizer | None = None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        limits: Limits,
+        answers: AnswerSource | None = None,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        self.respondent = Respondent(answers)
         self.transport = transport
         self.limits = limits
         self.authorizer = authorizer
@@ -108,9 +118,20 @@ class Connection:
         self._renewing = asyncio.Lock()
         self._has_relisted = False
 
+    @property
+    def transport(self) -> Transport:
+        return self._transport
+
+    @transport.setter
+    def transport(self, transport: Transport) -> None:
+        self._transport = transport
+        transport.peer.respondent = self.respondent
+
     def settle(self, era: str, revision: str, introduction: dict[str, Any]) -> None:
         """Continue in this era."""
         self.era, self.requested, self.introduction = era, revision, introduction
+        if era == "stateless":  # questions are part of results
+            self.transport.peer.respondent = None
 
     @property
     def agreed(self) -> str | None:
@@ -138,7 +159,14 @@ class Connection:
 
     async def unlimited_request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
         """Send a request whose time the caller limits. Raises UnauthorizedError, ConnectError and LostError."""
-        return await self._exchange(method, params)
+
+        async def send(params: dict[str, Any] | None) -> RpcResponse:
+            return await self._exchange(method, params)
+
+        response = await send(params)
+        if method not in input_rounds.METHODS:
+            return response
+        return await input_rounds.completed(response, params, send, self.respondent)
 
     async def _exchange(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
         """Send a request in the form that the era requires; a call that lacks headers is repeated with them."""
@@ -182,7 +210,9 @@ class Connection:
                 await handshake(self, self.requested)
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        return {**(params or {}), "_meta": meta_of(self.requested)} if self.era == "stateless" else params
+        if self.era != "stateless":
+            return params
+        return {**(params or {}), "_meta": meta_of(self.requested, self.respondent.capabilities(self.requested))}
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:
         """The HTTP headers for a message."""

@@ -21,6 +21,7 @@ from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Authorizer, Limits, Transport
     from mcproof.client.transports.http import StreamableHttp
 
@@ -28,9 +29,11 @@ PATIENCE = 10
 """How many times the grace period to wait for `server/discover` after a server has refused the handshake."""
 
 
-async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol: str | None) -> Connection:
+async def connect_stdio(
+    make: Callable[[], Transport], limits: Limits, protocol: str | None, answers: AnswerSource | None = None
+) -> Connection:
     """Start a server and detect its era. Raises ConnectError or LostError, with no process left running."""
-    connection = Connection(make(), limits)
+    connection = Connection(make(), limits, answers)
     start = perf_counter()
     try:
         await connection.transport.open()
@@ -123,7 +126,13 @@ def _not_spoken(revision: str, reason: str) -> ConnectError:
 
 
 async def connect_http(
-    url: str, headers: dict[str, str], limits: Limits, protocol: str | None, authorizer: Authorizer | None = None
+    url: str,
+    headers: dict[str, str],
+    limits: Limits,
+    protocol: str | None,
+    *,
+    answers: AnswerSource | None = None,
+    authorizer: Authorizer | None = None,
 ) -> Connection:
     """Connect to a URL: stateless, else with the handshake, else over the older SSE transport."""
     from mcproof.client.transports.http import StreamableHttp
@@ -131,7 +140,7 @@ async def connect_http(
 
     start = perf_counter()
     sign = None if authorizer is None else authorizer.sign
-    connection = Connection(StreamableHttp(url, headers, limits.start, sign), limits, authorizer)
+    connection = Connection(StreamableHttp(url, headers, limits.start, sign), limits, answers, authorizer)
     try:
         async with asyncio.timeout(limits.start):
             refusal = await _introduce_http(connection, protocol)

@@ -18,12 +18,12 @@ _META = "io.modelcontextprotocol"
 _UNSUPPORTED_VERSION = -32022
 
 
-def meta_of(revision: str) -> dict[str, Any]:
+def meta_of(revision: str, capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
     """The `_meta` of every request in the stateless era."""
     return {
         f"{_META}/protocolVersion": revision,
         f"{_META}/clientInfo": CLIENT,
-        f"{_META}/clientCapabilities": {},
+        f"{_META}/clientCapabilities": capabilities or {},
     }
 
 
@@ -67,7 +67,8 @@ async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discov
 
 
 async def _send_discover(connection: Connection) -> RpcResponse:
-    return await connection.transport.peer.request("server/discover", {"_meta": meta_of(connection.requested)})
+    meta = meta_of(connection.requested, connection.respondent.capabilities(connection.requested))
+    return await connection.transport.peer.request("server/discover", {"_meta": meta})
 
 
 def _is_refused(response: RpcResponse) -> bool:
@@ -102,5 +103,6 @@ async def initialize(connection: Connection, revisions: tuple[str, ...]) -> Hand
 
 
 async def _send_initialize(connection: Connection, revision: str) -> RpcResponse:
-    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
+    capabilities = connection.respondent.capabilities(revision)
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": CLIENT}
     return await connection.transport.peer.request("initialize", params)
