@@ -101,7 +101,8 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
     Iterative, so any depth works; the state of the innermost container is in local variables, because runs with many
     findings spend most of their time here.
     """
-    outer: list[tuple[Wanted, int, int, int, bool, int, re.Match[str] | None, int]] = []  # the containers around `holder`
+    # The containers around `holder`.
+    outer: list[tuple[Wanted, int, int, int, bool, int, re.Match[str] | None, int]] = []
     holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
     wanted: Wanted | None = root
     member: re.Match[str] | None = None  # the key before the value at `start`
@@ -139,10 +140,11 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
             end = at + 1
 
         if is_object:
-            while True:
+            while True:  # to the next wanted member, or to the end of a value that no comma follows directly
                 member = _plain_key(text, separator_end)
-                token = member[1] if member is not None else ""
-                if member is None:
+                if member is not None:
+                    token = member[1]
+                else:
                     member = _escaped_key(text, separator_end)
                     token = scanstring(text, member.start(1))[0]
                 start = member.end()

@@ -84,7 +84,11 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     for name, schema, text in tool_words(tool).parameters:
         if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
             pointer = pointer_of(name)
-            if not documents_parameter(tool.description, name) and tool.knows(f"{pointer}/description") and tool.knows("/description"):
+            if (
+                not documents_parameter(tool.description, name)
+                and tool.knows(f"{pointer}/description")
+                and tool.knows("/description")
+            ):
                 yield Problem(f"parameter `{name}` has no description", pointer, name)
 
 

@@ -60,7 +60,7 @@ class DescriptionScore(NamedTuple):
         return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda each: -each[1])]
 
 
-class Judgement(NamedTuple):
+class JudgedDescription(NamedTuple):
     """A description with what each component lacks."""
 
     tool: Tool
@@ -86,7 +86,7 @@ def describe_score(tool: Tool) -> DescriptionScore:
     return judge(tool).explained()
 
 
-def description_scores(judged: Iterable[Judgement]) -> dict[str, float]:
+def description_scores(judged: Iterable[JudgedDescription]) -> dict[str, float]:
     """The scores by tool, to two decimals; the lowest for several tools of one name."""
     scores: dict[str, float] = {}
     for each in judged:
@@ -95,7 +95,7 @@ def description_scores(judged: Iterable[Judgement]) -> dict[str, float]:
     return scores
 
 
-def judge(tool: Tool) -> Judgement:
+def judge(tool: Tool) -> JudgedDescription:
     """Judge a tool's description."""
     parsed = parse_description(tool.description, stems_of(tool.name))
     # A leading underscore marks internal parameters.
@@ -109,7 +109,7 @@ def judge(tool: Tool) -> Judgement:
             components.append((name, 0.0, []))
         else:
             components.append((name, weight / whole, find_losses(subject) if nothing is None else [nothing]))
-    return Judgement(tool, components, nothing)
+    return JudgedDescription(tool, components, nothing)
 
 
 def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
