@@ -6,13 +6,15 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.connection import Limits, connect_http, connect_stdio, stateless_headers
+from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.client.era_detection import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint
 
@@ -26,14 +28,18 @@ class ConnectOptions(NamedTuple):
     limits: Limits = Limits()
     protocol: str | None = None
     """The only protocol revision to use; None to detect the era."""
+    answers: AnswerSource | None = None
+    """Answers to the questions of servers; None to decline them all."""
 
 
 async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
-        return await connect_http(server.url, dict(server.headers), options.limits, options.protocol)
-    return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
+        return await connect_http(
+            server.url, dict(server.headers), options.limits, options.protocol, answers=options.answers
+        )
+    return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
 
 
 def _process(server: CommandEndpoint) -> Transport:
@@ -53,11 +59,14 @@ async def open_transport(
     if isinstance(server, CommandEndpoint):
         opened = _process(server)
     else:
-        from mcproof.client.transports.http import LegacySse, StreamableHttp
+        from mcproof.client.protocol_headers import stateless_headers
+        from mcproof.client.transports.http import StreamableHttp
+        from mcproof.client.transports.legacy_sse import LegacySse
 
         kind = LegacySse if transport == "sse" else StreamableHttp
         opened = kind(server.url, dict(server.headers), limit)
         if revision is not None:
+            opened.is_stateless = True
             opened.protocol_headers = lambda message: stateless_headers(revision, message)
     try:
         await opened.open()

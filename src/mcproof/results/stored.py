@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.console import safe
 from mcproof.errors import InputError
+from mcproof.linting.code_help.code_snippets import CodeHelp
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.results.payloads import (
@@ -111,6 +112,9 @@ def _target(result: TargetResult) -> Iterator[str]:
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
     yield from listed("tests", (encode(test_record(each)) for each in result.tests))
+    if result.code_help:
+        yield ",\n"
+        yield from listed("code_help", (encode(each._asdict()) for each in result.code_help))
     yield "}"
 
 
@@ -155,6 +159,7 @@ def _finding_line(each: ReportedFinding) -> str:
         "edit": each.fix.edit._asdict() if each.fix is not None and each.fix.edit is not None else None,
         "snippet": each.snippet._asdict() if each.snippet is not None else None,
         "suppression": each.suppression._asdict() if each.suppression is not None else None,
+        **({"twins": each.twins} if each.twins else {}),
     }
     return f"{finding_line(each)[:-1]}, {encode(more)[1:]}"
 
@@ -271,6 +276,7 @@ def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, c
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
         seconds=timings["targets"].get(target, 0.0),
         payload=_read_payload(record, timings, command),
+        code_help=[CodeHelp(**each) for each in record.get("code_help", ())],
     )
 
 
@@ -357,6 +363,7 @@ def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFindin
         fix=None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
         snippet=None if snippet is None else Snippet(**snippet),
         suppression=None if suppression is None else Suppression(**suppression),
+        twins=record.get("twins", 0),
         **{key: record[key] for key in _PLAIN_MEMBERS},
     )
 
