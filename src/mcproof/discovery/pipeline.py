@@ -6,6 +6,7 @@ import gc
 import os
 import re
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
@@ -45,6 +46,8 @@ _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 class Discovered(NamedTuple):
     """The catalog in a source tree, and where its parts are."""
 
+    target: str
+    """The file or folder that was followed, which may hold other servers too."""
     document: dict[str, Any]
     """The catalog, in the format of a capture."""
     locations: dict[str, SourceLocation]
@@ -65,6 +68,8 @@ class Discovered(NamedTuple):
     """For each item, the further lines of a parameter or docstring, with the line that it starts on."""
     omissions: list[SourceProblem]
     """What is not checked, because discovery could not follow it."""
+    again: Callable[[Mapping[str, bytes]], Discovered | None]
+    """Repeats the discovery with other content of some files, by their real paths; None if the server is gone."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
@@ -74,24 +79,30 @@ def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: 
     all servers make one catalog. `instead` replaces the content of files, by their real paths, to preview a change.
     """
     with _collector_paused():
-        source = _Source(target, instead, whole=whole)
+        source = _Source(target, instead, lambda changed: discover(target, changed, whole=whole), whole=whole)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
         return source.discovered(items, None, only)
 
 
-def discover_servers(folder: str) -> list[tuple[str, Discovered]]:
+def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) -> list[tuple[str, Discovered]]:
     """Return the catalog of each server in the Python source below a folder, with a name that leads to it."""
+
+    def again(number: int, changed: Mapping[str, bytes]) -> Discovered | None:
+        found = discover_servers(folder, changed)
+        return found[number][1] if len(found) == len(groups) else None
+
     with _collector_paused():
-        source = _Source(folder, None, whole=True)
+        source = _Source(folder, instead, partial(again, 0), whole=True)
         groups = group_by_server(source.domain, list(source.render(None)))
         if len(groups) == 1:
             return [(folder, source.discovered(without_duplicates(groups[0].items, as_one=True), None, None))]
         found = []
-        for group, name in zip(groups, group_names(folder, groups), strict=True):
+        for number, (group, name) in enumerate(zip(groups, group_names(folder, groups), strict=True)):
             items = without_duplicates(group.items, as_one=True)
             others = [item for other in groups if other is not group for item in other.items]
-            found.append((name, source.discovered(items, group.servers, None, others)))
+            catalog = source.discovered(items, group.servers, None, others)
+            found.append((name, catalog._replace(again=partial(again, number))))
         return _with_problems_once(found, groups)
 
 
@@ -118,8 +129,17 @@ def _collector_paused() -> Iterator[None]:
 class _Source:
     """The source of a target, followed."""
 
-    def __init__(self, target: str, instead: Mapping[str, bytes] | None, *, whole: bool) -> None:
+    def __init__(
+        self,
+        target: str,
+        instead: Mapping[str, bytes] | None,
+        again: Callable[[Mapping[str, bytes]], Discovered | None],
+        *,
+        whole: bool,
+    ) -> None:
+        self._target = target
         self._problems: list[SourceProblem] = []
+        self._again = again
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
         modules = Modules(files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead)
@@ -156,6 +176,7 @@ class _Source:
                 comments[file] = found
         omissions = domain.omissions.reported()
         return Discovered(
+            target=self._target,
             document=made.document,
             locations=made.locations,
             tools=made.tools,
@@ -166,6 +187,7 @@ class _Source:
             partial=frozenset(self._partial),
             continued=made.continued,
             omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
+            again=self._again,
         )
 
 

@@ -39,9 +39,8 @@ def read_snapshot(data: bytes, name: str, *, is_certain: bool = True) -> Catalog
     catalog = _catalog_of(document, name)
     if not is_certain and not _is_evident(catalog):
         raise _no_catalog(document.value, name)
-    if document.text.isascii() and "\\u" not in document.text:
-        for tool in catalog.tools:
-            tool.is_plain = True
+    for tool in catalog.tools:
+        tool.document = document
     return catalog
 
 
