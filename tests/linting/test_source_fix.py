@@ -452,6 +452,14 @@ def test_a_literal_that_two_servers_of_a_folder_share_is_left_alone(shop: Path) 
     assert (shop / "src" / "shared.py").read_text(encoding="utf-8") == f"SCHEMA = {LITERAL}\n"
 
 
+def test_two_servers_in_one_file_are_both_fixed(shop: Path) -> None:
+    long = '{\n    "properties": {"n": {}},\n}'
+    text = server(long) + server(long, name='"sell"').replace("server = ", "other = ").replace("@server", "@other")
+    (shop / "src" / "server.py").write_text(text, encoding="utf-8")
+    run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert (shop / "src" / "server.py").read_text(encoding="utf-8").count('"additionalProperties": False') == 2
+
+
 def test_each_of_two_servers_in_a_folder_is_fixed(shop: Path) -> None:
     (shop / "src" / "another.py").write_text(server(LITERAL, name='"sell"'), encoding="utf-8")
     done = run("schema-lint", "src", "--fix", "--write", cwd=shop)
