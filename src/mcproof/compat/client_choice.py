@@ -40,6 +40,10 @@ class ActiveConstraint(NamedTuple):
     holds: bool
     """Whether it counts as current: in force, and neither opt-in nor conditional."""
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.profile.id, self.constraint.id
+
 
 class ClientChoice(NamedTuple):
     """The clients of a run: all profiles, and those that the user names."""

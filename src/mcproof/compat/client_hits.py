@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.compat.client_choice import ClientChoice
 from mcproof.compat.client_profiles import RANK, known_profiles
 from mcproof.compat.constraint_kinds import SERVER_KINDS, TOOL_KINDS
+from mcproof.compat.surface_marks import marks_of
 from mcproof.compat.tool_surface import ToolSurface, server_surface
 
 if TYPE_CHECKING:
@@ -31,20 +32,22 @@ class ClientHit(NamedTuple):
         return self.active.level
 
 
-class ClientHits(NamedTuple):
+class ClientHits:
     """The hits on one item: a tool, or the server as a whole."""
 
-    hits: list[ClientHit]
+    __slots__ = ("by_rule",)
+
+    def __init__(self, hits: list[ClientHit]) -> None:
+        self.by_rule: dict[str, list[ClientHit]] = {}
+        for hit in hits:
+            self.by_rule.setdefault(hit.active.constraint.rule, []).append(hit)
 
     def of_rule(self, rule: str) -> list[list[ClientHit]]:
         """The hits of a rule, grouped by place; in each group the worst effect first."""
         places: dict[tuple[int, str], list[ClientHit]] = {}
-        for hit in self.hits:
-            if hit.active.constraint.rule == rule:
-                places.setdefault((id(hit.tool), hit.pointer), []).append(hit)
-        for each in places.values():
-            each.sort(key=_badness)
-        return list(places.values())
+        for hit in self.by_rule.get(rule, ()):
+            places.setdefault((id(hit.tool), hit.pointer), []).append(hit)
+        return [sorted(each, key=_badness) for each in places.values()]
 
 
 def _badness(hit: ClientHit) -> tuple[int, int, str]:
@@ -52,6 +55,7 @@ def _badness(hit: ClientHit) -> tuple[int, int, str]:
 
 
 _LEVELS = ("error", "warning", "note")
+_MOST_COMBINATIONS = 10_000
 
 
 class _Check(NamedTuple):
@@ -59,7 +63,12 @@ class _Check(NamedTuple):
 
     kind: Any
     params: Mapping[str, Any]
+    is_surveyed: bool
+    """Whether the survey of a tool can rule it out: not for a user's profiles, which may refuse what is usual."""
     holders: list[ActiveConstraint]
+
+    def may_apply(self, marks: frozenset[str]) -> bool:
+        return not self.is_surveyed or self.kind.may_apply(marks, self.params)
 
 
 class ClientChecks:
@@ -70,16 +79,17 @@ class ClientChecks:
         self._tool_checks: list[_Check] = []
         self._server_checks: list[_Check] = []
         self._may_apply: dict[frozenset[str], list[_Check]] = {}
-        """The checks that can find something in a schema with these keywords; few combinations occur."""
+        """The checks that can find something in a tool with these marks; few combinations occur."""
         shared: dict[str, _Check] = {}
         for each in active:
             kind, params = each.constraint.kind, each.constraint.params
-            key = f"{kind} {sorted(params.items())}"
+            is_surveyed = each.profile.is_shipped
+            key = f"{kind} {is_surveyed} {sorted(params.items())}"
             if key not in shared:
                 checks, table = (
                     (self._tool_checks, TOOL_KINDS) if kind in TOOL_KINDS else (self._server_checks, SERVER_KINDS)
                 )
-                shared[key] = _Check(table[kind], params, [])
+                shared[key] = _Check(table[kind], params, is_surveyed, [])
                 checks.append(shared[key])
             shared[key].holders.append(each)
 
@@ -100,12 +110,13 @@ class ClientChecks:
 
     def on_tool(self, tool: Tool, server_key: str) -> list[ClientHit]:
         """The hits on one tool."""
-        surface = ToolSurface(tool, server_key)
-        used = surface.keywords
-        checks = self._may_apply.get(used)
+        marks = marks_of(tool, server_key)
+        checks = self._may_apply.get(marks)
         if checks is None:
-            checks = [each for each in self._tool_checks if each.kind.may_apply(used, each.params)]
-            self._may_apply[used] = checks
+            checks = [each for each in self._tool_checks if each.may_apply(marks)]
+            if len(self._may_apply) < _MOST_COMBINATIONS:
+                self._may_apply[marks] = checks
+        surface = ToolSurface(tool, server_key, marks)
         hits = [
             ClientHit(holder, pointer)
             for check in checks

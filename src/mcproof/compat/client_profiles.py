@@ -95,13 +95,15 @@ class Profile(NamedTuple):
     sends_to: tuple[str, ...] = ()
     """The model APIs it passes tools on to, whose constraints apply too."""
     notes: str = ""
+    is_shipped: bool = False
+    """Whether it ships with mcproof; else it is from a configuration."""
 
 
 @cache
 def known_profiles() -> dict[str, Profile]:
     """The profiles that ship with mcproof, by id."""
     text = files("mcproof.compat").joinpath("profiles.json").read_text(encoding="utf-8")
-    return {entry["id"]: profile_from(entry) for entry in json.loads(text)["profiles"]}
+    return {entry["id"]: profile_from(entry)._replace(is_shipped=True) for entry in json.loads(text)["profiles"]}
 
 
 def profile_from(entry: Mapping[str, Any]) -> Profile:

@@ -35,9 +35,8 @@ _SINGLES = frozenset({"items", "not", "if", "then", "else", "contains", "propert
 def forbids(tool: ToolSurface, params: Params) -> Iterator[str]:
     """No schema may use these keywords."""
     for keyword in params["keywords"]:
-        if keyword in tool.keywords:
-            for node in tool.using(keyword):
-                yield f"{node.pointer}/{keyword}"
+        for node in tool.using(keyword):
+            yield f"{node.pointer}/{keyword}"
 
 
 def array_items(tool: ToolSurface, params: Params) -> Iterator[str]:
@@ -203,14 +202,6 @@ def required_defined(tool: ToolSurface, _: Params) -> Iterator[str]:
             for index, name in enumerate(required):
                 if isinstance(name, str) and name not in declared:
                     yield f"{node.pointer}/required/{index}"
-
-
-def required_list(tool: ToolSurface, _: Params) -> Iterator[str]:
-    """The root's `required` must be a list of strings."""
-    if tool.schema is not None and "required" in tool.schema:
-        required = tool.schema["required"]
-        if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
-            yield "/inputSchema/required"
 
 
 def required_all(tool: ToolSurface, _: Params) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.compat.surface_marks import marks_of
 from mcproof.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 class ToolSurface:
     """One tool as client constraints check it. Each part is computed on first use."""
 
-    __slots__ = ("_input_keywords", "_output", "fields", "output_schema", "schema", "server_key", "tool", "tree")
+    __slots__ = ("_output", "fields", "marks", "output_schema", "schema", "server_key", "tool", "tree")
 
-    def __init__(self, tool: Tool, server_key: str = "") -> None:
+    def __init__(self, tool: Tool, server_key: str = "", marks: frozenset[str] | None = None) -> None:
         self.tool = tool
         self.server_key = server_key
         """The name of the server in a client's configuration, which clients put before the tool's name."""
@@ -26,16 +27,9 @@ class ToolSurface:
         self.schema = tool.schema
         self.tree = tool.tree
         self.output_schema: Any = tool.fields.get("outputSchema")
-        self._input_keywords: frozenset[str] | None = None
+        self.marks = marks_of(tool, server_key) if marks is None else marks
+        """The keywords of the input schema, and what is unusual about the tool."""
         self._output: SchemaTree | None = None
-
-    @property
-    def keywords(self) -> frozenset[str]:
-        """Every keyword of the input schema and the schemas inside it."""
-        if self._input_keywords is None:
-            schemas = [node.schema for node in self.nodes if type(node.schema) is dict]
-            self._input_keywords = frozenset().union(*schemas)
-        return self._input_keywords
 
     @property
     def nodes(self) -> list[SchemaNode]:
@@ -44,7 +38,7 @@ class ToolSurface:
 
     def using(self, keyword: str) -> list[SchemaNode]:
         """The schemas that use a keyword."""
-        if keyword not in self.keywords:
+        if keyword not in self.marks:
             return []
         return [node for node in self.nodes if type(node.schema) is dict and keyword in node.schema]
 

@@ -52,6 +52,14 @@ def root_requires(tool: ToolSurface, params: Params) -> Iterator[str]:
             yield _member(tool, keyword)
 
 
+def required_list(tool: ToolSurface, _: Params) -> Iterator[str]:
+    """The root's `required` must be a list of strings."""
+    if tool.schema is not None and "required" in tool.schema:
+        required = tool.schema["required"]
+        if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+            yield "/inputSchema/required"
+
+
 def _member(tool: ToolSurface, keyword: str) -> str:
     """The pointer of a member of the input schema, or of what is there instead."""
     if "inputSchema" not in tool.fields:
@@ -100,13 +108,15 @@ def output_root_type(tool: ToolSurface, _: Params) -> Iterator[str]:
 
 def schema_bytes(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The compact JSON of the input schema must not exceed this many bytes."""
-    if tool.schema is not None and bytes_of(tool.schema) > params["max"]:
+    if tool.tool.may_exceed(params["max"]) and bytes_of(tool.schema) > params["max"]:
         yield "/inputSchema"
 
 
 def large_lossy(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The same, counting only the keywords that survive a reduction."""
     if tool.tree is None:
+        return
+    if not tool.tool.may_exceed(params["max"]):
         return
     if tool.tree.deepest > STRICT_LEVELS or bytes_of(_reduced(tool.tree.root)) > params["max"]:
         yield "/inputSchema"

@@ -14,7 +14,7 @@ from mcproof.compat.client_hits import ClientHits, usual_checks
 from mcproof.linting.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from mcproof.catalog.model import Catalog, Item
     from mcproof.compat.client_hits import ClientChecks, ClientHit
@@ -108,8 +108,11 @@ class _RuleRun:
 
     def check(self, scope: str, subject: Any, item: Item) -> None:
         """Run every rule of a scope on a subject, which is an item or a part of it."""
+        self._run(self._rules.get(scope, ()), subject, item)
+
+    def _run(self, rules: Iterable[Rule], subject: Any, item: Item) -> None:
         add = self.findings.append
-        for base in self._rules.get(scope, ()):
+        for base in rules:
             rule = base
             try:
                 for problem in base.check(subject):
@@ -131,7 +134,9 @@ class _RuleRun:
             self._record_crash(self._rules["ClientHits"][0], item, error)
             return
         if hits:
-            self.check("ClientHits", ClientHits(hits), item)
+            grouped = ClientHits(hits)
+            concerned = [rule for rule in self._rules["ClientHits"] if rule.id in grouped.by_rule]
+            self._run(concerned, grouped, item)
 
     def add_deferred(self, item: Item) -> None:
         """Add the findings of catalog-wide rules about an item."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from mcproof.compat.client_choice import ActiveConstraint
     from mcproof.compat.client_hits import ClientHit, ClientHits
     from mcproof.linting.registry import Check
     from mcproof.rules.compat.client_rules import ClientRule
@@ -36,7 +37,7 @@ def _check(each: ClientRule) -> Check:
                 f"{each.message}: {in_words(found)}",
                 pointer,
                 _parameter(pointer),
-                {"clients": [_evidence(hit) for hit in found]},
+                {"clients": [_evidence(hit.active) for hit in found]},
                 item=found[0].tool,
                 severity=found[0].level,
             )
@@ -64,19 +65,26 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _evidence(hit: ClientHit) -> dict[str, Any]:
-    """A hit as JSON."""
-    fact = hit.active.constraint
-    return {
-        "client": hit.active.profile.id,
-        "constraint": fact.id,
-        "effect": fact.effect,
-        "status": fact.status,
-        "level": hit.level,
-        "says": fact.says,
-        "source": fact.sources[0].url,
-        "date": fact.newest,
-    }
+def _evidence(active: ActiveConstraint) -> dict[str, Any]:
+    """A constraint as JSON; many findings share one."""
+    known = _EVIDENCE.get(id(active))
+    if known is None or known[0] is not active:
+        profile, fact = active.profile, active.constraint
+        record = {
+            "client": profile.id,
+            "constraint": fact.id,
+            "effect": fact.effect,
+            "status": fact.status,
+            "level": active.level,
+            "says": fact.says,
+            "source": fact.sources[0].url,
+            "date": fact.newest,
+        }
+        known = _EVIDENCE[id(active)] = (active, record)
+    return known[1]
+
+
+_EVIDENCE: dict[int, tuple[ActiveConstraint, dict[str, Any]]] = {}
 
 
 def _parameter(pointer: str) -> str | None:
