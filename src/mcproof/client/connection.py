@@ -10,15 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mcproof import __version__
-from mcproof.client.failures import ConnectError, LostError
+from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+
+    import httpx2
 
     from mcproof.client.peer import Peer, RpcResponse
     from mcproof.client.transports.cpu_usage import CpuUsage
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from mcproof.exchange.connection_facts import ProcessEnd
 
 CLIENT = {"name": "mcproof", "version": __version__}
+T = TypeVar("T")
 _META = "io.modelcontextprotocol"
 _UNSUPPORTED_VERSION = -32022
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -80,12 +83,37 @@ class Transport(Protocol):
         """Close; a process has this many seconds to exit by itself, or a usual number."""
 
 
+class Authorizer(Protocol):
+    """Gets the authorization that a server at a URL requires."""
+
+    def sign(self, request: httpx2.Request) -> httpx2.Request:
+        """Add the current authorization to a request."""
+
+    async def satisfy(self, refusal: UnauthorizedError) -> None:
+        """Get another authorization. Raises ConnectError if there is none that the server did not refuse yet."""
+
+
+async def authorized(authorizer: Authorizer | None, send: Callable[[], Awaitable[T]]) -> T:
+    """Send a request, and send it again after each new authorization.
+
+    Getting one may take as long as a user needs to log in, so `send` limits its own time.
+    """
+    while True:
+        try:
+            return await send()
+        except UnauthorizedError as refusal:
+            if authorizer is None:
+                raise
+            await authorizer.satisfy(refusal)
+
+
 class Connection:
     """An initialized connection to a server."""
 
-    def __init__(self, transport: Transport, limits: Limits) -> None:
+    def __init__(self, transport: Transport, limits: Limits, authorizer: Authorizer | None = None) -> None:
         self.transport = transport
         self.limits = limits
+        self.authorizer = authorizer
         self.era = "handshake"
         self.requested = HANDSHAKE[0]
         self.introduction: dict[str, Any] = {}
@@ -108,11 +136,15 @@ class Connection:
         self, method: str, params: dict[str, Any] | None = None, *, limit: float | None = None
     ) -> RpcResponse:
         """Send a request in the form that the era requires. Raises TimeoutError, ConnectError and LostError."""
-        async with asyncio.timeout(limit or self.limits.request):
-            return await self.unlimited_request(method, params)
+
+        async def send() -> RpcResponse:
+            async with asyncio.timeout(limit or self.limits.request):
+                return await self.unlimited_request(method, params)
+
+        return await authorized(self.authorizer, send)
 
     async def unlimited_request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
-        """Send a request whose time the caller limits. Raises ConnectError and LostError."""
+        """Send a request whose time the caller limits. Raises UnauthorizedError, ConnectError and LostError."""
         return await self.transport.peer.request(method, self._parameters(params))
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -289,20 +321,25 @@ async def _initialize(connection: Connection, revision: str) -> dict[str, Any]:
     return response.result if isinstance(response.result, dict) else {}
 
 
-async def connect_http(url: str, headers: dict[str, str], limits: Limits, protocol: str | None) -> Connection:
+async def connect_http(
+    url: str, headers: dict[str, str], limits: Limits, protocol: str | None, authorizer: Authorizer | None = None
+) -> Connection:
     """Connect to a URL: stateless, else with the handshake, else over the older SSE transport."""
-    from mcproof.client.transports.http import HttpStatusError, LegacySse, StreamableHttp
+    from mcproof.client.transports.http import LegacySse, StreamableHttp
 
     start = perf_counter()
-    connection = Connection(StreamableHttp(url, headers, limits.start), limits)
+    sign = None if authorizer is None else authorizer.sign
+    connection = Connection(StreamableHttp(url, headers, limits.start, sign), limits, authorizer)
     try:
         async with asyncio.timeout(limits.start):
             refusal = await _introduce_http(connection, protocol)
             if refusal is not None:
                 await connection.transport.close()
-                connection.transport = LegacySse(url, headers, limits.start)
+                connection.transport = LegacySse(url, headers, limits.start, sign)
                 try:
                     await connection.transport.open()
+                except UnauthorizedError:
+                    raise
                 except HttpStatusError:  # not an SSE endpoint either
                     raise refusal from None
                 await _handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
@@ -318,7 +355,7 @@ async def connect_http(url: str, headers: dict[str, str], limits: Limits, protoc
 
 async def _introduce_http(connection: Connection, protocol: str | None) -> ConnectError | None:
     """Initialize a Streamable HTTP connection in either era; return the error if the URL is not such an endpoint."""
-    from mcproof.client.transports.http import HttpStatusError, StreamableHttp
+    from mcproof.client.transports.http import StreamableHttp
 
     transport = connection.transport
     assert isinstance(transport, StreamableHttp)  # noqa: S101
@@ -351,8 +388,6 @@ async def _is_stateless(
     connection: Connection, transport: StreamableHttp, protocol: str | None, patience: float | None = None
 ) -> bool:
     """Call `server/discover`; whether the server supports it. Raises if no other era is allowed."""
-    from mcproof.client.transports.http import HttpStatusError
-
     revision = protocol or STATELESS[0]
     transport.protocol_headers = lambda message: stateless_headers(revision, message)
     try:

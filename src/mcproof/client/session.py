@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import connect
-from mcproof.client.connection import in_seconds
+from mcproof.client.connection import authorized, in_seconds
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.failures import ConnectError, LostError, NoMessageError, UnsentError
 from mcproof.client.patience import CPU_FACTOR, PatientTimeout
@@ -171,10 +171,17 @@ class Session:
         connection = await self.connection()
         anomalies = self._begin(connection)
         seconds = limit or self.limit
-        patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage) if self.is_patient else None
-        try:
+        patience: PatientTimeout | None = None
+
+        async def exchange() -> RpcResponse:
+            nonlocal patience
+            if self.is_patient:
+                patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage)
             async with patience or asyncio.timeout(seconds):
-                message = await connection.unlimited_request(method, params)
+                return await connection.unlimited_request(method, params)
+
+        try:
+            message = await authorized(connection.authorizer, exchange)
         except TimeoutError:
             return self._timed_out(connection, seconds, patience)
         except NoMessageError as error:

@@ -60,7 +60,7 @@ def render_tool(
     if framework == "fastmcp" and INLINED in traits:
         inline_output(raw, writer.unknown)
     _annotate(raw, given, framework, traits, writer)
-    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown))
+    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), framework=framework)
 
 
 def _explicit(given: dict[str, Any]) -> Any:
