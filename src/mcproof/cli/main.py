@@ -18,6 +18,7 @@ COMMANDS = {
     "lint": "check a catalog for problems that confuse agents and clients",
     "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
     "grade": "grade a catalog from A to F, with its token cost",
+    "compat": "show in which MCP clients a server breaks, and what to change",
     "tools": "list the tools of a server, with parameters, hints and token cost",
     "call": "call a tool, with its arguments checked first, and show its result",
     "read": "read a resource, and show its contents",

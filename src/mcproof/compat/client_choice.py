@@ -50,8 +50,6 @@ class ClientChoice(NamedTuple):
 
     profiles: Mapping[str, Profile]
     named: tuple[NamedClient, ...] = ()
-    server_key: str = ""
-    """The server's name in client configurations; empty to use the name it reports."""
 
     @property
     def pins(self) -> dict[str, str]:

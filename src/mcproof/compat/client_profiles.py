@@ -55,8 +55,6 @@ class Constraint(NamedTuple):
     kind: str
     params: Mapping[str, Any]
     effect: str
-    says: str
-    """The constraint in a sentence."""
     status: Status
     sources: tuple[Source, ...]
     error: str = ""
@@ -94,7 +92,8 @@ class Profile(NamedTuple):
     constraints: tuple[Constraint, ...]
     sends_to: tuple[str, ...] = ()
     """The model APIs it passes tools on to, whose constraints apply too."""
-    notes: str = ""
+    about: str = ""
+    """What the name covers, if that is not obvious."""
     is_shipped: bool = False
     """Whether it ships with mcproof; else it is from a configuration."""
 
@@ -115,7 +114,7 @@ def profile_from(entry: Mapping[str, Any]) -> Profile:
         checked=entry["checked"],
         constraints=tuple(map(_constraint, entry["constraints"])),
         sends_to=tuple(entry.get("sends_to", ())),
-        notes=entry.get("notes", ""),
+        about=entry.get("about", ""),
     )
 
 
@@ -127,7 +126,6 @@ def _constraint(entry: Mapping[str, Any]) -> Constraint:
         kind=entry["kind"],
         params=entry["params"],
         effect=entry["effect"],
-        says=entry["says"],
         status=entry["status"],
         sources=tuple(Source(each["url"], each["kind"], each["date"]) for each in entry["sources"]),
         error=entry.get("error", ""),

@@ -159,7 +159,7 @@ def depth(tool: ToolSurface, params: Params) -> Iterator[str]:
         adds = node.keyword in ("properties", "patternProperties", "items", "additionalProperties")
         depths[id(node)] = above + adds
         if above + adds > most:
-            yield node.pointer
+            yield "/inputSchema"
             return
 
 

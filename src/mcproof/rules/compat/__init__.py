@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.compat.client_profiles import EFFECTS
+from mcproof.compat.constraint_words import in_a_sentence
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.compat.client_rules import CLIENT_RULES
@@ -76,7 +77,7 @@ def _evidence(active: ActiveConstraint) -> dict[str, Any]:
             "effect": fact.effect,
             "status": fact.status,
             "level": active.level,
-            "says": fact.says,
+            "says": in_a_sentence(fact),
             "source": fact.sources[0].url,
             "date": fact.newest,
         }
