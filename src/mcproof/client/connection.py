@@ -13,7 +13,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mcproof import __version__
+from mcproof.client import input_rounds
 from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError
+from mcproof.client.respondent import Respondent
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.peer import Peer, RpcResponse
     from mcproof.client.transports.cpu_usage import CpuUsage
     from mcproof.client.transports.http import StreamableHttp
@@ -110,7 +113,14 @@ async def authorized(authorizer: Authorizer | None, send: Callable[[], Awaitable
 class Connection:
     """An initialized connection to a server."""
 
-    def __init__(self, transport: Transport, limits: Limits, authorizer: Authorizer | None = None) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        limits: Limits,
+        answers: AnswerSource | None = None,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        self.respondent = Respondent(answers)
         self.transport = transport
         self.limits = limits
         self.authorizer = authorizer
@@ -120,9 +130,20 @@ class Connection:
         """The result of `initialize` or `server/discover`."""
         self.seconds_to_response = 0.0
 
+    @property
+    def transport(self) -> Transport:
+        return self._transport
+
+    @transport.setter
+    def transport(self, transport: Transport) -> None:
+        self._transport = transport
+        transport.peer.respondent = self.respondent
+
     def settle(self, era: str, revision: str, introduction: dict[str, Any]) -> None:
         """Continue in this era."""
         self.era, self.requested, self.introduction = era, revision, introduction
+        if era == "stateless":  # questions are part of results
+            self.transport.peer.respondent = None
 
     @property
     def agreed(self) -> str | None:
@@ -145,10 +166,19 @@ class Connection:
 
     async def unlimited_request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
         """Send a request whose time the caller limits. Raises UnauthorizedError, ConnectError and LostError."""
-        return await self.transport.peer.request(method, self._parameters(params))
+
+        async def send(params: dict[str, Any] | None) -> RpcResponse:
+            return await self.transport.peer.request(method, self._parameters(params))
+
+        response = await send(params)
+        if method not in input_rounds.METHODS:
+            return response
+        return await input_rounds.completed(response, params, send, self.respondent)
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        return {**(params or {}), "_meta": meta_of(self.requested)} if self.era == "stateless" else params
+        if self.era != "stateless":
+            return params
+        return {**(params or {}), "_meta": meta_of(self.requested, self.respondent.capabilities(self.requested))}
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:
         """The HTTP headers for a message."""
@@ -159,12 +189,12 @@ class Connection:
         return {"MCP-Protocol-Version": agreed} if is_sendable else {}
 
 
-def meta_of(revision: str) -> dict[str, Any]:
+def meta_of(revision: str, capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
     """The `_meta` of every request in the stateless era."""
     return {
         f"{_META}/protocolVersion": revision,
         f"{_META}/clientInfo": CLIENT,
-        f"{_META}/clientCapabilities": {},
+        f"{_META}/clientCapabilities": capabilities or {},
     }
 
 
@@ -190,9 +220,11 @@ def _header_value(text: str) -> str:
     return f"=?base64?{b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
-async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol: str | None) -> Connection:
+async def connect_stdio(
+    make: Callable[[], Transport], limits: Limits, protocol: str | None, answers: AnswerSource | None = None
+) -> Connection:
     """Start a server and detect its era. Raises ConnectError or LostError, with no process left running."""
-    connection = Connection(make(), limits)
+    connection = Connection(make(), limits, answers)
     start = perf_counter()
     try:
         await connection.transport.open()
@@ -290,7 +322,8 @@ def _not_spoken(revision: str, reason: str) -> ConnectError:
 
 async def _discover(connection: Connection, revision: str) -> dict[str, Any] | str:
     """The result of `server/discover`, or why the server does not seem to support it."""
-    response = await connection.transport.peer.request("server/discover", {"_meta": meta_of(revision)})
+    meta = meta_of(revision, connection.respondent.capabilities(revision))
+    response = await connection.transport.peer.request("server/discover", {"_meta": meta})
     if response.error is None:
         if isinstance(response.result, dict) and "supportedVersions" in response.result:
             return response.result
@@ -314,7 +347,8 @@ async def _handshake(connection: Connection, revision: str) -> None:
 
 async def _initialize(connection: Connection, revision: str) -> dict[str, Any]:
     """The result of `initialize`."""
-    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
+    capabilities = connection.respondent.capabilities(revision)
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": CLIENT}
     response = await connection.transport.peer.request("initialize", params)
     if response.error is not None:
         raise ConnectError(f"the server refuses `initialize`: {response.description}")
@@ -322,14 +356,20 @@ async def _initialize(connection: Connection, revision: str) -> dict[str, Any]:
 
 
 async def connect_http(
-    url: str, headers: dict[str, str], limits: Limits, protocol: str | None, authorizer: Authorizer | None = None
+    url: str,
+    headers: dict[str, str],
+    limits: Limits,
+    protocol: str | None,
+    *,
+    answers: AnswerSource | None = None,
+    authorizer: Authorizer | None = None,
 ) -> Connection:
     """Connect to a URL: stateless, else with the handshake, else over the older SSE transport."""
     from mcproof.client.transports.http import LegacySse, StreamableHttp
 
     start = perf_counter()
     sign = None if authorizer is None else authorizer.sign
-    connection = Connection(StreamableHttp(url, headers, limits.start, sign), limits, authorizer)
+    connection = Connection(StreamableHttp(url, headers, limits.start, sign), limits, answers, authorizer)
     try:
         async with asyncio.timeout(limits.start):
             refusal = await _introduce_http(connection, protocol)

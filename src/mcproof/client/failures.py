@@ -52,3 +52,7 @@ class UnsentError(LostError):
 
 class NoMessageError(LostError):
     """The response is not JSON-RPC."""
+
+
+class EndlessQuestionsError(LostError):
+    """The server asks one question after the other instead of responding."""

@@ -8,30 +8,43 @@ from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_configured_live, add_live, add_targets, parse_targets
+from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import COMPAT
 from mcproof.execution.run_requests import CompatRequest
 
+EXAMPLES = """\
+mcproof compat -- python server.py  every client, and what to change first
+mcproof compat tools.json --client cursor,claude-code@2.1.40  all facts about two clients
+mcproof compat tools.json --require claude-code,vscode-copilot  a gate for CI
+"""
+
 
 def parser() -> Parser:
-    parser = Parser("compat", "Show in which MCP clients and model APIs a server breaks, and what to change.")
+    parser = Parser(
+        "compat",
+        "Show in which MCP clients and model APIs a server breaks, and what to change.",
+        usage=TARGETS_USAGE,
+        examples=EXAMPLES,
+    )
     add_targets(parser)
-    add_outputs(parser)
-    client = "`mcproof clients` lists them; comma-separated, repeatable"
-    parser.add_argument(
+    named = "`mcproof clients` lists them; comma-separated, repeatable"
+    clients = parser.group("Clients")
+    clients.add_argument(
         "--client",
         action="append",
         default=[],
         metavar="NAME[@VERSION]",
-        help=f"report only on these clients, with all their facts: {client}",
+        help=f"report only on these clients, with all their facts: {named}",
     )
-    parser.add_argument(
+    clients.add_argument(
         "--server-key", default="", metavar="KEY", help="the server's name in client configurations (default: its own)"
     )
-    breaks = f"fail if the server breaks in one of these: {client}"
-    parser.add_argument("--require", action="append", default=[], metavar="NAME", help=breaks)
-    parser.add_argument("--min-clients", type=_count, metavar="N", help="fail if it works in fewer clients than this")
+    gates = parser.group("Gates")
+    breaks = f"fail if the server breaks in one of these: {named}"
+    gates.add_argument("--require", action="append", default=[], metavar="NAME", help=breaks)
+    gates.add_argument("--min-clients", type=_count, metavar="N", help="fail if it works in fewer clients than this")
     add_policy(parser, COMPAT.fail_on)
+    add_outputs(parser)
     add_live(parser)
     add_configured_live(parser)
     return parser

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    parser = Parser("validate", "Check test suites without starting anything: all mistakes, with line and column.")
+    parser = Parser(
+        "validate",
+        "Check test suites without starting anything: all mistakes, with line and column.",
+        usage="[OPTIONS] [SUITE...]",
+        examples="mcproof validate  check mcproof.yaml\nmcproof validate tests/  check every suite below a folder",
+    )
     add_suites(parser)
     add_format(parser, "text", "json")
     return parser
