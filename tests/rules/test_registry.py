@@ -25,6 +25,7 @@ ID_FORMS = {
     "grade": r"[a-z]+(-[a-z]+)+",
     "trust": r"[a-z]+(_[a-z]+)+",
     "polish": r"MP\d{3}",
+    "compat": r"CMP-\d{3}",
 }
 
 

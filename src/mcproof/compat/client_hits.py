@@ -109,7 +109,9 @@ class ClientChecks:
         ]
 
     def on_tool(self, tool: Tool, server_key: str) -> list[ClientHit]:
-        """The hits on one tool."""
+        """The hits on one tool; none on a value that is not an object, which no client reads as a tool."""
+        if not tool.is_object:
+            return []
         marks = marks_of(tool, server_key)
         checks = self._may_apply.get(marks)
         if checks is None:
