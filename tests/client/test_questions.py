@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.answers import Answer, AnswerList
+from mcproof.client.answers import Answer, AnswerList, Reply
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Response, Session
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.client.answers import AnswerSource, Reply
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.endpoints import Endpoint
     from mcproof.exchange.questions import QuestionKind
 
@@ -315,3 +315,24 @@ def test_a_question_that_the_server_withdraws_gets_no_reply(tmp_path: Path) -> N
 def test_a_result_that_asks_for_nothing_is_the_response() -> None:
     (response,) = called(stdio("stateless"), "state_only")
     assert (response.outcome, response.questions) == ("rejected", ())
+
+
+class _Slow:
+    """A user who takes longer than a response may."""
+
+    kinds: frozenset[QuestionKind] = frozenset()
+
+    async def reply_to(self, *_: object) -> Reply | None:
+        await asyncio.sleep(1.1)
+        return Reply("decline", {"action": "decline"})
+
+
+def test_time_for_an_answer_does_not_count() -> None:
+    async def call() -> Response:
+        session = Session(stdio("handshake"), ConnectOptions(PATIENT, answers=_Slow()), 1)
+        try:
+            return await session.send("tools/call", {"name": "order_pizza", "arguments": {}})
+        finally:
+            await session.close()
+
+    assert text_of(asyncio.run(call())) == "decline"

@@ -248,7 +248,7 @@ class Server:
     def same_id(self, _: dict[str, Any], send: Any) -> dict[str, Any]:
         """Asks twice with one id, and waits for one response."""
         self.answers[1] = queue.Queue()
-        for _ in range(2):
+        for _ignored in range(2):
             send({"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": form("Twice?")[1]})
         return {"result": text(json.dumps(self.answers[1].get()))}
 
