@@ -16,6 +16,7 @@ from mcproof.execution.run_requests import SuiteRequest
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from mcproof.cli.outputs import OutputOptions
 
@@ -32,6 +33,13 @@ def parser() -> Parser:
     parser = Parser("run", "Run test suites in YAML.", usage="[OPTIONS] [SUITE...]", examples=EXAMPLES)
     add_suites(parser)
     group = parser.group("Tests")
+    group.add_argument(
+        "-k",
+        dest="keyword",
+        metavar="EXPRESSION",
+        default="",
+        help="run only tests whose names or tags contain these words; with and, or, not and parentheses",
+    )
     group.add_argument("--filter", metavar="TEXT", default="", help="run only tests with this text in their names")
     group.add_argument(
         "--tag",
@@ -76,12 +84,17 @@ def command(arguments: list[str]) -> int:
 
 def _parse(options: argparse.Namespace) -> SuiteRequest:
     from mcproof.suite.locate import suite_files
+    from mcproof.suite.selection import parse_expression
     from mcproof.suite.snapshots import refuse_update
 
+    if options.keyword:
+        parse_expression(options.keyword)  # before anything is started
     if options.update_snapshots:
         refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
     return SuiteRequest(
         files=tuple(suite_files(options.suites)),
+        tests=tuple(_named_tests(options.suites)),
+        keyword=options.keyword,
         filter=options.filter,
         tags=words(options.tag),
         fail_fast=options.fail_fast,
@@ -90,6 +103,17 @@ def _parse(options: argparse.Namespace) -> SuiteRequest:
         start_timeout=options.start_timeout,
         update_snapshots=options.update_snapshots,
     )
+
+
+def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
+    """Files and names of the tests in `SUITE::test`, except for suites that are also named as a whole."""
+    from mcproof.suite.locate import split_test, suite_files
+
+    whole = {file for name in suites if split_test(name)[1] is None for file in suite_files([name])}
+    for name in suites:
+        place, test = split_test(name)
+        if test is not None:
+            yield from ((file, test) for file in suite_files([place]) if file not in whole)
 
 
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:

@@ -32,7 +32,8 @@ def add_suites(parser: Parser) -> None:
         "suites",
         metavar="SUITE",
         nargs="*",
-        help="a suite in YAML (default: mcproof.yaml, mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
+        help="a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
+        "mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
     )
 
 
