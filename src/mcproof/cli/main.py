@@ -27,6 +27,7 @@ COMMANDS = {
     "prove": "show which promises of its schemas a live server keeps, tool by tool",
     "fuzz": "call the tools of a live server with generated arguments",
     "replay": "send a stored failure again: fixed, or still failing",
+    "auth": "log in to servers that require authorization",
     "init": "write a first test suite for a server",
     "run": "run test suites in YAML",
     "validate": "check test suites without starting anything",

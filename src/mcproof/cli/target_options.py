@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.cli.authorization_options import add_authorization, parse_authorization
 from mcproof.cli.parser import seconds
 from mcproof.errors import UsageError
 from mcproof.execution.run_requests import TargetSelection
@@ -66,6 +67,7 @@ def add_live(parser: argparse.ArgumentParser) -> None:
         metavar="'NAME: VALUE'",
         help="send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
     )
+    add_authorization(parser)
     parser.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
     parser.add_argument(
         "--timeout",
@@ -98,6 +100,7 @@ def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
         environment=dict(map(_variable, options.env)),
         inherited=tuple(os.environ[name] for name in options.env if "=" not in name and name in os.environ),
         headers=dict(map(_header, options.header)),
+        access=parse_authorization(options, may_log_in=options.login),
         directory=options.cwd,
         all_configured=options.all,
         uses_configured=options.live,

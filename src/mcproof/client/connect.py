@@ -6,13 +6,14 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.connection import Limits, connect_http, connect_stdio, stateless_headers
+from mcproof.client.connection import Limits, authorized, connect_http, connect_stdio, stateless_headers
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from mcproof.client.auth.authorizer import OAuthAuthorizer
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint
 
@@ -32,8 +33,22 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
-        return await connect_http(server.url, dict(server.headers), options.limits, options.protocol)
+        authorizer = _authorizer(server)
+
+        async def send() -> Connection:
+            return await connect_http(server.url, dict(server.headers), options.limits, options.protocol, authorizer)
+
+        return await authorized(authorizer, send)
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
+
+
+def _authorizer(server: UrlEndpoint) -> OAuthAuthorizer | None:
+    """The authorizer of a server; None if the user names the authorization to send."""
+    if server.has_authorization:
+        return None
+    from mcproof.client.auth.authorizer import authorizer_for
+
+    return authorizer_for(server.url, server.access)
 
 
 def _process(server: CommandEndpoint) -> Transport:
@@ -56,7 +71,8 @@ async def open_transport(
         from mcproof.client.transports.http import LegacySse, StreamableHttp
 
         kind = LegacySse if transport == "sse" else StreamableHttp
-        opened = kind(server.url, dict(server.headers), limit)
+        authorizer = _authorizer(server)
+        opened = kind(server.url, dict(server.headers), limit, None if authorizer is None else authorizer.sign)
         if revision is not None:
             opened.protocol_headers = lambda message: stateless_headers(revision, message)
     try:
