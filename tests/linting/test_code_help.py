@@ -296,3 +296,11 @@ def test_documentation_has_examples_of_every_snippet_without_variables() -> None
         found = example_help(rule)
         assert found
         assert not any(re.search(r"\$\w", each.code + each.place) for each in found)
+
+
+def test_an_inlined_object_is_nested_too() -> None:
+    """fastmcp has no definitions."""
+    filters = {"type": "object", "properties": {"year": {"type": "integer"}}, "required": ["year"]}
+    closed = {**OPEN, "properties": {"by": filters}, "additionalProperties": False}
+    (found,) = help_for(live(tools(closed, _meta={"fastmcp": {"tags": []}})), "SCH-002")
+    assert found.code.endswith('class Model(BaseModel):\n    model_config = ConfigDict(extra="forbid")')

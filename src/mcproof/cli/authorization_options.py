@@ -11,28 +11,34 @@ from mcproof.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
+    from mcproof.cli.parser import Parser
 
-def add_authorization(parser: argparse.ArgumentParser) -> None:
+AUTHORIZATION = "Authorization"
+"""The title of a group of options."""
+
+
+def add_authorization(parser: Parser) -> None:
     """Add the options for live servers that require authorization."""
-    parser.add_argument(
+    parser.group(AUTHORIZATION).add_argument(
         "--login", action="store_true", help="log in with the browser when a server requires authorization"
     )
     add_client(parser)
 
 
-def add_client(parser: argparse.ArgumentParser) -> None:
+def add_client(parser: Parser) -> None:
     """Add the options that name an OAuth client."""
-    parser.add_argument(
+    group = parser.group(AUTHORIZATION)
+    group.add_argument(
         "--client-id",
         metavar="ID",
-        help="OAuth client id, or the URL of a client metadata document (default: register)",
+        help="OAuth client id, or the URL of a client metadata document (default: mcproof registers itself)",
     )
-    parser.add_argument("--client-secret-env", metavar="NAME", help="variable with the secret of the OAuth client")
-    parser.add_argument(
+    group.add_argument("--client-secret-env", metavar="NAME", help="variable with the secret of the OAuth client")
+    group.add_argument(
         "--client-key-env", metavar="NAME", help="variable with the private key of the OAuth client, in PEM"
     )
-    parser.add_argument("--issuer", metavar="URL", help="use only this authorization server")
-    parser.add_argument("--scope", metavar="SCOPES", help="request these scopes too, separated by spaces")
+    group.add_argument("--issuer", metavar="URL", help="use only this authorization server")
+    group.add_argument("--scope", metavar="SCOPES", help="request these scopes too, separated by spaces")
 
 
 def parse_authorization(options: argparse.Namespace, *, may_log_in: bool, callback_port: int = 0) -> AccessOptions:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import Style, discard_output, print_document, print_lines, tell
+from mcproof.console import EXAMPLES, NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import UsageError
 from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
 from mcproof.text.folder_bounds import leads_out
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterable, Mapping
 
+    from mcproof.cli.parser import Parser
     from mcproof.report.formats import Output
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
+
+
+OUTPUT = "Output"
+"""The title of a group of options."""
 
 
 class OutputOptions(NamedTuple):
@@ -28,6 +33,10 @@ class OutputOptions(NamedTuple):
     files: tuple[Output, ...] = ()
     report: str | None = None
     """The file for the run report."""
+    examples: int | None = EXAMPLES
+    """How many findings of a rule the text shows; None for all."""
+    statistics: bool = False
+    """Whether to print only the number of findings of each rule."""
 
     @property
     def is_text(self) -> bool:
@@ -50,20 +59,55 @@ class OutputOptions(NamedTuple):
         )
 
 
-def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})")
+def add_color(parser: Parser) -> None:
+    parser.group(OUTPUT).add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour text (default auto: on terminals; NO_COLOR and FORCE_COLOR are respected)",
+    )
 
 
-def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None:
+def add_verbosity(parser: Parser) -> None:
+    """Add `--quiet` and `--verbose`."""
+    group = parser.group(OUTPUT)
+    group.add_argument(
+        "-q",
+        "--quiet",
+        dest="verbosity",
+        action="store_const",
+        const=QUIET,
+        default=NORMAL,
+        help="print only results and errors: no progress, hints or notices",
+    )
+    group.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=VERBOSE,
+        help="also report every skipped file, and the time that each target takes",
+    )
+
+
+def add_format(parser: Parser, *formats: str) -> None:
+    parser.group(OUTPUT).add_argument(
+        "--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})"
+    )
+    add_color(parser)
+
+
+def add_outputs(parser: Parser, *, stores: bool = True) -> None:
     """Add the options for formats and files; with `stores`, also for the run report."""
-    parser.add_argument(
+    group = parser.group(OUTPUT)
+    group.add_argument(
         "--format",
         choices=list(FORMATS),
         default="text",
         metavar="FORMAT",
         help=f"how to print: {', '.join(FORMATS)} (default text)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--output",
         action="append",
         default=[],
@@ -71,14 +115,45 @@ def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None
         help="also write a file, in the format of its extension or prefix; repeatable",
     )
     if stores:
-        parser.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
+        group.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
     else:
         parser.set_defaults(report=None)
+    add_verbosity(parser)
+    add_color(parser)
+
+
+def add_amount(parser: Parser) -> None:
+    """Add the options for how much text shows of the findings."""
+    group = parser.group(OUTPUT)
+    group.add_argument(
+        "--show",
+        type=_examples,
+        default=EXAMPLES,
+        metavar="N",
+        help=f"how many findings of each rule the text shows: a number, or all (default {EXAMPLES})",
+    )
+    group.add_argument("--statistics", action="store_true", help="print only the number of findings of each rule")
+
+
+def _examples(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither a number from 1 on nor `all`")
+    return int(text)
 
 
 def parse_outputs(options: argparse.Namespace) -> OutputOptions:
     """Parse the options of `add_outputs`. Raises a UsageError if a file cannot be written, before any work is done."""
-    outputs = OutputOptions(options.format, tuple(map(parse_output, options.output)), options.report)
+    outputs = OutputOptions(
+        format=options.format,
+        files=tuple(map(parse_output, options.output)),
+        report=options.report,
+        examples=getattr(options, "show", EXAMPLES),
+        statistics=getattr(options, "statistics", False),
+    )
+    if outputs.statistics and not outputs.is_text:
+        raise UsageError(f"--statistics prints text; it cannot be combined with --format {outputs.format}")
     refuse_unwritable(outputs.file_names)
     return outputs
 
@@ -90,6 +165,7 @@ class Outputs:
         self._options = options
         self._format = FORMATS[options.format]
         self._style = Style.of(sys.stdout)
+        self._style.examples = options.examples
         self._is_single = True
         self._configurations: list[str] = []
         """The lines about configurations that are not printed yet."""
@@ -109,7 +185,7 @@ class Outputs:
         if result.trouble is not None:
             if self._format.is_text or not self._is_single:
                 tell(str(result.trouble))
-        elif self._format.is_text:
+        elif self._format.is_text and not self._options.statistics:
             name = self._format.name
             shown = render_target(result, name, self._style, is_single=self._is_single)
             configurations, self._configurations = self._configurations, []
@@ -124,7 +200,7 @@ class Outputs:
     def write(self, run: RunResult) -> None:
         """Write the files. This comes before `print`: if a file fails, only the error is printed."""
         for output in self._options.files:
-            _write(output.file, harmless(run, output.format, Style()))
+            _write(output.file, harmless(run, output.format, Style(examples=self._options.examples)))
         if self._options.report is not None:
             from mcproof.results.stored import run_document
 
@@ -133,8 +209,13 @@ class Outputs:
             _append_job_summary(run)
 
     def print(self, run: RunResult) -> None:
-        """Print the document of a machine format."""
-        if not self._format.is_text:
+        """Print the document of a machine format, or the statistics."""
+        if self._options.statistics:
+            from mcproof.report.terminal.rule_counts import rule_counts
+
+            configurations, self._configurations = self._configurations, []
+            _print_if_read(lambda: print_lines(chain(configurations, rule_counts(run, self._style)), sys.stdout))
+        elif not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
             _print_if_read(lambda: print_document(pieces))
 

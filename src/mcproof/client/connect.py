@@ -6,13 +6,15 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.connection import Limits, authorized, connect_http, connect_stdio, stateless_headers
+from mcproof.client.connection import Limits, authorized
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.client.era_detection import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.auth.authorizer import OAuthAuthorizer
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint
@@ -27,6 +29,8 @@ class ConnectOptions(NamedTuple):
     limits: Limits = Limits()
     protocol: str | None = None
     """The only protocol revision to use; None to detect the era."""
+    answers: AnswerSource | None = None
+    """Answers to the questions of servers; None to decline them all."""
 
 
 async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
@@ -36,10 +40,17 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
         authorizer = _authorizer(server)
 
         async def send() -> Connection:
-            return await connect_http(server.url, dict(server.headers), options.limits, options.protocol, authorizer)
+            return await connect_http(
+                server.url,
+                dict(server.headers),
+                options.limits,
+                options.protocol,
+                answers=options.answers,
+                authorizer=authorizer,
+            )
 
         return await authorized(authorizer, send)
-    return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
+    return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
 
 
 def _authorizer(server: UrlEndpoint) -> OAuthAuthorizer | None:
@@ -68,12 +79,15 @@ async def open_transport(
     if isinstance(server, CommandEndpoint):
         opened = _process(server)
     else:
-        from mcproof.client.transports.http import LegacySse, StreamableHttp
+        from mcproof.client.protocol_headers import stateless_headers
+        from mcproof.client.transports.http import StreamableHttp
+        from mcproof.client.transports.legacy_sse import LegacySse
 
         kind = LegacySse if transport == "sse" else StreamableHttp
         authorizer = _authorizer(server)
         opened = kind(server.url, dict(server.headers), limit, None if authorizer is None else authorizer.sign)
         if revision is not None:
+            opened.is_stateless = True
             opened.protocol_headers = lambda message: stateless_headers(revision, message)
     try:
         await opened.open()

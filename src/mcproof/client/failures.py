@@ -48,6 +48,14 @@ class AuthorizationError(HttpStatusError):
         super().__init__(status, message)
 
 
+class ExpiredSessionError(HttpStatusError):
+    """HTTP 404: the server has ended the session, and the request was not processed."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(404, "the server has ended the session (HTTP 404)")
+        self.session = session
+
+
 class LostError(McproofError):
     """The server ended, or closed the connection, while a response was pending."""
 
@@ -61,3 +69,7 @@ class UnsentError(LostError):
 
 class NoMessageError(LostError):
     """The response is not JSON-RPC."""
+
+
+class EndlessQuestionsError(LostError):
+    """The server asks one question after the other instead of responding."""

@@ -5,17 +5,19 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from mcproof.catalog.model import Tool
 from mcproof.client.captures import clean
 from mcproof.client.failures import ConnectError
+from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.open_server import OpenServer
 from mcproof.client.secrets import hiding_in_catalogs
-from mcproof.client.session import INPUT_REQUIRED, reports_error
+from mcproof.client.session import reports_error
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.exchange.connection_facts import cropped
 from mcproof.execution.events import MessageSent
 from mcproof.execution.target_inputs import connect_options, one_input
-from mcproof.execution.tool_calls import listed_names
+from mcproof.execution.tool_calls import header_fault, listed_names
 from mcproof.execution.typed_arguments import PairParser
 from mcproof.generation.oracle import Oracle
 
@@ -67,17 +69,25 @@ class OneResponse(NamedTuple):
     """None for an error."""
     error: dict[str, Any] | None
     seconds: float
+    asked: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
+    """What the server asked before it responded, with the replies."""
+    notifications: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
+    """What the server reported before it responded: log messages, progress, changed lists."""
+    unanswered: str = ""
+    """The first question without an answer, in words."""
 
     @property
     def failure(self) -> str:
         """Why the request failed, in words; empty if it did not."""
+        if self.unanswered:
+            return f"the server {self.unanswered}"
         if self.error is not None:
             return f"the server responds with an error: {cropped(_described(self.error))}"
         result = self.result if isinstance(self.result, dict) else {}
         if reports_error(result):
             return "the tool reports an error (`isError`)"
-        if result.get("resultType") == INPUT_REQUIRED:
-            return "the server asks for more input, which mcproof does not give"
+        if asks_for_input(result):
+            return "the server asks for more input"
         return ""
 
 
@@ -89,6 +99,7 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
         raise InputError(f"not a live server; {how}", file=source.title)
     options = connect_options(request.targets, settings.timeout)
     responses: list[OneResponse] = []
+    faults: list[str] = []
     with OpenServer(source.server, options, options.limits.request) as server:
 
         async def send() -> None:
@@ -100,17 +111,31 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
                 raise ConnectError(_silence(response), file=source.title)
             if response.why:
                 listen(MessageSent(f"the response is malformed: {response.why}"))
-            shown = {"params": params, "result": response.message.result, "error": response.message.error}
+            shown: dict[str, Any] = {
+                "params": params,
+                "result": response.message.result if response.message.error is None else None,
+                "error": response.message.error,
+                "asked": [each.as_document() for each in response.questions],
+                "notifications": await _notifications(server.session),
+                "unanswered": response.asks,
+            }
             if shown["error"] is not None:
-                shown["result"] = None
                 await _hint(request, server.session, listen)
             clean(shown, _hiding(server.session))
-            responses.append(OneResponse(source.title, request.method, **shown, seconds=seconds))
+            faults.extend(each.fault for each in response.questions if each.fault)
+            responses.append(OneResponse(target=source.title, method=request.method, **shown, seconds=seconds))
 
         if not server.run(send):
             raise KeyboardInterrupt
         server.close()
+    if faults:
+        raise UsageError(faults[0])
     return responses[0]
+
+
+async def _notifications(session: Session) -> list[dict[str, Any]]:
+    kept = (await session.connection()).transport.peer.notifications.kept
+    return [{"method": method, "params": params} for method, params in kept]
 
 
 def _silence(response: Response) -> str:
@@ -171,6 +196,7 @@ class _Parameters:
             arguments: dict[str, Any] = {**request.arguments, **dict(request.pairs)}
             mistakes = _prompt_mistakes(item, arguments)
         else:
+            await self._refuse_dropped(item)
             schema = item.get("inputSchema")
             arguments = {**request.arguments, **PairParser(schema).parse(request.pairs)}
             mistakes = list(self._tool_mistakes(schema, arguments))
@@ -198,6 +224,15 @@ class _Parameters:
         names = list(items)
         known = _hiding(self._session)(f"{nearest(request.item, names)}; there are {listed_names(names)}")
         raise UsageError(f"unknown {noun} `{request.item}`{known}; {_HOW_TO_SEND}")
+
+    async def _refuse_dropped(self, item: dict[str, Any]) -> None:
+        """Raise an InputError if clients must not offer a tool."""
+        connection = await self._session.connection()
+        if self._request.is_checked and connection.has_parameter_headers:
+            fault = header_fault(Tool(item, ""))
+            if fault is not None:
+                message = f"clients must drop the tool `{self._request.item}`: {self._session.redacted(fault)}"
+                raise InputError(f"{message}; {_HOW_TO_SEND}", file=self._session.server.label)
 
     def _tool_mistakes(self, schema: Any, arguments: dict[str, Any]) -> Iterator[str]:
         if not isinstance(schema, dict):

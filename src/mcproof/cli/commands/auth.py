@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.authorization_options import add_client, parse_authorization
+from mcproof.cli.authorization_options import AUTHORIZATION, add_client, parse_authorization
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser, whole_number
 from mcproof.console import Style, print_document, print_lines, tell
@@ -18,30 +18,36 @@ if TYPE_CHECKING:
     from mcproof.client.auth.token_requests import AccessToken
     from mcproof.client.endpoints import UrlEndpoint
 
-EPILOG = """\
-mcproof auth login https://host/mcp      log in with the browser, for all later commands
-mcproof auth status                      list the servers with a stored token
-mcproof auth logout https://host/mcp     delete the token
-
-Tokens are stored in the state folder of the user, readable by the user only.
+EXAMPLES = """\
+mcproof auth login https://host/mcp  log in with the browser, for all later commands
+mcproof auth status  list the servers with a stored token
+mcproof auth logout https://host/mcp  delete the token
+"""
+NOTES = """\
+Tokens are stored in the state folder of the user, readable by the user only. `auth status URL` exits with 1 if no token
+is stored for it.
 """
 
 
 def parser() -> Parser:
-    parser = Parser("auth", "Log in to servers that require authorization.", epilog=EPILOG)
+    parser = Parser(
+        "auth",
+        "Log in to servers that require authorization.",
+        usage="[OPTIONS] login URL\n[OPTIONS] status [URL]\n[OPTIONS] logout URL",
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
     parser.add_argument(
-        "action",
-        choices=("login", "status", "logout"),
-        help="log in and store the token; list stored tokens, or exit 1 if the URL has none; delete the token",
+        "action", choices=("login", "status", "logout"), metavar="ACTION", help="login, status or logout"
     )
     parser.add_argument("url", metavar="URL", nargs="?", help="the URL of the server")
     add_client(parser)
-    parser.add_argument(
+    parser.group(AUTHORIZATION).add_argument(
         "--callback-port",
         type=whole_number("a port", 1, 65535),
         default=0,
         metavar="PORT",
-        help="port of the redirect URI, http://127.0.0.1:PORT/callback, if it is registered (default: any)",
+        help="port of the redirect URI, http://127.0.0.1:PORT/callback, if that is registered (default: any)",
     )
     add_format(parser, "text", "json")
     return parser

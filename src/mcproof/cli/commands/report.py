@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from mcproof.cli.outputs import Outputs, add_outputs, parse_outputs
+from mcproof.cli.outputs import Outputs, add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.console import tell
 from mcproof.errors import OK
 
 
 def parser() -> Parser:
-    parser = Parser("report", "Render a stored run report in any format.")
+    parser = Parser(
+        "report",
+        "Render a stored run report in any format.",
+        usage="[OPTIONS] FILE",
+        examples="mcproof lint --report run.json && mcproof report run.json --format markdown",
+    )
     parser.add_argument("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -")
     add_outputs(parser, stores=False)
+    add_amount(parser)
     return parser
 
 

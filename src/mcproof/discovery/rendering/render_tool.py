@@ -37,6 +37,8 @@ def render_tool(
     derived = None
     if item.function is not None and explicit is None:
         derived = derive(run, item.function, framework, traits, structured=given.get("structured_output"))
+        if item.closed and framework != "fastmcp":
+            derived.input_schema["additionalProperties"] = False
         required = derived.required
         writer.unknown |= derived.unknown
         if isinstance(item.function, EitherFunction):

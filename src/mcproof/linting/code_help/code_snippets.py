@@ -101,7 +101,10 @@ def _fill_all(catalog: Catalog, finding: Finding, templates: list[SnippetTemplat
 
 def _is_nested(finding: Finding) -> bool:
     """Whether a finding is inside an object that is not the arguments themselves."""
-    return finding.pointer.startswith(f"{_ROOT}/") and not _argument_path(finding.pointer)
+    pointer = finding.pointer
+    if finding.parameter is None:
+        return pointer.startswith(f"{_ROOT}/")
+    return pointer.startswith(f"{_ROOT}/") and not _argument_path(pointer)
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str | None:
@@ -152,7 +155,9 @@ def _prompt_argument(prompt: Any, finding: Finding, framework: str) -> dict[str,
         return {}
     is_required = argument.get("required") is True
     values = _named(name, {"type": "string"}, framework, is_required=is_required)
-    return values | {"required": str(is_required), "optional": "" if is_required else ".optional()"}
+    if not is_required:
+        return values | {"required": "False", "optional": ".optional()", "default": ' = ""'}
+    return values | {"required": "True", "optional": ""}
 
 
 def _holder(schema: Any, pointer: str, tool: str) -> dict[str, str]:

@@ -37,7 +37,7 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
         inner = f"list[{python_type(items, depth=depth + 1)}]" if isinstance(items, dict) and items else "list"
         return _sized(inner, LIST_SIZE) if bounded and "maxItems" not in schema else inner
     if kind == "object":
-        return _class_name(schema.get("title")) if "properties" in schema else _mapping(schema, depth)
+        return _class_name(schema.get("title")) or "Model" if "properties" in schema else _mapping(schema, depth)
     name = _PYTHON.get(kind, "Any") if isinstance(kind, str) else "Any"
     return _sized(name, TEXT_SIZE) if bounded and kind == "string" and "maxLength" not in schema else name
 
@@ -47,7 +47,7 @@ def _sized(annotation: str, size: int) -> str:
 
 
 def _class_name(name: Any) -> str:
-    return name if isinstance(name, str) and name.isidentifier() and name.isascii() and len(name) <= 64 else "dict"
+    return name if isinstance(name, str) and name.isidentifier() and name.isascii() and len(name) <= 64 else ""
 
 
 def _mapping(schema: dict[str, Any], depth: int) -> str:

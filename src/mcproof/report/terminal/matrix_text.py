@@ -8,7 +8,7 @@ from mcproof.console import Style, display_width, plural
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import probe_sentence, promise_sentence, split_static, static_sentence
 from mcproof.report.phrases import gate_sentence, scope_of
-from mcproof.report.terminal.frames import frame
+from mcproof.report.terminal.finding_list import grouped_findings
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions
 
@@ -130,10 +130,9 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
 
 
 def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator[str]:
-    """Render the findings about behaviour as frames; findings of the strict rules are only counted."""
+    """Render the findings about behaviour by rule; findings of the strict rules are only counted."""
     shown, static = split_static(findings)
-    for group in group_by_fault(shown):
-        yield frame(group, style) + "\n"
+    yield from grouped_findings(group_by_fault(shown), style)
     if static:
         yield f"{static_sentence(static)}\n\n"
 
