@@ -10,6 +10,7 @@ from mcproof.console import shell_word
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
 from mcproof.execution.run_requests import (
+    CompatRequest,
     FuzzRequest,
     GradeRequest,
     LintRequest,
@@ -52,6 +53,7 @@ DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if rulese
 LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
 SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
 GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
+COMPAT = RunKind("compat", ("compat", "catalog"))
 PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
 PROVE = RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True)
 FUZZ = RunKind("fuzz", ("wire",), fail_on=BROKEN, calls_tools=True)
@@ -60,6 +62,7 @@ _KINDS: dict[type, RunKind] = {
     LintRequest: LINT,
     SchemaLintRequest: SCHEMA_LINT,
     GradeRequest: GRADE,
+    CompatRequest: COMPAT,
     ProbeRequest: PROBE,
     ProveRequest: PROVE,
     FuzzRequest: FUZZ,

@@ -139,6 +139,21 @@ class GradeRequest(NamedTuple):
     detail: Detail = Detail()
 
 
+class CompatRequest(NamedTuple):
+    """Judge catalogs client by client."""
+
+    targets: TargetSelection
+    clients: tuple[str, ...] = ()
+    """The clients to report on, as `NAME` or `NAME@VERSION`; empty for all."""
+    server_key: str = ""
+    """The server's name in client configurations; empty for the name it reports."""
+    require: tuple[str, ...] = ()
+    """Clients in which the server must not break."""
+    min_clients: int | None = None
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
 class ProbeRequest(NamedTuple):
     """Send a live server bad requests, and check that it rejects them."""
 
@@ -213,6 +228,6 @@ class DiffRequest(NamedTuple):
     settings: SettingsSource = SettingsSource()
 
 
-CheckRequest = LintRequest | GradeRequest | ProbeRequest | FuzzRequest
+CheckRequest = LintRequest | GradeRequest | CompatRequest | ProbeRequest | FuzzRequest
 """The requests that check catalogs against rules."""
 RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest

@@ -105,6 +105,7 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
+    "compat": ("frames", "frames"),
     "diff": ("change_list", "changes_text"),
     "probe": ("matrix_text", "probe_text"),
     "prove": ("matrix_text", "prove_text"),
