@@ -31,6 +31,12 @@ class NodeStart(NamedTuple):
     build: str = ""
     """What creates the file to start, if it does not exist yet."""
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of mcproof that start it."""
+        folder = ("--cwd", self.folder) if self.folder not in ("", os.curdir) else ()
+        return (*folder, "--", *self.words)
+
 
 class NodePackage(NamedTuple):
     """A folder with a `package.json`."""

@@ -38,7 +38,7 @@ def files_below(folder: str) -> Iterator[str]:
             continue
         folders = []
         for entry in entries:
-            path = entry.name if folder == os.curdir and here == folder else entry.path
+            path = entry.name if here == os.curdir else entry.path
             if _is_folder(entry):
                 if depth < DEEPEST_FOLDER and not is_left_out(entry.name):
                     folders.append((path, depth + 1))

@@ -64,13 +64,14 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
             continue
         folders = []
         for entry in entries:
-            if boundary.is_foreign(entry.path):
+            path = entry.name if folder == os.curdir else entry.path
+            if boundary.is_foreign(path):
                 continue
             if _is_folder(entry):
                 if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
-                    folders.append((entry.path, depth + 1))
+                    folders.append((path, depth + 1))
             elif entry.name.endswith(".py") and _is_file(entry):
-                files.append(entry.path)
+                files.append(path)
                 if len(files) >= MOST_FILES:
                     problems.append(
                         SourceProblem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
