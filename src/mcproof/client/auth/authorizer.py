@@ -36,7 +36,7 @@ MOST_REFUSED = 3
 """How many young tokens a server may refuse."""
 
 
-class _Source(NamedTuple):
+class _TokenSource(NamedTuple):
     """Where a token for a server comes from."""
 
     resource: ProtectedResource
@@ -156,12 +156,12 @@ class OAuthAuthorizer:
         self._keep(token)
         return token
 
-    def _scope(self, source: _Source, challenge: Challenge, previous: AccessToken | None) -> str:
+    def _scope(self, source: _TokenSource, challenge: Challenge, previous: AccessToken | None) -> str:
         """The scopes to request: those that are required, else all that the server supports; and earlier ones."""
         required = joined_scopes(self._options.scope, challenge.scope) or source.resource.scope
         return joined_scopes("" if previous is None else previous.requested, required)
 
-    async def _source(self, challenge: Challenge) -> _Source:
+    async def _source(self, challenge: Challenge) -> _TokenSource:
         url = canonical_url(self._url).partition("?")[0]
         try:
             is_secure = origin_of(url).is_secure
@@ -173,9 +173,9 @@ class OAuthAuthorizer:
         for issuer in self._allowed(resource):
             server = await find_server(issuer)
             if server is not None:
-                return _Source(resource, server)
+                return _TokenSource(resource, server)
         if not resource.is_published:
-            return _Source(resource, server_without_metadata(str(origin_of(self._url))))
+            return _TokenSource(resource, server_without_metadata(str(origin_of(self._url))))
         listed = ", ".join(map(redacted_url, resource.issuers))
         raise AuthorizationError(f"the authorization server publishes no metadata: {listed}")
 
@@ -188,7 +188,7 @@ class OAuthAuthorizer:
             raise AuthorizationError(f"the server uses another issuer than --issuer: {listed}")
         return (self._options.issuer,)
 
-    async def _new_token(self, source: _Source, scope: str) -> AccessToken:
+    async def _new_token(self, source: _TokenSource, scope: str) -> AccessToken:
         server, options = source.server, self._options
         identifier = source.resource.identifier
         if options.uses_client_credentials:
