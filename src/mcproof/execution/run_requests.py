@@ -13,6 +13,8 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcproof.client.answers import AnswerSource
+
 
 class CatalogDocument(NamedTuple):
     """A catalog that is already in memory, as JSON text."""
@@ -34,6 +36,8 @@ class TargetSelection(NamedTuple):
     """Seconds from the start of a server to its first response; None for the default limit."""
     protocol: str | None = None
     """The protocol revision to speak; None to negotiate."""
+    answers: AnswerSource | None = None
+    """Answers to the questions of live servers; None to decline them."""
 
     @property
     def is_empty(self) -> bool:

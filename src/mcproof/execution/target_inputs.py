@@ -64,7 +64,7 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
         limits = limits._replace(request=timeout, total=max(limits.total, 20 * timeout))
     if targets.start_timeout is not None:
         limits = limits._replace(start=targets.start_timeout)
-    return ConnectOptions(limits, targets.protocol)
+    return ConnectOptions(limits, targets.protocol, targets.answers)
 
 
 def omissions(catalog: Catalog) -> list[Notice]:
