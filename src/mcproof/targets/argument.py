@@ -160,7 +160,8 @@ def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
     skipped.servers += contents.left_out
     servers = contents.servers
     if contents.has_source and not servers:
-        found = [Input(folder, is_source=True)]  # reading it gives the reason
+        # Reading it gives the reason, which is an error only if there is nothing else.
+        found = [Input(folder, folder=folder if contents.snapshots else "", is_source=True)]
     elif len(servers) == 1:
         found = [Input(folder, is_source=True, catalog=servers[0])]
     else:
