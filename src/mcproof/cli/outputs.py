@@ -8,9 +8,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import Style, discard_output, print_document, print_lines, tell
-from mcproof.errors import UsageError
+from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.run_requests import Detail
-from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
+from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
 from mcproof.text.folder_bounds import leads_out
 
 if TYPE_CHECKING:
@@ -133,10 +133,17 @@ class Outputs:
             _append_job_summary(run)
 
     def print(self, run: RunResult) -> None:
-        """Print the document of a machine format."""
+        """Print the document of a machine format, or the verdict, which is the last line of text."""
         if not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
             _print_if_read(lambda: print_document(pieces))
+        elif self._format.name == "text":
+            _print_if_read(lambda: print_lines([closing(run, self._style)], sys.stdout))
+        elif run.exit_code == FINDINGS:  # standard output has findings only, for grep
+            from mcproof.report.gate_verdicts import run_verdict
+
+            _print_if_read(sys.stdout.flush)
+            tell(str(run_verdict(run)))
 
 
 def _print_if_read(write: Callable[[], None]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.console import plural
 from mcproof.report.outcome_phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
-from mcproof.report.terminal.matrix_text import findings_text, untested_text, verdict_line
+from mcproof.report.terminal.matrix_text import findings_text, untested_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ _COLOURS = {"clean": "good", "accepted": "warning"}
 
 
 def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render outcomes, failures, what was not tested, and the verdict."""
+    """Render outcomes, failures, what was not tested, and the totals."""
     if result.payload.kind != "fuzz":
         raise ValueError("not a result of fuzzing")
     fuzzing = result.payload.fuzzing
@@ -34,7 +34,6 @@ def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
     yield from findings_text((each for each in result.findings if (each.tool, each.rule.id) not in covered), style)
     yield from untested_text(result, style)
     yield f"{style.paint(fuzz_sentence(fuzzing), 'bold')}\nseed {fuzzing.seed}\n"
-    yield verdict_line(result, style)
 
 
 def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:

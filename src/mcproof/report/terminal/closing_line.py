@@ -1,0 +1,32 @@
+"""The last line of a run on a terminal: its verdict, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.report.gate_verdicts import run_verdict
+
+if TYPE_CHECKING:
+    from mcproof.console import Style
+    from mcproof.results.run import RunResult
+
+_COLOURS = {"good": ("good",), "fair": ("warning",), "bad": ("error",)}
+_SYMBOLS = {"good": "✓ ", "bad": "✗ "}
+
+
+def closing_line(run: RunResult, style: Style) -> str:
+    """Return the line; empty if the text above ends with the same words, or if an error was reported instead."""
+    if run.trouble is not None or not run.targets:
+        return ""
+    verdict = run_verdict(run)
+    if len(run.targets) == 1 and not verdict.word and not run.targets[0].findings and run.kind in ("lint", "diff"):
+        return ""  # "no findings in 4 tools"
+    if len(run.targets) == 1 and run.kind == "suite" and ": " not in verdict.word:
+        return ""  # "4 tests: 3 passed, 1 failed"
+    gap = "\n" if len(run.targets) == 1 and run.is_single and run.kind == "grade" else ""
+    sentence, colours = style.text(str(verdict), 1_000), _COLOURS.get(verdict.tone, ())
+    if not verdict.word:
+        return f"{gap}{style.paint(sentence, *colours) if verdict.tone == 'fair' else sentence}\n"
+    symbol = style.symbol(_SYMBOLS.get(verdict.tone, ""), "")
+    word = f"{symbol}{verdict.word}"
+    return f"{gap}{style.paint(word, *colours) if colours else word}{sentence.removeprefix(verdict.word)}\n"
