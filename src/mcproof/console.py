@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +17,10 @@ _UNSAFE = re.compile(
 )
 _BATCH = 1000
 """How many pieces of a document are encoded at once."""
+QUIET, NORMAL, VERBOSE = -1, 0, 1
+"""How much is reported on standard error beside errors."""
+_settings: dict[str, Any] = {"colour": "auto", "verbosity": NORMAL}
+"""What the command line asks for. Output is global to a process, and so are its settings."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "2", "bold": "1", "good": "32"}
 
 
@@ -84,6 +88,17 @@ def print_lines(pieces: Iterable[str], stream: TextIO) -> None:
     stream.writelines(harmless_lines(pieces))
 
 
+def set_console(colour: str = "auto", verbosity: int = NORMAL) -> None:
+    """Set the use of colours (`auto`, `always` or `never`) and how much is reported on standard error."""
+    _settings.update(colour=colour, verbosity=verbosity)
+
+
+def remark(sentence: str, least: int = NORMAL) -> None:
+    """Print a message that is not an error on standard error, unless the user wants less than that."""
+    if _settings["verbosity"] >= least:
+        tell(sentence)
+
+
 def tell(sentence: str) -> None:
     """Print a message on standard error, on one line; ignore a closed stream."""
     with suppress(OSError):
@@ -116,9 +131,11 @@ class Style:
 
     @classmethod
     def of(cls, stream: TextIO) -> Style:
-        """Return the style for a stream and the environment (`NO_COLOR`, `FORCE_COLOR`, `TERM`)."""
+        """Return the style for a stream, `--color` and the environment (`NO_COLOR`, `FORCE_COLOR`, `TERM`)."""
         wanted = stream.isatty() and os.environ.get("TERM") != "dumb"
-        if os.environ.get("NO_COLOR"):
+        if _settings["colour"] != "auto":
+            wanted = _settings["colour"] == "always"
+        elif os.environ.get("NO_COLOR"):
             wanted = False
         elif os.environ.get("FORCE_COLOR"):
             wanted = True
@@ -167,7 +184,7 @@ class Counter:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._shown = self._stream.isatty()
+        self._shown = self._stream.isatty() and _settings["verbosity"] > QUIET
 
     def step(self, done: int, total: int, label: str) -> None:
         if self._shown:

@@ -75,9 +75,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     is_configured = os.path.realpath(file_path) in parent.config.stash.get(_SUITES, ())
     if not is_configured and not parent.session.isinitpath(file_path):
         return None
-    from mcproof.testing.collection import SuiteFile, looks_like_a_suite
+    from mcproof.suite.locate import looks_like_a_suite
+    from mcproof.testing.collection import SuiteFile
 
-    if not is_configured and not looks_like_a_suite(file_path):
+    if not is_configured and not looks_like_a_suite(str(file_path)):
         return None
     return SuiteFile.from_parent(parent, path=file_path, store=_store(parent.config, str(file_path.with_suffix(""))))
 

@@ -15,7 +15,7 @@ from mcproof.report.response_document import response_document
 from mcproof.report.terminal.response_text import response_text
 from prove.running import CONTRACT, http
 from report.readers import acts
-from servers import small
+from servers import asking, small
 
 from .running import CLEAN_TOOL, document_of, error_of, fails, run, write
 from .serving import SECRET, config
@@ -262,3 +262,39 @@ def test_hostile_text_does_nothing() -> None:
     ):
         assert not acts(_text(response))
         assert not acts("".join(response_document(response)))
+
+
+# --- questions ----------------------------------------------------------------------------------------------------
+
+
+def _asking(era: str = "handshake") -> tuple[str, ...]:
+    return ("--", sys.executable, "-I", "-S", asking.__file__, "--era", era)
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+def test_a_question_without_an_answer_is_declined_and_reported(era: str) -> None:
+    done = run("call", "order_pizza", *_asking(era))
+    assert (done.returncode, done.stdout) == (1, "decline\n")
+    assert done.stderr == "mcproof: the server asks the user: What pizza? (declined: no answer)\n"
+    document = document_of(run("call", "order_pizza", "--format", "json", *_asking(era)), "call")
+    (asked,) = document["asked"]
+    assert (asked["kind"], asked["message"], asked["reply"]) == ("form", "What pizza?", "decline")
+    assert asked["requestedSchema"] == asking.PIZZA
+
+
+def test_text_of_a_question_is_escaped_and_its_url_never_opened() -> None:
+    done = run("call", "script_url", *_asking(), env={"BROWSER": "touch %s"})
+    assert "\x1b" not in done.stderr
+    assert done.stderr == (
+        "mcproof: the server asks the user to open javascript:alert(1)//\\x1b]0;x\\x07: "
+        "Click\\x1b[31m here mcproof: all good (declined: no answer)\n"
+    )
+
+
+def test_notifications_are_in_the_document() -> None:
+    document = document_of(run("call", "chatty", "--format", "json", *_asking()), "call")
+    assert [each["method"] for each in document["notifications"]] == [
+        "notifications/message",
+        "notifications/progress",
+        "notifications/tools/list_changed",
+    ]

@@ -234,7 +234,7 @@ def test_an_unknown_command_that_resembles_nothing_lists_all() -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["lint"], "TARGET"),
+        (["prove"], "name a live server"),
         (["lint", "x.json", "--frmat", "json"], "--frmat"),
         (["lint", "x.json", "--format", "xml"], "--format"),
         (["lint", "x.json", "--form", "json"], "--form"),

@@ -475,7 +475,7 @@ def test_a_server_that_does_not_answer_is_told_in_one_line(words: tuple[str, ...
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("401", "the server requires authorization: HTTP 401"),
+        ("401", "needs authorization (WWW-Authenticate: Bearer "),
         ("404", "the server returns HTTP 404"),
         ("500", "the server returns HTTP 500"),
         ("redirect-same-host", "the server redirects (30"),

@@ -307,14 +307,26 @@ def test_config_brings_its_names(named: Path) -> None:
 
 
 def test_no_config_brings_none(named: Path) -> None:
-    assert "nothing to check" in fails("lint", "--no-config", cwd=named)
+    write(named / "other.json", [CLEAN_TOOL])
+    targets = _targets(run("lint", "--no-config", "--format", "json", cwd=named))
+    assert any(name.endswith("other.json") for name in targets)
 
 
 @pytest.mark.parametrize("command", ["lint", "schema-lint", "grade"])
-def test_without_a_target_and_without_names_there_is_nothing_to_check(project: Path, command: str) -> None:
-    told = fails(command, cwd=project)
-    assert "nothing to check: name a TARGET" in told
-    assert f"mcproof {command} --help" in told
+def test_without_a_target_and_without_names_the_folder_is_checked(tmp_path: Path, command: str) -> None:
+    assert ".: nothing to check: no MCP server" in fails(command, cwd=tmp_path)
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    done = run(command, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "tools.json" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["probe", "prove", "fuzz"])
+def test_a_command_that_calls_tools_needs_a_server(tmp_path: Path, command: str) -> None:
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    said = fails(command, cwd=tmp_path)
+    assert "nothing to test: name a live server" in said
+    assert f"`mcproof {command} -- python server.py`" in said
 
 
 def test_a_named_target_that_is_not_there_does_not_hide_the_others(named: Path) -> None:

@@ -49,15 +49,18 @@ def test_a_capture_of_source_is_judged_like_the_source(tmp_path: Path) -> None:
     assert rules[0] == rules[1] != []
 
 
-def test_polish_runs_on_source_where_nobody_chooses(tmp_path: Path) -> None:
+def test_the_default_rulesets_are_the_same_for_source_and_snapshots(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
-    (tmp_path / "captured.json").write_text(run("capture", str(tmp_path)).stdout)
-    source, captured = (
-        {finding["ruleset"] for finding in json.loads(run("lint", "--format", "json", str(target)).stdout)["findings"]}
-        for target in (tmp_path / "server.py", tmp_path / "captured.json")
-    )
-    assert "polish" in source
-    assert "polish" not in captured
+    captured = tmp_path / "captured.json"
+    captured.write_text(run("capture", str(tmp_path / "server.py")).stdout)
+    rules = [
+        sorted(
+            finding["rule"] for finding in json.loads(run("lint", "--format", "json", str(target)).stdout)["findings"]
+        )
+        for target in (tmp_path / "server.py", captured)
+    ]
+    assert rules[0] == rules[1] != []
+    assert not any(rule.startswith("MP") for rule in rules[0])
 
 
 def test_a_finding_stands_at_the_parameter_that_causes_it(tmp_path: Path) -> None:
@@ -85,7 +88,7 @@ def test_what_the_source_does_not_settle_is_not_spoken_of(tmp_path: Path) -> Non
 def test_what_two_rulesets_say_of_one_place_is_shown_once(tmp_path: Path) -> None:
     lines = ["from mcp.server.fastmcp import FastMCP", "mcp = FastMCP('x')", "@mcp.tool()", "def find(query): ..."]
     (tmp_path / "server.py").write_text("\n".join(lines))
-    shown = run("lint", "--format", "concise", str(tmp_path)).stdout.splitlines()
+    shown = run("lint", "--ruleset", "grade,polish", "--format", "concise", str(tmp_path)).stdout.splitlines()
     assert sum("has no description" in line for line in shown) == 2
     assert any(line.endswith("[also MP001]") for line in shown)
     assert any(line.endswith("[also MP002]") for line in shown)
@@ -94,10 +97,11 @@ def test_what_two_rulesets_say_of_one_place_is_shown_once(tmp_path: Path) -> Non
 def test_the_polish_score_is_shown_where_all_its_rules_ran(tmp_path: Path) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     target = str(tmp_path / "server.py")
-    document = json.loads(run("lint", "--format", "json", "--report", str(tmp_path / "run.json"), target).stdout)
+    polish = ("lint", "--ruleset", "polish")
+    document = json.loads(run(*polish, "--format", "json", "--report", str(tmp_path / "run.json"), target).stdout)
     score = document["summary"]["polish"]
     assert 0 < score < 100
-    assert f"polish score {score} of 100" in run("lint", target).stdout
+    assert f"polish score {score} of 100" in run(*polish, target).stdout
     for name, said in (
         ("text", "polish score {} of 100"),
         ("markdown", "Polish score: {} of 100."),

@@ -180,7 +180,7 @@ def test_every_message_of_the_newer_era_says_all_about_itself() -> None:
         meta = each.message["params"]["_meta"]
         assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
         assert meta["io.modelcontextprotocol/clientInfo"]["name"] == "mcproof"
-        assert meta["io.modelcontextprotocol/clientCapabilities"] == {}
+        assert meta["io.modelcontextprotocol/clientCapabilities"] == {"elicitation": {"form": {}, "url": {}}}
 
 
 @pytest.mark.parametrize(

@@ -191,13 +191,13 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
     [
         (
             "401",
-            'the server requires authorization: HTTP 401 (Bearer resource_metadata="https://host/x"); '
-            "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite",
+            'needs authorization (WWW-Authenticate: Bearer resource_metadata="https://host/x"): '
+            "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite",
         ),
         (
             "403",
-            "the server requires authorization: HTTP 403; "
-            "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite",
+            "needs authorization (HTTP 403): "
+            "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite",
         ),
         ("404", "the server returns HTTP 404 (text/plain): nothing here"),
         ("405", "the server returns HTTP 405 (text/plain)"),

@@ -851,3 +851,17 @@ def test_tools_of_one_server_are_siblings_wherever_they_are_written(tmp_path: Pa
     second = _served_by("two").replace('mcp = FastMCP("two")', "from one import mcp")
     write(tmp_path, {"one.py": _served_by("one"), "two.py": second})
     assert "MP033" in {each.rule.id for each in check(read_source(str(tmp_path)), all_rules())}
+
+
+def test_arguments_are_closed_after_the_program_forbids_undeclared_ones(tmp_path: Path) -> None:
+    imported = "from mcp.server.fastmcp.utilities.func_metadata import ArgModelBase\n"
+    config = "ArgModelBase.model_config['extra'] ="
+    a, b, c = (f"@mcp.tool()\ndef {name}(x: int): ...\n" for name in "abc")
+    source = f"{imported}{SERVER}{a}{config} 'forbid'\n{b}if x:\n    {config} 'allow'\n{c}"
+    write(tmp_path, {"server.py": source})
+    listed = {each["name"]: each["inputSchema"] for each in discover(str(tmp_path)).document["tools"]}
+    assert {name: schema.get("additionalProperties") for name, schema in listed.items()} == {
+        "a": None,
+        "b": False,
+        "c": None,
+    }

@@ -406,6 +406,7 @@ def test_write_replaces_the_files_and_a_second_time_nothing(shop: Path) -> None:
 def test_lint_mends_what_it_finds_as_schema_lint_does(shop: Path) -> None:
     literal = '{"type": "object", "properties": {"n": {"type": "string"}}}'
     (shop / "src" / "server.py").write_text(server(literal), encoding="utf-8")
+    (shop / "mcproof.toml").write_text('rulesets = ["polish"]\n', encoding="utf-8")
     assert "1 can be fixed automatically: mcproof lint src --diff" in run("lint", "src", cwd=shop).stdout
     diff = run("lint", "src", "--diff", cwd=shop).stdout
     assert diff == run("schema-lint", "src", "--select", "SCH-001", "--diff", cwd=shop).stdout

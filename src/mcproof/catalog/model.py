@@ -102,6 +102,8 @@ class SourceTool(NamedTuple):
     """Pointers, from the tool, to values that are unknown without running the code; rules ignore them."""
     server: int = 0
     """The index of the server, in the source, that serves it; only tools of that server are its siblings."""
+    framework: str = ""
+    """The framework of that server, as discovery names it."""
 
     def knows(self, pointer: str) -> bool:
         """Whether neither the value at a pointer nor anything around it is unknown."""

@@ -13,12 +13,17 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from mcproof.cli.parser import Parser
+
+CALLS = "Calls"
+"""The title of a group of options."""
 
 _PATTERNS = "wildcards * and ? allowed; comma-separated, repeatable"
 
 
-def add_calls(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_calls(parser: Parser) -> None:
+    group = parser.group(CALLS)
+    group.add_argument(
         "--tool",
         action="append",
         default=[],
@@ -26,10 +31,10 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
         help=f"call only these tools; {_PATTERNS}",
     )
     add_permissions(parser)
-    parser.add_argument(
+    group.add_argument(
         "--allow-writes", action="store_true", help="call every tool, also those that may change something"
     )
-    parser.add_argument(
+    group.add_argument(
         "--args",
         action="append",
         default=[],
@@ -37,7 +42,7 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
         help="valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
         "repeatable",
     )
-    parser.add_argument(
+    group.add_argument(
         "--max-call-ms",
         type=whole_number("milliseconds", 1, 3_600_000),
         default=10_000,
@@ -46,23 +51,24 @@ def add_calls(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_security(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_security(parser: Parser) -> None:
+    parser.group(CALLS).add_argument(
         "--security",
         action="store_true",
         help="also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
     )
 
 
-def add_permissions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_permissions(parser: Parser) -> None:
+    group = parser.group(CALLS)
+    group.add_argument(
         "--allow",
         action="append",
         default=[],
         metavar="TOOL",
         help=f"call these tools although they may change something; {_PATTERNS}",
     )
-    parser.add_argument(
+    group.add_argument(
         "--deny",
         "--skip",
         action="append",

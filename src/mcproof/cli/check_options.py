@@ -11,22 +11,28 @@ from mcproof.execution.run_requests import Policy, RuleSelection, SettingsSource
 if TYPE_CHECKING:
     import argparse
 
+    from mcproof.cli.parser import Parser
+
+RULES, POLICY = "Rules", "Failing and configuration"
+"""Titles of groups of options."""
 FAIL_ON = ("error", "warning", "note", "never")
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
+def add_selection(parser: Parser) -> None:
     rule = "a rule's id or name, or a ruleset; comma-separated, repeatable"
-    parser.add_argument("--select", action="append", default=[], metavar="RULE", help=f"run only these: {rule}")
-    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help=f"do not run these: {rule}")
+    group = parser.group(RULES)
+    group.add_argument("--select", action="append", default=[], metavar="RULE", help=f"run only these: {rule}")
+    group.add_argument("--ignore", action="append", default=[], metavar="RULE", help=f"do not run these: {rule}")
 
 
 def parse_selection(options: argparse.Namespace, rulesets: tuple[str, ...] = ()) -> RuleSelection:
     return RuleSelection(rulesets, words(options.select), words(options.ignore))
 
 
-def add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--config", metavar="FILE", help="use this configuration, not the nearest above each target")
-    parser.add_argument("--no-config", action="store_true", help="use no configuration")
+def add_config(parser: Parser) -> None:
+    group = parser.group(POLICY)
+    group.add_argument("--config", metavar="FILE", help="use this configuration, not the nearest above each target")
+    group.add_argument("--no-config", action="store_true", help="use no configuration")
 
 
 def parse_config(options: argparse.Namespace) -> SettingsSource:
@@ -35,17 +41,18 @@ def parse_config(options: argparse.Namespace) -> SettingsSource:
     return SettingsSource(options.config, options.no_config)
 
 
-def add_policy(parser: argparse.ArgumentParser, fail_on: str) -> None:
+def add_policy(parser: Parser, fail_on: str) -> None:
     """Add the options for configuration, baseline and failing level, with the default of the last."""
+    group = parser.group(POLICY)
     if fail_on in FAIL_ON:
         meaning = f"exit 1 on findings at or above this level (default {fail_on})"
-        parser.add_argument("--fail-on", choices=FAIL_ON, help=meaning)
+        group.add_argument("--fail-on", choices=FAIL_ON, help=meaning)
     else:
         meaning = f"exit 1 on: {fail_on}, what the server did wrong (the default), or findings at or above a level"
-        parser.add_argument("--fail-on", choices=(fail_on, *FAIL_ON), help=meaning)
+        group.add_argument("--fail-on", choices=(fail_on, *FAIL_ON), help=meaning)
     add_config(parser)
-    parser.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
-    parser.add_argument("--update-baseline", action="store_true", help="accept current findings: write the baseline")
+    group.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
+    group.add_argument("--update-baseline", action="store_true", help="accept current findings: write the baseline")
 
 
 def parse_policy(options: argparse.Namespace) -> Policy:

@@ -21,10 +21,11 @@ class FixOptions(NamedTuple):
 
 
 def add_fixing(parser: Parser) -> None:
-    parser.add_argument("--fix", action="store_true", help="print the tightened catalog or Python file")
-    parser.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
-    parser.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
-    parser.add_argument(
+    group = parser.group("Fixing")
+    group.add_argument("--fix", action="store_true", help="print the tightened catalog or Python file")
+    group.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
+    group.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
+    group.add_argument(
         "--keep-optional",
         action="store_true",
         help="leave parameters with a default, or that may be null, out of a new `required` list",

@@ -32,9 +32,18 @@ class CommandArguments(NamedTuple):
     summary: str
     description: str
     usage: str
-    epilog: str
-    positionals: tuple[Argument, ...]
-    options: tuple[Argument, ...]
+    notes: str
+    examples: str
+    groups: tuple[tuple[str, tuple[Argument, ...]], ...]
+    """The titles of groups, each with its arguments, in the order of the help."""
+
+    @property
+    def positionals(self) -> list[Argument]:
+        return [each for _, arguments in self.groups for each in arguments if not each.flags]
+
+    @property
+    def options(self) -> list[Argument]:
+        return [each for _, arguments in self.groups for each in arguments if each.flags]
 
 
 def parser_of(command: str) -> Parser:
@@ -49,15 +58,14 @@ def all_commands() -> list[CommandArguments]:
 
 def _command(name: str, summary: str) -> CommandArguments:
     parser = parser_of(name)
-    arguments = [_argument(action) for action in parser._actions]
     return CommandArguments(
         name=name,
         summary=summary,
         description=parser.description or "",
         usage=_usage(parser),
-        epilog=parser.epilog or "",
-        positionals=tuple(each for each in arguments if not each.flags),
-        options=tuple(each for each in arguments if each.flags),
+        notes=parser.notes,
+        examples=parser.examples,
+        groups=tuple((title, tuple(map(_argument, actions))) for title, actions in parser.groups),
     )
 
 

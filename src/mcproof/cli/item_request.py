@@ -6,8 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.call_options import parse_object, read_object
-from mcproof.cli.outputs import add_format
+from mcproof.cli.call_options import CALLS, parse_object, read_object
+from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
@@ -30,17 +30,19 @@ TARGET = (
 ARGUMENTS = "ARGS are key=value words, a JSON object, or - for one on standard input"
 
 
-def item_parser(command: str, description: str, item: str, *, takes_arguments: bool, epilog: str) -> Parser:
+def item_parser(
+    command: str, description: str, item: str, *, takes_arguments: bool, examples: str, notes: str
+) -> Parser:
     """A parser for `mcproof COMMAND TARGET ITEM`, with arguments after the item if it takes some."""
-    parser = Parser(command, description, epilog=epilog, is_intermixed=True)
     words = f"{item} [ARGS...]" if takes_arguments else item
-    start = f"mcproof {command} [OPTIONS]"
-    parser.usage = f"{start} TARGET {words}\n       {start} {words} -- COMMAND ARG..."
+    usage = f"[OPTIONS] TARGET {words}\n[OPTIONS] {words} -- COMMAND ARG..."
+    parser = Parser(command, description, usage=usage, examples=examples, notes=notes, item=words)
     described = f"{TARGET}; {ARGUMENTS}" if takes_arguments else TARGET
     parser.add_argument("words", metavar=f"TARGET {words}", nargs="*", help=described)
     add_format(parser, "text", "json")
+    add_verbosity(parser)
     if takes_arguments:
-        parser.add_argument(
+        parser.group(CALLS).add_argument(
             "--unchecked", action="store_true", help="send it even if the name is unknown or the arguments are invalid"
         )
     add_live(parser)
@@ -75,10 +77,11 @@ def _request(options: argparse.Namespace, method: Method, item: str) -> OneReque
     if not words:
         how = "before `--`" if options.server_command else "after the TARGET, or before `-- COMMAND ARG...`"
         raise UsageError(f"nothing to send: name a {item} {how}")
+    targets = parse_targets(options, *names, needs_server=True)
     name, *arguments = words
     values, pairs = _arguments(arguments)
     return OneRequest(
-        targets=parse_targets(options, *names),
+        targets=targets,
         method=method,
         item=name,
         arguments=values,

@@ -12,61 +12,44 @@ from contextlib import suppress
 from importlib import import_module
 
 from mcproof.client.transports.started_processes import STARTED
-from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, UsageError, from_exception, nearest, reason_of
+from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, from_exception, reason_of
 
-COMMANDS = {
-    "lint": "check a catalog for problems that confuse agents and clients",
-    "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
-    "grade": "grade a catalog from A to F, with its token cost",
-    "tools": "list the tools of a server, with parameters, hints and token cost",
-    "call": "call a tool, with its arguments checked first, and show its result",
-    "read": "read a resource, and show its contents",
-    "prompt": "get a prompt, and show its messages",
-    "capture": "save the catalog of a live server, or of any other target",
-    "probe": "send a live server bad requests, and check that it rejects them",
-    "prove": "show which promises of its schemas a live server keeps, tool by tool",
-    "fuzz": "call the tools of a live server with generated arguments",
-    "replay": "send a stored failure again: fixed, or still failing",
-    "init": "write a first test suite for a server",
-    "run": "run test suites in YAML",
-    "validate": "check test suites without starting anything",
-    "schema": "print the JSON Schema of test suites, for editors",
-    "diff": "show what changed between two catalogs, and what breaks callers",
-    "report": "render a stored run report in another format",
-    "rules": "list all rules",
-    "explain": "show what a rule checks, why, and how to fix a finding",
-    "config": "show the settings for a target, and the source of each",
-    "completion": "print a shell completion script",
-    "demo": "lint, grade and prove an example server",
+COMMAND_GROUPS = {
+    "Check a catalog": {
+        "lint": "check a catalog for problems that confuse agents and clients",
+        "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
+        "grade": "grade a catalog from A to F, with its token cost",
+        "diff": "show what changed between two catalogs, and what breaks callers",
+    },
+    "Test a live server": {
+        "probe": "send a live server bad requests, and check that it rejects them",
+        "prove": "show which promises of its schemas a live server keeps, tool by tool",
+        "fuzz": "call the tools of a live server with generated arguments",
+        "replay": "send a stored failure again: fixed, or still failing",
+    },
+    "Look at a server": {
+        "tools": "list the tools of a server, with parameters, hints and token cost",
+        "call": "call a tool, with its arguments checked first, and show its result",
+        "read": "read a resource, and show its contents",
+        "prompt": "get a prompt, and show its messages",
+        "capture": "save the catalog of a live server, or of any other target",
+    },
+    "Test suites": {
+        "init": "write a first test suite for a server",
+        "run": "run test suites in YAML",
+        "validate": "check test suites without starting anything",
+        "schema": "print the JSON Schema of test suites, for editors",
+    },
+    "Rules, reports and settings": {
+        "rules": "list all rules",
+        "explain": "show what a rule checks, why, and how to fix a finding",
+        "report": "render a stored run report in another format",
+        "config": "show the settings for a target, and the source of each",
+        "completion": "print a shell completion script",
+        "demo": "lint, grade and prove an example server",
+    },
 }
-
-HELP = """\
-mcproof proves that an MCP server is fit for agents.
-
-Usage: mcproof COMMAND [OPTIONS] TARGET...
-
-Commands:
-{commands}
-
-A TARGET is a snapshot (the result of `tools/list` saved as JSON), a folder of snapshots, Python source (a file or
-folder), - for standard input, a URL, or FILE.json#NAME of a client configuration. -- COMMAND ARG... at the end starts
-a server.
-
-  mcproof grade -- python server.py      how good it is, and what would help most
-  mcproof prove -- python server.py      whether it keeps the promises of its schemas
-  mcproof lint https://host/mcp          all findings about a live server
-  mcproof lint src/                      all findings about the tools that Python source registers, without running it
-  mcproof lint tools.json                all findings about a snapshot, with line numbers
-  mcproof tools -- python server.py      its tools, with parameters, hints and token cost
-  mcproof call TOOL key=value -- python server.py
-                                         call one of them
-  mcproof init -- python server.py       write a first test suite, mcproof.yaml
-  mcproof run                            run the tests in mcproof.yaml
-  mcproof schema-lint tools.json --fix   print the catalog with tightened schemas
-
-Exit codes: 0 no findings, 1 findings or a failed gate, 2 could not do the job, 130 interrupted.
-`mcproof COMMAND --help` shows the options of a command.
-"""
+COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()}
 
 
 def run() -> None:
@@ -108,9 +91,7 @@ def main(arguments: list[str]) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        width = max(map(len, COMMANDS)) + 2
-        sys.stdout.write(HELP.format(commands="\n".join(f"  {name:{width}}{text}" for name, text in COMMANDS.items())))
-        return OK
+        return _help(arguments[1:])
     if arguments[0] in ("-V", "--version"):
         from mcproof import __version__
 
@@ -118,8 +99,9 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     name = arguments[0]
     if name not in COMMANDS:
-        known = list(COMMANDS)
-        raise UsageError(f"unknown command `{name}`{nearest(name, known)}; there are {', '.join(known)}")
+        from mcproof.cli.near_misses import command_error
+
+        raise command_error(arguments, COMMANDS)
     module = import_module(f"mcproof.cli.commands.{name.replace('-', '_')}")
     if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
         from mcproof.cli.trace_option import is_traced, traced
@@ -128,6 +110,16 @@ def _dispatch(arguments: list[str]) -> int:
             return traced(module.command, arguments[1:])
     code: int = module.command(arguments[1:])
     return code
+
+
+def _help(names: list[str]) -> int:
+    """Print the help of a command, or the list of commands."""
+    if names and names[0] != "help":
+        return _dispatch([names[0], "--help"])
+    from mcproof.cli.overview import overview
+
+    sys.stdout.write(overview(COMMAND_GROUPS))
+    return OK
 
 
 def _fail(error: McproofError, arguments: list[str]) -> int:

@@ -7,7 +7,7 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import Style, discard_output, print_document, print_lines, tell
+from mcproof.console import NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping
 
+    from mcproof.cli.parser import Parser
     from mcproof.report.formats import Output
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
+
+
+OUTPUT = "Output"
+"""The title of a group of options."""
 
 
 class OutputOptions(NamedTuple):
@@ -50,20 +55,55 @@ class OutputOptions(NamedTuple):
         )
 
 
-def add_format(parser: argparse.ArgumentParser, *formats: str) -> None:
-    parser.add_argument("--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})")
+def add_color(parser: Parser) -> None:
+    parser.group(OUTPUT).add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colour text (default auto: on terminals; NO_COLOR and FORCE_COLOR are respected)",
+    )
 
 
-def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None:
+def add_verbosity(parser: Parser) -> None:
+    """Add `--quiet` and `--verbose`."""
+    group = parser.group(OUTPUT)
+    group.add_argument(
+        "-q",
+        "--quiet",
+        dest="verbosity",
+        action="store_const",
+        const=QUIET,
+        default=NORMAL,
+        help="print only results and errors: no progress, hints or notices",
+    )
+    group.add_argument(
+        "-v",
+        "--verbose",
+        dest="verbosity",
+        action="store_const",
+        const=VERBOSE,
+        help="also report every skipped file, and the time that each target takes",
+    )
+
+
+def add_format(parser: Parser, *formats: str) -> None:
+    parser.group(OUTPUT).add_argument(
+        "--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})"
+    )
+    add_color(parser)
+
+
+def add_outputs(parser: Parser, *, stores: bool = True) -> None:
     """Add the options for formats and files; with `stores`, also for the run report."""
-    parser.add_argument(
+    group = parser.group(OUTPUT)
+    group.add_argument(
         "--format",
         choices=list(FORMATS),
         default="text",
         metavar="FORMAT",
         help=f"how to print: {', '.join(FORMATS)} (default text)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--output",
         action="append",
         default=[],
@@ -71,9 +111,11 @@ def add_outputs(parser: argparse.ArgumentParser, *, stores: bool = True) -> None
         help="also write a file, in the format of its extension or prefix; repeatable",
     )
     if stores:
-        parser.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
+        group.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
     else:
         parser.set_defaults(report=None)
+    add_verbosity(parser)
+    add_color(parser)
 
 
 def parse_outputs(options: argparse.Namespace) -> OutputOptions:

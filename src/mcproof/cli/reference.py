@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.cli.introspection import all_commands
+from mcproof.cli.main import COMMAND_GROUPS
+from mcproof.cli.overview import USES
 from mcproof.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from mcproof.cli.introspection import Argument, CommandArguments
 
@@ -36,24 +38,33 @@ def reference_page() -> str:
 
 
 def _overview() -> Iterator[str]:
-    yield from ("| command | does |", "| --- | --- |")
-    for each in all_commands():
-        yield f"| [{each.name}](#{each.name}) | {each.summary} |"
+    for title, commands in COMMAND_GROUPS.items():
+        yield from (f"| {title} | |", "| --- | --- |")
+        yield from (f"| [{name}](#{name}) | {summary} |" for name, summary in commands.items())
+        yield ""
+    yield from ("| Use | when |", "| --- | --- |")
+    yield from (f"| [{name}](#{name}) | {when} |" for name, when in USES.items())
     yield ""
 
 
 def _section(command: CommandArguments) -> Iterator[str]:
     yield from (f"## {command.name}", "", command.description, "", "```text", command.usage, "```", "")
-    yield from _table(command.positionals)
-    yield from _table(command.options)
-    if command.epilog:
-        yield from (" ".join(command.epilog.split()), "")
+    for title, arguments in command.groups:
+        yield from (f"| {title} | |", "| --- | --- |")
+        yield from (f"| {_names(each)} | {_cell(each.help)} |" for each in arguments)
+        yield ""
+    if command.notes:
+        yield from (" ".join(command.notes.split()), "")
+    if command.examples:
+        yield from ("```sh", *_commented(command.examples), "```", "")
 
 
-def _table(arguments: Iterable[Argument]) -> Iterator[str]:
-    rows = [f"| {_names(each)} | {_cell(each.help)} |" for each in arguments]
-    if rows:
-        yield from ("| | |", "| --- | --- |", *rows, "")
+def _commented(examples: str) -> Iterator[str]:
+    """Examples, each with its purpose as a comment."""
+    pairs = [line.partition("  ")[::2] for line in examples.splitlines()]
+    longest = max(len(command) for command, _ in pairs)
+    for command, purpose in pairs:
+        yield f"{command:{longest}}  # {purpose}" if purpose else command
 
 
 def _names(argument: Argument) -> str:

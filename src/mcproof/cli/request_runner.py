@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import Outputs
-from mcproof.console import Counter, plural, tell
+from mcproof.console import VERBOSE, Counter, plural, remark, tell
 from mcproof.errors import INTERRUPTED
 from mcproof.execution.check_catalog import NO_TOOLS
 from mcproof.execution.clock import interrupts_deferred
@@ -72,11 +72,11 @@ class ConsoleListener:
 
     def _show(self, event: Event) -> None:
         if isinstance(event, MessageSent):
-            tell(event.text)
+            remark(event.text)
         elif isinstance(event, ConfigurationApplied):
-            tell(str(event.configuration))
+            remark(str(event.configuration))
         elif isinstance(event, NoticeRaised):
-            tell(str(event.notice))
+            (tell if event.notice.level == "error" else remark)(str(event.notice))
         elif isinstance(event, CallsPlanned):
             _tell_calls(event.permissions)
 
@@ -96,6 +96,7 @@ class ResultListener(ConsoleListener):
         elif isinstance(event, TargetFinished):
             self._outputs.show(event.result)
             _tell_skipped(event.result)
+            remark(f"{event.result.target}: took {event.result.seconds:.2f} s", VERBOSE)
         elif isinstance(event, RunFinished):
             self._outputs.write(event.result)
         else:
@@ -106,7 +107,7 @@ def _tell_skipped(result: TargetResult) -> None:
     """Report the rules that did not run, because the catalog has no list of tools."""
     for each in result.untested:
         if each.why == NO_TOOLS:
-            tell(f"{result.target}: {NO_TOOLS}, so skipped: {each.what}")
+            remark(f"{result.target}: {NO_TOOLS}, so skipped: {each.what}")
 
 
 def _tell_calls(permissions: tuple[Permission, ...]) -> None:
@@ -117,8 +118,8 @@ def _tell_calls(permissions: tuple[Permission, ...]) -> None:
     presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]
     refused = [each.tool.label for each in permissions if not each.is_granted]
     if sure:
-        tell(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
+        remark(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
     if presumed:
-        tell(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
+        remark(f"calls {plural(len(presumed), 'tool')}, presumed read-only: {listed_names(presumed)}")
     if refused:
-        tell(f"does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
+        remark(f"does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")

@@ -14,33 +14,50 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     import argparse
 
+    from mcproof.cli.parser import Parser
+
+SERVERS = "Live servers"
+"""The title of a group of options."""
+TARGETS_USAGE = "[OPTIONS] [TARGET...]\n[OPTIONS] -- COMMAND ARG..."
+SERVER_USAGE = "[OPTIONS] TARGET\n[OPTIONS] -- COMMAND ARG..."
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
 
 
-def add_targets(parser: argparse.ArgumentParser) -> None:
+def add_targets(parser: Parser) -> None:
     parser.add_argument(
         "targets",
         metavar="TARGET",
         nargs="*",
-        help="a snapshot, a folder of snapshots, Python source, -, a URL, FILE.json#NAME of a client configuration, "
-        "or a name from the configuration (default: all files among the targets of the configuration). "
+        help="a snapshot, Python source, a folder with either, -, a URL, FILE.json#NAME of a client configuration, "
+        "or a name from the configuration (default: the files among the targets of the configuration, or else this "
+        "folder). -- COMMAND ARG... at the end starts a server",
+    )
+
+
+def add_server(parser: Parser) -> None:
+    """Add the target of the commands that call tools."""
+    parser.add_argument(
+        "targets",
+        metavar="TARGET",
+        nargs="*",
+        help="a URL, FILE.json#NAME of a client configuration, or a name from the configuration. "
         "-- COMMAND ARG... at the end starts a server",
     )
 
 
-def add_configured_live(parser: argparse.ArgumentParser) -> None:
+def add_configured_live(parser: Parser) -> None:
     """Add the option for commands that check all targets of a configuration."""
-    parser.add_argument(
+    parser.group(SERVERS).add_argument(
         "--live",
         action="store_true",
         help="also check the live servers in `[targets]` of the configuration",
     )
 
 
-def add_trace(parser: argparse.ArgumentParser) -> None:
+def add_trace(parser: Parser) -> None:
     """Add `--trace` for the help; `mcproof.cli.trace_option` takes it off the command line."""
-    parser.add_argument(
+    parser.group(SERVERS).add_argument(
         "--trace",
         nargs="?",
         metavar="FILE",
@@ -49,39 +66,40 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_live(parser: argparse.ArgumentParser) -> None:
+def add_live(parser: Parser) -> None:
     """Add the options for live servers."""
     parser.set_defaults(server_command=(), live=False)
-    parser.add_argument(
+    group = parser.group(SERVERS)
+    group.add_argument(
         "--env",
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
         help="set a variable for a started server (default: its value here); repeatable",
     )
-    parser.add_argument(
+    group.add_argument(
         "--header",
         action="append",
         default=[],
         metavar="'NAME: VALUE'",
         help="send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
     )
-    parser.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
-    parser.add_argument(
+    group.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
+    group.add_argument(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
         help="time limit for a response (default 30)",
     )
     add_start_timeout(parser)
-    parser.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
+    group.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
     add_trace(parser)
-    parser.add_argument("--all", action="store_true", help="start every server of a client configuration")
+    group.add_argument("--all", action="store_true", help="start every server of a client configuration")
 
 
-def add_start_timeout(parser: argparse.ArgumentParser) -> None:
+def add_start_timeout(parser: Parser) -> None:
     """Add `--start-timeout`."""
-    parser.add_argument(
+    parser.group(SERVERS).add_argument(
         "--start-timeout",
         type=seconds,
         metavar="SECONDS",
@@ -89,8 +107,16 @@ def add_start_timeout(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
-    """Parse the options for targets. Error messages repeat no values, which may be secret."""
+def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool = False) -> TargetSelection:
+    """Parse the options for targets, which are live servers if the command `needs_server`.
+
+    Error messages repeat no values, which may be secret.
+    """
+    is_quoted = any(" " in word for word in options.server_command[:1])
+    if is_quoted or any(_is_unusual(name, needs_server) for name in names):
+        from mcproof.cli.mistakes import refuse_mistakes
+
+        refuse_mistakes(options, names, needs_server=needs_server)
     if options.cwd is not None and not os.path.isdir(options.cwd):
         raise UsageError(f"--cwd: there is no folder `{options.cwd}`")
     live = LiveOptions(
@@ -105,6 +131,12 @@ def parse_targets(options: argparse.Namespace, *names: str) -> TargetSelection:
     return TargetSelection(
         names=names, live=live, timeout=options.timeout, start_timeout=options.start_timeout, protocol=options.protocol
     )
+
+
+def _is_unusual(name: str, needs_server: bool) -> bool:
+    """Whether a target may be a mistake; a cheap test, because the exact one takes longer to import."""
+    is_usual = name == "-" or name.endswith((".json", ".py")) or os.path.isdir(name)
+    return not is_usual or (needs_server and not name.endswith(".json"))
 
 
 def header_variables(options: argparse.Namespace) -> list[str]:

@@ -13,6 +13,7 @@ from mcproof.client.tracing import hide_in_trace
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint
 
@@ -26,14 +27,18 @@ class ConnectOptions(NamedTuple):
     limits: Limits = Limits()
     protocol: str | None = None
     """The only protocol revision to use; None to detect the era."""
+    answers: AnswerSource | None = None
+    """Answers to the questions of servers; None to decline them all."""
 
 
 async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
-        return await connect_http(server.url, dict(server.headers), options.limits, options.protocol)
-    return await connect_stdio(lambda: _process(server), options.limits, options.protocol)
+        return await connect_http(
+            server.url, dict(server.headers), options.limits, options.protocol, answers=options.answers
+        )
+    return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
 
 
 def _process(server: CommandEndpoint) -> Transport:

@@ -10,22 +10,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mcproof import __version__
-from mcproof.client.failures import ConnectError, LostError
+from mcproof.client import input_rounds
+from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError
+from mcproof.client.respondent import Respondent
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    import httpx2
+
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.peer import Peer, RpcResponse
     from mcproof.client.transports.cpu_usage import CpuUsage
     from mcproof.client.transports.http import StreamableHttp
     from mcproof.exchange.connection_facts import ProcessEnd
 
 CLIENT = {"name": "mcproof", "version": __version__}
+T = TypeVar("T")
 _META = "io.modelcontextprotocol"
 _UNSUPPORTED_VERSION = -32022
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -80,21 +86,64 @@ class Transport(Protocol):
         """Close; a process has this many seconds to exit by itself, or a usual number."""
 
 
+class Authorizer(Protocol):
+    """Gets the authorization that a server at a URL requires."""
+
+    def sign(self, request: httpx2.Request) -> httpx2.Request:
+        """Add the current authorization to a request."""
+
+    async def satisfy(self, refusal: UnauthorizedError) -> None:
+        """Get another authorization. Raises ConnectError if there is none that the server did not refuse yet."""
+
+
+async def authorized(authorizer: Authorizer | None, send: Callable[[], Awaitable[T]]) -> T:
+    """Send a request, and send it again after each new authorization.
+
+    Getting one may take as long as a user needs to log in, so `send` limits its own time.
+    """
+    while True:
+        try:
+            return await send()
+        except UnauthorizedError as refusal:
+            if authorizer is None:
+                raise
+            await authorizer.satisfy(refusal)
+
+
 class Connection:
     """An initialized connection to a server."""
 
-    def __init__(self, transport: Transport, limits: Limits) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        limits: Limits,
+        answers: AnswerSource | None = None,
+        authorizer: Authorizer | None = None,
+    ) -> None:
+        self.respondent = Respondent(answers)
         self.transport = transport
         self.limits = limits
+        self.authorizer = authorizer
         self.era = "handshake"
         self.requested = HANDSHAKE[0]
         self.introduction: dict[str, Any] = {}
         """The result of `initialize` or `server/discover`."""
         self.seconds_to_response = 0.0
 
+    @property
+    def transport(self) -> Transport:
+        return self._transport
+
+    @transport.setter
+    def transport(self, transport: Transport) -> None:
+        self._transport = transport
+        transport.peer.respondent = self.respondent
+
     def settle(self, era: str, revision: str, introduction: dict[str, Any]) -> None:
         """Continue in this era."""
         self.era, self.requested, self.introduction = era, revision, introduction
+        if era == "stateless":  # questions are part of results
+            self.transport.peer.respondent = None
 
     @property
     def agreed(self) -> str | None:
@@ -108,15 +157,28 @@ class Connection:
         self, method: str, params: dict[str, Any] | None = None, *, limit: float | None = None
     ) -> RpcResponse:
         """Send a request in the form that the era requires. Raises TimeoutError, ConnectError and LostError."""
-        async with asyncio.timeout(limit or self.limits.request):
-            return await self.unlimited_request(method, params)
+
+        async def send() -> RpcResponse:
+            async with asyncio.timeout(limit or self.limits.request):
+                return await self.unlimited_request(method, params)
+
+        return await authorized(self.authorizer, send)
 
     async def unlimited_request(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
-        """Send a request whose time the caller limits. Raises ConnectError and LostError."""
-        return await self.transport.peer.request(method, self._parameters(params))
+        """Send a request whose time the caller limits. Raises UnauthorizedError, ConnectError and LostError."""
+
+        async def send(params: dict[str, Any] | None) -> RpcResponse:
+            return await self.transport.peer.request(method, self._parameters(params))
+
+        response = await send(params)
+        if method not in input_rounds.METHODS:
+            return response
+        return await input_rounds.completed(response, params, send, self.respondent)
 
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
-        return {**(params or {}), "_meta": meta_of(self.requested)} if self.era == "stateless" else params
+        if self.era != "stateless":
+            return params
+        return {**(params or {}), "_meta": meta_of(self.requested, self.respondent.capabilities(self.requested))}
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:
         """The HTTP headers for a message."""
@@ -127,12 +189,12 @@ class Connection:
         return {"MCP-Protocol-Version": agreed} if is_sendable else {}
 
 
-def meta_of(revision: str) -> dict[str, Any]:
+def meta_of(revision: str, capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
     """The `_meta` of every request in the stateless era."""
     return {
         f"{_META}/protocolVersion": revision,
         f"{_META}/clientInfo": CLIENT,
-        f"{_META}/clientCapabilities": {},
+        f"{_META}/clientCapabilities": capabilities or {},
     }
 
 
@@ -158,9 +220,11 @@ def _header_value(text: str) -> str:
     return f"=?base64?{b64encode(text.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
-async def connect_stdio(make: Callable[[], Transport], limits: Limits, protocol: str | None) -> Connection:
+async def connect_stdio(
+    make: Callable[[], Transport], limits: Limits, protocol: str | None, answers: AnswerSource | None = None
+) -> Connection:
     """Start a server and detect its era. Raises ConnectError or LostError, with no process left running."""
-    connection = Connection(make(), limits)
+    connection = Connection(make(), limits, answers)
     start = perf_counter()
     try:
         await connection.transport.open()
@@ -258,7 +322,8 @@ def _not_spoken(revision: str, reason: str) -> ConnectError:
 
 async def _discover(connection: Connection, revision: str) -> dict[str, Any] | str:
     """The result of `server/discover`, or why the server does not seem to support it."""
-    response = await connection.transport.peer.request("server/discover", {"_meta": meta_of(revision)})
+    meta = meta_of(revision, connection.respondent.capabilities(revision))
+    response = await connection.transport.peer.request("server/discover", {"_meta": meta})
     if response.error is None:
         if isinstance(response.result, dict) and "supportedVersions" in response.result:
             return response.result
@@ -282,27 +347,39 @@ async def _handshake(connection: Connection, revision: str) -> None:
 
 async def _initialize(connection: Connection, revision: str) -> dict[str, Any]:
     """The result of `initialize`."""
-    params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
+    capabilities = connection.respondent.capabilities(revision)
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": CLIENT}
     response = await connection.transport.peer.request("initialize", params)
     if response.error is not None:
         raise ConnectError(f"the server refuses `initialize`: {response.description}")
     return response.result if isinstance(response.result, dict) else {}
 
 
-async def connect_http(url: str, headers: dict[str, str], limits: Limits, protocol: str | None) -> Connection:
+async def connect_http(
+    url: str,
+    headers: dict[str, str],
+    limits: Limits,
+    protocol: str | None,
+    *,
+    answers: AnswerSource | None = None,
+    authorizer: Authorizer | None = None,
+) -> Connection:
     """Connect to a URL: stateless, else with the handshake, else over the older SSE transport."""
-    from mcproof.client.transports.http import HttpStatusError, LegacySse, StreamableHttp
+    from mcproof.client.transports.http import LegacySse, StreamableHttp
 
     start = perf_counter()
-    connection = Connection(StreamableHttp(url, headers, limits.start), limits)
+    sign = None if authorizer is None else authorizer.sign
+    connection = Connection(StreamableHttp(url, headers, limits.start, sign), limits, answers, authorizer)
     try:
         async with asyncio.timeout(limits.start):
             refusal = await _introduce_http(connection, protocol)
             if refusal is not None:
                 await connection.transport.close()
-                connection.transport = LegacySse(url, headers, limits.start)
+                connection.transport = LegacySse(url, headers, limits.start, sign)
                 try:
                     await connection.transport.open()
+                except UnauthorizedError:
+                    raise
                 except HttpStatusError:  # not an SSE endpoint either
                     raise refusal from None
                 await _handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
@@ -318,7 +395,7 @@ async def connect_http(url: str, headers: dict[str, str], limits: Limits, protoc
 
 async def _introduce_http(connection: Connection, protocol: str | None) -> ConnectError | None:
     """Initialize a Streamable HTTP connection in either era; return the error if the URL is not such an endpoint."""
-    from mcproof.client.transports.http import HttpStatusError, StreamableHttp
+    from mcproof.client.transports.http import StreamableHttp
 
     transport = connection.transport
     assert isinstance(transport, StreamableHttp)  # noqa: S101
@@ -351,8 +428,6 @@ async def _is_stateless(
     connection: Connection, transport: StreamableHttp, protocol: str | None, patience: float | None = None
 ) -> bool:
     """Call `server/discover`; whether the server supports it. Raises if no other era is allowed."""
-    from mcproof.client.transports.http import HttpStatusError
-
     revision = protocol or STATELESS[0]
     transport.protocol_headers = lambda message: stateless_headers(revision, message)
     try:

@@ -4,12 +4,39 @@ from __future__ import annotations
 
 from mcproof.errors import McproofError
 
+UNAUTHORIZED = (401, 403)
+"""The HTTP statuses that another authorization may change."""
+
 
 class ConnectError(McproofError):
     """The server cannot be started or reached, or does not support the protocol."""
 
     last_lines: str = ""
     """The last lines of its stderr, if the message does not have them all."""
+
+
+class HttpStatusError(ConnectError):
+    """An HTTP error status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+    @property
+    def is_final(self) -> bool:
+        """Whether every other request would get the same status."""
+        return self.status in UNAUTHORIZED or 300 <= self.status < 400
+
+
+class UnauthorizedError(HttpStatusError):
+    """HTTP 401 or 403: the server requires another authorization than the one it got."""
+
+    def __init__(self, status: int, message: str, challenge: str, sent: str) -> None:
+        super().__init__(status, message)
+        self.challenge = challenge
+        """The value of `WWW-Authenticate`; empty if there is none."""
+        self.sent = sent
+        """The value of `Authorization` that was refused; empty if none was sent."""
 
 
 class LostError(McproofError):
@@ -25,3 +52,7 @@ class UnsentError(LostError):
 
 class NoMessageError(LostError):
     """The response is not JSON-RPC."""
+
+
+class EndlessQuestionsError(LostError):
+    """The server asks one question after the other instead of responding."""

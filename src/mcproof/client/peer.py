@@ -11,7 +11,9 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError, LostError, UnsentError
+from mcproof.client.failures import ConnectError, EndlessQuestionsError, LostError, UnsentError
+from mcproof.client.respondent import METHOD_NOT_FOUND
+from mcproof.client.server_notifications import ServerNotifications
 from mcproof.client.tracing import PeerTrace
 from mcproof.errors import McproofError
 from mcproof.exchange.connection_facts import Anomaly, cropped
@@ -20,7 +22,9 @@ from mcproof.text.jsontext import kind_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-METHOD_NOT_FOUND = -32601
+    from mcproof.client.respondent import Respondent
+
+INVALID_REQUEST = -32600
 PATIENCE = 0.3
 """How long a response with a wrong id is held back in case one with the right id arrives, in seconds."""
 MOST_ANOMALIES = 1_000
@@ -69,7 +73,8 @@ class Peer:
         self._send = send
         self._pending: dict[int, tuple[str, asyncio.Future[RpcResponse]]] = {}
         self._abandoned: set[int] = set()
-        self._responding: set[asyncio.Task[None]] = set()
+        self._responding: dict[Any, asyncio.Task[None]] = {}
+        """The tasks that respond to requests of the server, by the ids of those."""
         self._last_id = 0
         self._lost: Exception | None = None
         self._candidates: dict[int, tuple[asyncio.TimerHandle, bytes]] = {}
@@ -77,6 +82,9 @@ class Peer:
         self._expected: int | None = None
         """The request that the current message is known to respond to, whatever its id."""
         self.anomalies: list[Anomaly] = []
+        self.notifications = ServerNotifications()
+        self.respondent: Respondent | None = None
+        """Answers the questions of the server; None if it must not ask any."""
         self.trace = PeerTrace()
 
     async def _transmit(self, message: dict[str, Any]) -> None:
@@ -135,9 +143,10 @@ class Peer:
 
     async def close(self) -> None:
         """Stop responding to the server."""
-        for task in self._responding:
+        tasks = list(self._responding.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._responding, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def receive(self, raw: bytes, *, responds_to: int | None = None) -> None:
         """Process one message; over HTTP the request that it responds to is known, whatever its id."""
@@ -210,36 +219,67 @@ class Peer:
             return
         self._check_version(message, raw)
         if "id" not in message:
+            self._notice(message["method"], message.get("params"))
             return
         sent = self._pending.get(message["id"]) if isinstance(message["id"], int) else None
         if sent is not None and sent[0] == message["method"]:
             self.fail(ConnectError("not an MCP server: it echoes its input"))
             return
-        self._respond(message["id"], message["method"])
+        self._respond(message, len(raw))
 
     def _check_version(self, message: dict[str, Any], raw: bytes) -> None:
         if message.get("jsonrpc") != "2.0":
             self.note("no-jsonrpc", _shown(raw))
 
-    def _respond(self, number: Any, method: str) -> None:
-        """Respond to a request of the server: `ping` is the only method that this client offers.
+    def _notice(self, method: str, params: Any) -> None:
+        """Process a notification: withdraw a question that the server has cancelled, and keep the rest."""
+        self.notifications.add(method, params)
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            number = params.get("requestId")
+            task = self._responding.get(number) if isinstance(number, (str, int)) else None
+            if task is not None:
+                task.cancel()
+
+    def _respond(self, request: dict[str, Any], size: int) -> None:
+        """Respond to a request of the server.
 
         A task sends the response, so that reading continues: the server may read only after it has written everything.
         """
-        response: dict[str, Any] = {"jsonrpc": "2.0", "id": number if isinstance(number, (str, int)) else None}
-        if method == "ping":
-            response["result"] = {}
-        else:
+        number, method = request["id"], request["method"]
+        number = number if isinstance(number, (str, int)) else None
+        if len(self._responding) >= MOST_PENDING_RESPONSES:
+            return
+        is_question = self.respondent is not None and self.respondent.offers(method)
+        if method != "ping" and not is_question:
             self.note("unexpected-request", method)
-            response["error"] = {"code": METHOD_NOT_FOUND, "message": "this client has no such method"}
-        if len(self._responding) < MOST_PENDING_RESPONSES:
-            task = asyncio.create_task(self._send_response(response))
-            self._responding.add(task)
-            task.add_done_callback(self._responding.discard)
+        key = number if number not in self._responding else object()
+        task = asyncio.create_task(self._send_response(number, request, size, is_reused=key is not number))
+        self._responding[key] = task
+        task.add_done_callback(lambda _: self._responding.pop(key, None))
 
-    async def _send_response(self, message: dict[str, Any]) -> None:
+    async def _send_response(self, number: Any, request: dict[str, Any], size: int, *, is_reused: bool) -> None:
+        response: dict[str, Any] = {"jsonrpc": "2.0", "id": number}
+        try:
+            response |= await self._outcome(request, size, is_reused=is_reused)
+        except EndlessQuestionsError as error:
+            for _, future in self._pending.values():
+                if not future.done():
+                    future.set_exception(error)
+            return
         with contextlib.suppress(McproofError):  # the server has ended
-            await self._transmit(message)
+            await self._transmit(response)
+
+    async def _outcome(self, request: dict[str, Any], size: int, *, is_reused: bool) -> dict[str, Any]:
+        """The result or error of a request of the server."""
+        method = request["method"]
+        if method == "ping":
+            return {"result": {}}
+        if self.respondent is None:
+            return {"error": {"code": METHOD_NOT_FOUND, "message": "this client has no such method"}}
+        if is_reused:
+            return {"error": {"code": INVALID_REQUEST, "message": "a request with this id is pending"}}
+        reply = await self.respondent.respond(method, request.get("params"), size)
+        return {"result": reply.result} if reply.error is None else {"error": reply.error}
 
     def _resolve(self, message: dict[str, Any], raw: bytes) -> None:
         given = message.get("id")

@@ -8,21 +8,25 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import connect
-from mcproof.client.connection import in_seconds
+from mcproof.client.connection import authorized, in_seconds
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.failures import ConnectError, LostError, NoMessageError, UnsentError
+from mcproof.client.failures import ConnectError, EndlessQuestionsError, LostError, NoMessageError, UnsentError
+from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.patience import CPU_FACTOR, PatientTimeout
 from mcproof.client.peer import MOST_ANOMALIES
 from mcproof.client.secrets import hiding
 from mcproof.exchange.probe_facts import LONGEST_EXCERPT, excerpt
+from mcproof.exchange.questions import first_unanswered
 
 if TYPE_CHECKING:
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Connection, Limits
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.peer import RpcResponse
     from mcproof.exchange.connection_facts import Anomaly, ProcessEnd
     from mcproof.exchange.probe_facts import Outcome
+    from mcproof.exchange.questions import Question
 
 MALFORMED = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}
@@ -35,8 +39,6 @@ _NO_MESSAGE = frozenset({"not-json", "not-an-object", "not-utf8"})
 _TOO_LARGE = 413
 _TRUE = (True, "true", "True")
 """Values of `isError` that mean true; that a string is not a boolean is another finding."""
-INPUT_REQUIRED = "input_required"
-"""The `resultType` of a result that asks the client for more input."""
 
 
 class Response(NamedTuple):
@@ -52,6 +54,13 @@ class Response(NamedTuple):
     """Whether the whole time limit passed: a hang, or output that was not a message."""
     is_certain: bool = True
     """Whether a hang is one; False if the machine was too busy to find out."""
+    questions: tuple[Question, ...] = ()
+    """What the server asked before it responded, with the replies."""
+
+    @property
+    def asks(self) -> str:
+        """The first question without an answer, in words; empty if there is none. The response depends on it."""
+        return first_unanswered(self.questions)
 
     @property
     def result(self) -> dict[str, Any]:
@@ -104,6 +113,7 @@ class Session:
         """How often the server was started or connected to."""
         self._options = options
         self._connection: Connection | None = None
+        self._answers: AnswerSource | None = None
         self._hide = hiding(server.secrets)
         self._is_noisy = False
         self.has_sent = False
@@ -128,10 +138,15 @@ class Session:
     def is_connected(self) -> bool:
         return self._connection is not None
 
+    def answer_from(self, answers: AnswerSource) -> None:
+        """Answer questions from here from now on, within the capabilities that the connection has declared."""
+        self._answers = answers
+
     def new_session(self) -> Session:
         """A session with the same server that shares nothing with this one."""
         session = Session(self.server, self._options, self.limit)
         session.is_patient = self.is_patient
+        session._answers = self._answers
         return session
 
     async def connection(self) -> Connection:
@@ -158,6 +173,8 @@ class Session:
         self._record_noise(connection)
         self._keep_stray_output(connection)
         connection.transport.peer.anomalies.clear()
+        connection.transport.peer.notifications.kept.clear()
+        connection.respondent.begin()
         self.has_sent = True
         return connection.transport.peer.anomalies
 
@@ -169,18 +186,37 @@ class Session:
     async def send(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Response:
         """Send a request and return its response. Raises ConnectError if the server cannot be reached."""
         connection = await self.connection()
+        if self._answers is not None:
+            connection.respondent.answers = self._answers
+        response = await self._send(connection, method, params, limit or self.limit)
+        return response._replace(questions=tuple(connection.respondent.asked))
+
+    async def _send(
+        self, connection: Connection, method: str, params: dict[str, Any] | None, seconds: float
+    ) -> Response:
         anomalies = self._begin(connection)
-        seconds = limit or self.limit
-        patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage) if self.is_patient else None
+        patience: PatientTimeout | None = None
+
+        async def exchange() -> RpcResponse:
+            nonlocal patience
+            if self.is_patient:
+                patience = PatientTimeout(seconds, self.limit, connection.transport.cpu_usage)
+            async with patience or asyncio.timeout(seconds) as scope:
+                connection.respondent.time_limit = scope if isinstance(scope, asyncio.Timeout) else None
+                return await connection.unlimited_request(method, params)
+
         try:
-            async with patience or asyncio.timeout(seconds):
-                message = await connection.unlimited_request(method, params)
+            message = await authorized(connection.authorizer, exchange)
         except TimeoutError:
             return self._timed_out(connection, seconds, patience)
+        except EndlessQuestionsError as error:
+            return Response("hang", None, error.message)
         except NoMessageError as error:
             return Response("malformed", None, self._hide(error.message))
         except (ConnectError, LostError) as error:
             return await self._lost(error)
+        finally:
+            connection.respondent.time_limit = None
         if anomalies:
             wrong = next((each for each in anomalies if each.kind in MALFORMED), None)
             self._is_noisy = self._is_noisy or any(each.kind in _NOISE for each in anomalies)
@@ -213,7 +249,8 @@ class Session:
             if isinstance(error, TimeoutError):
                 return Batch(None, f"no response within {in_seconds(self.limit)}")
             return Batch(None, "" if isinstance(error, NoMessageError) else self._hide(error.message))
-        return Batch(None if anomalies else responses)
+        is_asked = bool(connection.respondent.asked)  # by which request is unknown
+        return Batch(None if anomalies or is_asked else responses)
 
     def _timed_out(self, connection: Connection, limit: float, patience: PatientTimeout | None) -> Response:
         """A hang, or a malformed response if output arrived that was probably meant to be one."""
@@ -281,7 +318,7 @@ def is_refusal(message: RpcResponse) -> bool:
     result = message.result
     if not isinstance(result, dict):
         return False
-    return reports_error(result) or result.get("resultType") == INPUT_REQUIRED
+    return reports_error(result) or asks_for_input(result)
 
 
 def reports_error(result: dict[str, Any]) -> bool:

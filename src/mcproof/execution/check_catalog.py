@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.config.settings import IgnoreFor
     from mcproof.execution.run_requests import Detail
+    from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
@@ -119,7 +120,17 @@ def check_catalog(
         untested=[*plan.left_out, *_unobserved(catalog, plan)],
         seconds=perf_counter() - start,
         payload=payload,
+        code_help=_code_help(catalog, found.active),
     )
+
+
+def _code_help(catalog: Catalog, findings: list[Finding]) -> list[CodeHelp]:
+    """What to write in the code of a server; empty for a snapshot, which is fixed where it is."""
+    if not findings or (catalog.source is None and catalog.connection is None):
+        return []
+    from mcproof.linting.code_help.code_snippets import code_help
+
+    return code_help(catalog, findings)
 
 
 def _connection(catalog: Catalog) -> dict[str, str | None] | None:

@@ -28,10 +28,10 @@ def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
     clock = Clock()
     new_name = "".join(request.new.names) or "--"
     listen(RunStarted(is_single=True, files=dict.fromkeys((*request.old.names, *request.new.names), "what is read")))
-    timeout = (given_settings(request.settings) or settings_for(os.curdir)).timeout
+    settings = given_settings(request.settings) or settings_for(os.curdir)
     try:
-        old = read_one(request.old, timeout, listen)
-        new = read_one(request.new, timeout, listen)
+        old = read_one(request.old, settings.timeout, listen, settings=settings)
+        new = read_one(request.new, settings.timeout, listen, settings=settings)
     except UsageError:
         raise
     except McproofError as error:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.client.captures import clean
 from mcproof.client.failures import ConnectError
+from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.open_server import OpenServer
 from mcproof.client.secrets import hiding_in_catalogs
-from mcproof.client.session import INPUT_REQUIRED, reports_error
+from mcproof.client.session import reports_error
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.exchange.connection_facts import cropped
 from mcproof.execution.events import MessageSent
@@ -67,17 +68,25 @@ class OneResponse(NamedTuple):
     """None for an error."""
     error: dict[str, Any] | None
     seconds: float
+    asked: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
+    """What the server asked before it responded, with the replies."""
+    notifications: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
+    """What the server reported before it responded: log messages, progress, changed lists."""
+    unanswered: str = ""
+    """The first question without an answer, in words."""
 
     @property
     def failure(self) -> str:
         """Why the request failed, in words; empty if it did not."""
+        if self.unanswered:
+            return f"the server {self.unanswered}"
         if self.error is not None:
             return f"the server responds with an error: {cropped(_described(self.error))}"
         result = self.result if isinstance(self.result, dict) else {}
         if reports_error(result):
             return "the tool reports an error (`isError`)"
-        if result.get("resultType") == INPUT_REQUIRED:
-            return "the server asks for more input, which mcproof does not give"
+        if asks_for_input(result):
+            return "the server asks for more input"
         return ""
 
 
@@ -89,6 +98,7 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
         raise InputError(f"not a live server; {how}", file=source.title)
     options = connect_options(request.targets, settings.timeout)
     responses: list[OneResponse] = []
+    faults: list[str] = []
     with OpenServer(source.server, options, options.limits.request) as server:
 
         async def send() -> None:
@@ -100,17 +110,31 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
                 raise ConnectError(_silence(response), file=source.title)
             if response.why:
                 listen(MessageSent(f"the response is malformed: {response.why}"))
-            shown = {"params": params, "result": response.message.result, "error": response.message.error}
+            shown: dict[str, Any] = {
+                "params": params,
+                "result": response.message.result if response.message.error is None else None,
+                "error": response.message.error,
+                "asked": [each.as_document() for each in response.questions],
+                "notifications": await _notifications(server.session),
+                "unanswered": response.asks,
+            }
             if shown["error"] is not None:
-                shown["result"] = None
                 await _hint(request, server.session, listen)
             clean(shown, _hiding(server.session))
-            responses.append(OneResponse(source.title, request.method, **shown, seconds=seconds))
+            faults.extend(each.fault for each in response.questions if each.fault)
+            responses.append(OneResponse(target=source.title, method=request.method, **shown, seconds=seconds))
 
         if not server.run(send):
             raise KeyboardInterrupt
         server.close()
+    if faults:
+        raise UsageError(faults[0])
     return responses[0]
+
+
+async def _notifications(session: Session) -> list[dict[str, Any]]:
+    kept = (await session.connection()).transport.peer.notifications.kept
+    return [{"method": method, "params": params} for method, params in kept]
 
 
 def _silence(response: Response) -> str:

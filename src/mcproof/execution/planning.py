@@ -41,8 +41,6 @@ class RunKind(NamedTuple):
     command: str
     rulesets: tuple[str, ...]
     fail_on: str = "error"
-    source_rulesets: tuple[str, ...] = ()
-    """Further rulesets for Python source."""
     is_selectable: bool = False
     """Whether the configuration may choose the rulesets."""
     is_grading: bool = False
@@ -51,7 +49,7 @@ class RunKind(NamedTuple):
 
 
 DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default)
-LINT = RunKind("lint", DEFAULT_RULESETS, source_rulesets=("polish",), is_selectable=True)
+LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
 SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
 GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
 PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
@@ -77,7 +75,7 @@ class Planner:
         self._policy = request.policy
         self._selection = request.rules if isinstance(request, LintRequest) else RuleSelection()
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
-        self._plans: dict[tuple[str | None, str | None, bool], Plan] = {}
+        self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
         self._finder = SettingsFinder()
         self._given = given_settings(request.policy.settings)
@@ -88,27 +86,33 @@ class Planner:
         """How the configuration changes the targets, for the user."""
 
     def target_names(self) -> list[Target]:
-        """The named targets, names from the configuration resolved; all configured files if none is named.
+        """The named targets, names from the configuration resolved. If none is named: all configured files, or `.`.
 
         A configuration may come from a stranger, so its live servers need `--live` or their name.
         """
         if not self.targets.is_empty:
             return [self._resolve(name) for name in self.targets.names]
         configured = self._here.targets
-        if not configured:
-            raise UsageError(
-                "nothing to check: name a TARGET, or list some under `[targets]` in mcproof.toml; "
-                f"`mcproof {self.kind.command} --help` shows how"
-            )
         if self.targets.live.uses_configured:
+            if not configured:
+                raise UsageError("--live checks the targets of a configuration, and there are none")
             return list(configured.values())
         live = [name for name, target in configured.items() if is_live(target)]
+        if self.kind.calls_tools:
+            raise self._no_server(live)
         how = f"`mcproof {self.kind.command} NAME` checks one, `--live` all"
-        if len(live) == len(configured):
+        if live and len(live) == len(configured):
             raise UsageError(f"nothing to check: {self._here.file} names only live servers ({_few(live)}); {how}")
         if live:
             self.messages.append(f"{self._here.file}: live servers are left out ({_few(live)}); {how}")
-        return [target for target in configured.values() if not is_live(target)]
+        return [target for target in configured.values() if not is_live(target)] or [os.curdir]
+
+    def _no_server(self, configured: list[str]) -> UsageError:
+        """The error of a command that needs a live server, without one; `configured` are names that could be used."""
+        command = f"mcproof {self.kind.command}"
+        named = f", or `{command} NAME` for one in {self._here.file} ({_few(configured)})" if configured else ""
+        ways = f"`{command} -- python server.py` or `{command} https://host/mcp`"
+        return UsageError(f"nothing to test: name a live server, as in {ways}{named}")
 
     @property
     def folder(self) -> str | None:
@@ -129,11 +133,11 @@ class Planner:
             raise UsageError("--update-baseline needs a file: `--baseline FILE`, or `baseline` in the configuration")
         if self._policy.baseline is None and self._policy.updates_baseline:
             _refuse_foreign_baseline(settings)
-        key = (settings.file, file, source.is_source)
+        key = (settings.file, file)
         if key not in self._plans:
             if settings.file is not None:
                 self._applied[settings.file] = settings.locations
-            plan = self._plan(settings, is_source=source.is_source)
+            plan = self._plan(settings)
             self._plans[key] = plan._replace(baseline=None if file is None else self._baseline(file))
         return self._plans[key]
 
@@ -149,7 +153,7 @@ class Planner:
             if applied := [key for key in locations if key in keys]:
                 yield AppliedConfiguration(file, applied)
 
-    def _plan(self, settings: Settings, *, is_source: bool) -> Plan:
+    def _plan(self, settings: Settings) -> Plan:
         kind, selection = self.kind, self._selection
         select, rulesets = selection.select, selection.rulesets
         # What the request selects by name runs, even if the configuration ignores it.
@@ -157,8 +161,8 @@ class Planner:
         if kind.is_selectable and not select and not rulesets:
             select, rulesets = settings.select, settings.rulesets
         try:
-            usual = (*kind.rulesets, *(kind.source_rulesets if is_source else ()))
-            rules = choose_rules(rulesets or usual, select=select, ignore=[*selection.ignore, *ignored_by_settings])
+            ignored = [*selection.ignore, *ignored_by_settings]
+            rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored)
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise

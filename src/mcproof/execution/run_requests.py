@@ -187,8 +187,12 @@ class SuiteRequest(NamedTuple):
     """Run suites of tests."""
 
     files: tuple[str, ...]
+    tests: tuple[tuple[str, str], ...] = ()
+    """Files and names of tests: of these files, run only these tests."""
     filter: str = ""
     """Run only tests with this text in their names."""
+    keyword: str = ""
+    """Run only tests whose names and tags meet this expression, as with pytest's `-k`."""
     tags: tuple[str, ...] = ()
     """Run only tests with one of these tags."""
     fail_fast: bool = False

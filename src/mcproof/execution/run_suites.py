@@ -19,6 +19,7 @@ from mcproof.results.suite_tests import TestResult
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.run.runner import EARLIER_FAILURE, run_suite, skipped
 from mcproof.suite.run.suite_runtime import RunOptions
+from mcproof.suite.selection import matches, named_tests, parse_expression
 from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
 
 if TYPE_CHECKING:
@@ -88,15 +89,19 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
 def _selected(suites: list[Suite], request: SuiteRequest) -> list[tuple[Suite, list[SuiteTest]]]:
     """The suites with selected tests, each with those tests."""
     tags, part = set(request.tags), request.filter.casefold()
+    condition = parse_expression(request.keyword) if request.keyword else None
     selected = []
     known: set[str] = set()
     for suite in suites:
         hide = hiding_whole(suite.secrets)
         known.update(hide(tag) for test in suite.tests for tag in test.tags)
+        names = [name for file, name in request.tests if file == suite.file]
         tests = [
             test
-            for test in suite.tests
-            if part in test.name.casefold() and (not tags or not tags.isdisjoint(test.tags))
+            for test in (named_tests(suite.tests, names, suite.file) if names else suite.tests)
+            if part in test.name.casefold()
+            and (not tags or not tags.isdisjoint(test.tags))
+            and (condition is None or matches(condition, test))
         ]
         if tests:
             selected.append((suite, tests))

@@ -76,7 +76,7 @@ def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: L
 
     Raises an error if there are several, or if it cannot be read.
     """
-    names = [_resolved(name, settings, listen) for name in targets.names]
+    names = resolved_names(targets, settings, listen)
     for name in names:
         if isinstance(name, str) and name != "-" and os.path.isdir(name) and not is_single([name]):
             raise InputError("is a folder; name one catalog", file=name)
@@ -88,6 +88,11 @@ def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: L
     if source.obstacle is not None:
         raise source.obstacle
     return source
+
+
+def resolved_names(targets: TargetSelection, settings: Settings, listen: Listener) -> list[Target]:
+    """The named targets, names from the configuration resolved."""
+    return [_resolved(name, settings, listen) for name in targets.names]
 
 
 def _resolved(name: str, settings: Settings, listen: Listener) -> Target:

@@ -10,6 +10,7 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.linting.code_help.code_snippets import example_help
 from mcproof.linting.registry import FAULTS, RULESETS, all_rules
 
 if TYPE_CHECKING:
@@ -193,6 +194,8 @@ def rule_page(rule: Rule) -> str:
     lines += ["| | |", "| --- | --- |"]
     lines += [f"| {label} | {value} |" for label, value in facts_of(rule)]
     lines += ["", "## Why it matters", "", sentence(rule.why), "", "## How to fix it", "", sentence(rule.advice), ""]
+    for each in example_help(rule.id):
+        lines += [f"{each.framework}, {each.place}:", "", "```text", each.code, "```", ""]
     for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += [f"## {heading}", ""]
         for case in listed:

@@ -130,7 +130,7 @@ _EXPLORED: dict[Showing, Verdict] = {"accepted": "open", "refused": "hidden rule
 _RESULTS: dict[Showing, str] = {
     "accepted": "not refused",
     "refused": "refused",
-    "nothing": "the response is that of the valid call, or about something else",
+    "nothing": "the response is that of the valid call, about something else, or depends on the user",
 }
 
 

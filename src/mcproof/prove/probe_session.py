@@ -368,7 +368,8 @@ class ProbeSession:
         if baseline is not None:
             run.valid.append(await self._call(sender, run, baseline))
             smallest = run.valid[0].seen
-            if smallest is not None and smallest.outcome == "rejected" and tool.name not in self._plan.arguments:
+            is_rejected = smallest is not None and smallest.outcome == "rejected" and not smallest.asks
+            if is_rejected and tool.name not in self._plan.arguments:
                 await self._send_fullest(run, baseline, sender)
         ranges = run.slices()
         self._ranges.extend(ranges)

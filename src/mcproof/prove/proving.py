@@ -11,7 +11,7 @@ from mcproof.exchange.responses import OutputContract
 from mcproof.prove import protocol_probes
 from mcproof.prove.contract_matrix import Trial, cell_of
 from mcproof.prove.failure_store import StoredFailure
-from mcproof.prove.fuzz.outcomes import failed_as, passed
+from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, failed_as, passed
 from mcproof.prove.negative_checks import SCHEMA_CHECKS
 from mcproof.prove.probe_cases import FAULT_OF, PROBE_OF, ProbeCase, SkippedProbe
 from mcproof.prove.probe_session import INTERRUPTED, ProbeSession
@@ -159,6 +159,8 @@ class _Evidence:
             has_passed = True  # WIR-023 reports that the error is marked as a success
         if case.probe == "baseline":
             reason = weakness or reason
+        elif seen.asks:
+            reason = f"{reason}; it {seen.asks}, so this shows nothing"
         elif self._plan.explores:
             if has_passed and sent.item.kind == "tool" and showing(seen, case, valid) == "nothing":
                 has_passed, reason = None, f"{reason}; {NOT_SHOWN}"
@@ -257,7 +259,7 @@ def _record(case: ProbeCase, seen: SeenResponse) -> ProbeRecord:
     return ProbeRecord(
         probe=case.probe,
         description=case.description,
-        expects=case.expects,
+        expects="nothing" if seen.asks else case.expects,
         outcome=seen.outcome,
         fault=case.fault,
         keyword=case.keyword,
@@ -279,6 +281,8 @@ def _valid_response(sent: list[SentProbe]) -> SeenResponse | None:
 def _weakness(sent: list[SentProbe], *, compares: bool) -> str | None:
     """Why the probes of a tool prove less: its last valid call failed. None if it succeeded."""
     valid = _valid_response(sent)
+    if valid is not None and valid.asks:
+        return f"the valid call {valid.asks}, so only refusals before the question count; {HOW_TO_ANSWER}"
     if valid is None or valid.is_success:
         return None
     what = "reports an error" if valid.outcome == "accepted" else _BASELINE_OUTCOMES.get(valid.outcome, "fails")

@@ -81,6 +81,8 @@ class SeenResponse(NamedTuple):
     flaws: tuple[ResponseFlaw, ...] = ()
     words: str = ""
     """Its text without what varies, for comparisons."""
+    asks: str = ""
+    """A question before it that got no answer, in words: what would have happened with one is unknown."""
 
     @property
     def is_refusal(self) -> bool:
@@ -110,18 +112,21 @@ def seen_response(
         code=response.code,
         flaws=flaws,
         words=_without_variables(text or response.text, arguments),
+        asks=response.asks,
     )
 
 
 def showing(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> Showing:
     """What a response shows, compared with that of the valid call."""
+    if seen.asks:
+        return "nothing"
     if not seen.is_refusal:
         return "accepted"
     if _TRANSIENT.search(seen.words) and not _VALIDATION.search(seen.words):
         return "nothing"
     if case.probe == "oversized" and not case.is_promise and not _is_about_size(seen, case, valid):
         return "nothing"
-    if valid is None or valid.is_success:
+    if valid is None or valid.is_success or valid.asks:  # the valid call gets as far as a question
         is_elsewhere = not case.is_promise and _ELSEWHERE.search(seen.words) is not None
         return "nothing" if is_elsewhere and not _speaks(seen, case, None) else "refused"
     if seen.words == valid.words:

@@ -49,6 +49,19 @@ def fixing_hint(result: TargetResult) -> tuple[str, str]:
     return f"{len(fixes):,} can be fixed automatically", f"mcproof {command} {shell_word(result.target)} {how}"
 
 
+def code_help_lines(result: TargetResult, rule: str) -> list[str]:
+    """Return what to write in the server's code about the findings of a rule; empty if a file can be fixed instead.
+
+    Names and values in it come from the server: renderers escape the lines like any other text.
+    """
+    lines = []
+    for each in result.code_help:
+        if each.rule == rule:
+            lines.append(f"{each.framework}, {each.place}:")
+            lines += [f"    {line}".rstrip() for line in each.code.splitlines()]
+    return lines
+
+
 def gate_sentence(gate: Gate) -> str:
     """Return the actual value of a gate and its limit."""
     if gate.gate == "min-grade":

@@ -15,5 +15,6 @@ if TYPE_CHECKING:
 def response_document(response: OneResponse) -> Iterator[str]:
     """Write what was sent and the response as received, one member a line."""
     members = {"schema_version": SCHEMA_VERSION, **response._asdict(), "seconds": round(response.seconds, 6)}
+    del members["unanswered"]  # also in `asked`
     lines = ",\n".join(f"{encode(key)}: {printable(encode(value))}" for key, value in members.items())
     yield f"{{{lines}}}\n"

@@ -12,6 +12,7 @@ from mcproof.results.scores import Scores
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.payloads import Kind, Payload
     from mcproof.results.proof import Cell, ProbeResult
@@ -133,6 +134,8 @@ class TargetResult(NamedTuple):
     seconds: float = 0.0
     payload: Payload = LintPayload()
     """What this kind of run adds."""
+    code_help: list[CodeHelp] = []  # noqa: RUF012
+    """What to write in the server's code, for rules whose findings cannot be fixed in a file."""
 
     @property
     def probes(self) -> list[ProbeResult]:

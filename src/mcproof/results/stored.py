@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.console import safe
 from mcproof.errors import InputError
+from mcproof.linting.code_help.code_snippets import CodeHelp
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.results.payloads import (
@@ -111,6 +112,9 @@ def _target(result: TargetResult) -> Iterator[str]:
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
     yield from listed("tests", (encode(test_record(each)) for each in result.tests))
+    if result.code_help:
+        yield ",\n"
+        yield from listed("code_help", (encode(each._asdict()) for each in result.code_help))
     yield "}"
 
 
@@ -271,6 +275,7 @@ def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, c
         untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
         seconds=timings["targets"].get(target, 0.0),
         payload=_read_payload(record, timings, command),
+        code_help=[CodeHelp(**each) for each in record.get("code_help", ())],
     )
 
 

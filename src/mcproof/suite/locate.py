@@ -3,21 +3,76 @@
 from __future__ import annotations
 
 import os
+import re
 
 from mcproof.errors import InputError
+from mcproof.text.folder_walk import files_below
 
 DEFAULT_NAMES = ("mcproof.yaml", "mcproof.yml", "mcptest.yaml", "mcptest.yml")
 """Default suite files; the first that exists is used."""
+_SUITE = re.compile(rb"^(?:servers|imports)\s*:", re.MULTILINE)
+"""A key that every suite has; other tools use YAML files too."""
+_TESTS = re.compile(rb"^(?:tools|resources|prompts|tool_quality)\s*:", re.MULTILINE)
+_MOST_BYTES = 1_000_000
+
+
+def split_test(name: str) -> tuple[str, str | None]:
+    """A suite or folder, and the name of the test in `SUITE::TEST`; None for all tests."""
+    if os.path.exists(name):
+        return name, None
+    file, mark, test = name.partition("::")
+    return (file, test) if mark and test and not os.path.isdir(file) else (name, None)
 
 
 def suite_files(named: list[str]) -> list[str]:
-    """Return the named suites without duplicates, or the default suite. Raises InputError if there is none."""
+    """The named suites and those below named folders, without duplicates, or the default suite.
+
+    Raises an InputError if there is none.
+    """
     if named:
-        for name in named:
-            if os.path.isdir(name):
-                raise InputError("is a folder; name the suites in it", file=name)
-        return list(dict.fromkeys(named))
+        return list(dict.fromkeys(file for name in named for file in _files_of(split_test(name)[0])))
     for name in DEFAULT_NAMES:
         if os.path.isfile(name):
             return [name]
     raise InputError(f"no suite found (tried {', '.join(DEFAULT_NAMES)}); name one: `mcproof run SUITE.yaml`")
+
+
+def _files_of(name: str) -> list[str]:
+    """A suite, or every suite below a folder."""
+    if not os.path.isdir(name):
+        return [name]
+    found = [file for file in files_below(name) if file.endswith((".yaml", ".yml")) and is_suite(file)]
+    imported = {os.path.realpath(part) for file in found for part in _imported_by(file)}
+    suites = [file for file in found if os.path.realpath(file) not in imported]
+    if not suites:
+        raise InputError("no suite below this folder: no YAML file with `servers` and tests", file=name)
+    return suites
+
+
+def is_suite(file: str) -> bool:
+    """Whether a file found in a folder is a suite: by its name, or by its keys."""
+    return os.path.basename(file) in DEFAULT_NAMES or (
+        _SUITE.search(data := _start_of(file)) is not None and _TESTS.search(data) is not None
+    )
+
+
+def looks_like_a_suite(file: str) -> bool:
+    """Whether a YAML file named by the user is likely a suite."""
+    return os.path.basename(file) in DEFAULT_NAMES or _SUITE.search(_start_of(file)) is not None
+
+
+def _start_of(file: str) -> bytes:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(_MOST_BYTES)
+    except OSError:
+        return b""
+
+
+def _imported_by(file: str) -> list[str]:
+    """The files that a suite imports, directly or indirectly; they are parts of it, not suites of their own."""
+    if b"imports" not in _start_of(file):
+        return []
+    from mcproof.suite.parse.loading import load
+
+    return [document.file for document in load(file, []) if os.path.realpath(document.file) != os.path.realpath(file)]

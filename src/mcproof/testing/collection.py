@@ -12,7 +12,6 @@ import pytest
 from mcproof.console import Style, safe
 from mcproof.errors import InputError
 from mcproof.report.terminal.test_list import reasons
-from mcproof.suite.locate import DEFAULT_NAMES
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.run.execute_test import parts_of, result_of
@@ -28,23 +27,9 @@ if TYPE_CHECKING:
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore
 
-_SUITE = re.compile(rb"^(?:servers|imports)\s*:", re.MULTILINE)
-"""A key that every suite has; other plugins collect YAML files too."""
-_MOST_BYTES = 1_000_000
 _MARK = re.compile(r"[A-Za-z]\w*")
 _TAKEN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Marks with a meaning in pytest; tags must not trigger them."""
-
-
-def looks_like_a_suite(file: Path) -> bool:
-    """Whether a YAML file named by the user is likely a suite."""
-    if file.name in DEFAULT_NAMES:
-        return True
-    try:
-        with open(file, "rb") as stream:
-            return _SUITE.search(stream.read(_MOST_BYTES)) is not None
-    except OSError:
-        return False
 
 
 class SuiteFile(pytest.File):

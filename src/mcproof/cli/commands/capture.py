@@ -5,30 +5,44 @@ from __future__ import annotations
 import os
 import sys
 
-from mcproof.cli.outputs import refuse_unwritable
+from mcproof.cli.outputs import OUTPUT, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
-from mcproof.cli.target_options import add_live, parse_targets
+from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import plural, tell
+from mcproof.console import plural, remark
 from mcproof.errors import OK, UsageError
 from mcproof.execution.target_inputs import catalog_text, read_one
 
-EPILOG = """\
+NOTES = """\
 A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
 the same findings about the catalog. It has no facts about the connection, and no secrets.
+"""
+EXAMPLES = """\
+mcproof capture -o tools.json -- python server.py  a snapshot of a live server
+mcproof capture src/  the catalog that Python source would serve
 """
 
 
 def parser() -> Parser:
-    parser = Parser("capture", "Save the catalog of a live server, or of any other target.", epilog=EPILOG)
+    parser = Parser(
+        "capture",
+        "Save the catalog of a live server, or of any other target.",
+        usage=SERVER_USAGE,
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
     parser.add_argument(
         "target",
         metavar="TARGET",
         nargs="?",
-        help="a URL, FILE.json#NAME of a client configuration, a snapshot, or -; or -- COMMAND ARG... at the end",
+        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
+        "configuration; or -- COMMAND ARG... at the end",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default, and -: standard output)")
+    parser.group(OUTPUT).add_argument(
+        "-o", "--output", metavar="FILE", help="the file to write (default, and -: standard output)"
+    )
+    add_verbosity(parser)
     add_live(parser)
     return parser
 
@@ -44,7 +58,8 @@ def command(arguments: list[str]) -> int:
     if options.output is not None:
         _refuse_output(options.output, options.target)
     targets = parse_targets(options, *([] if options.target is None else [options.target]))
-    catalog = read_one(targets, settings_for(os.curdir).timeout, ConsoleListener())
+    settings = settings_for(os.curdir)
+    catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings)
     data = catalog_text(catalog).encode("utf-8", "backslashreplace")
     if options.output is None:
         sys.stdout.flush()
@@ -54,7 +69,7 @@ def command(arguments: list[str]) -> int:
     from mcproof.text.atomic import write_file
 
     write_file(options.output, data)
-    tell(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
+    remark(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
     return OK
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.cli.introspection import Argument, CommandArguments
 
-EPILOG = """\
+NOTES = """\
 bash: eval "$(mcproof completion bash)" in ~/.bashrc. zsh: mcproof completion zsh > a folder of $fpath/_mcproof.
 fish: mcproof completion fish > ~/.config/fish/completions/mcproof.fish.
 """
@@ -25,7 +25,12 @@ _RULE_VALUES = ("RULE", "ID")
 
 
 def parser() -> Parser:
-    parser = Parser("completion", "Print a shell script that completes commands, options and rules.", epilog=EPILOG)
+    parser = Parser(
+        "completion",
+        "Print a shell script that completes commands, options and rules.",
+        usage="{bash,zsh,fish}",
+        notes=NOTES,
+    )
     parser.add_argument("shell", choices=list(SCRIPTS), help="the shell")
     return parser
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.cli.check_options import add_config, parse_config
-from mcproof.cli.outputs import add_format
+from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
 from mcproof.config.setting_keys import KEYS
 from mcproof.config.settings import directory_of, settings_for
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.config.settings import IgnoreFor, Settings
     from mcproof.execution.run_requests import SettingsSource
 
-EPILOG = """\
+NOTES = """\
 The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest
 folder above it.
 """
@@ -33,7 +33,13 @@ DEFAULT = "default"
 
 
 def parser() -> Parser:
-    parser = Parser("config", "Show the settings for a target, and the source of each.", epilog=EPILOG)
+    parser = Parser(
+        "config",
+        "Show the settings for a target, and the source of each.",
+        usage="[OPTIONS] [TARGET]",
+        examples="mcproof config src/  the settings that apply to a folder",
+        notes=NOTES,
+    )
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -41,7 +47,9 @@ def parser() -> Parser:
         help="a snapshot, a folder, or a name from the configuration (default: this folder)",
     )
     add_config(parser)
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of the configuration, for editors")
+    parser.group(OUTPUT).add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of the configuration, for editors"
+    )
     add_format(parser, "text", "json")
     return parser
 

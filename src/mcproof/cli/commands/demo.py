@@ -23,7 +23,7 @@ _ENVIRONMENT = (
 
 
 def parser() -> Parser:
-    return Parser("demo", "Lint, grade and prove an example server, with the faults of real ones.")
+    return Parser("demo", "Lint, grade and prove an example server, with the faults of real ones.", usage="")
 
 
 def command(arguments: list[str]) -> int:

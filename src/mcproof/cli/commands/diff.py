@@ -15,23 +15,36 @@ from mcproof.execution.run_requests import DiffRequest
 if TYPE_CHECKING:
     import argparse
 
-EPILOG = """\
+NOTES = """\
 A change breaks callers if a call that was valid is now rejected, or if a result lacks something that it had. If that
 is undecidable, the change is reported as "cannot tell", never as compatible. Levels: breaking is an error, cannot tell
 a warning, compatible a note.
 """
+EXAMPLES = """\
+mcproof diff released.json tools.json  two snapshots; exit 1 if callers break
+mcproof diff released.json -- python server.py  a snapshot and a live server
+"""
 
 
 def parser() -> Parser:
-    parser = Parser("diff", "Show what changed between two catalogs, and what breaks callers.", epilog=EPILOG)
-    target = "a snapshot, -, a URL, or FILE.json#NAME of a client configuration"
+    parser = Parser(
+        "diff",
+        "Show what changed between two catalogs, and what breaks callers.",
+        usage="[OPTIONS] OLD NEW\n[OPTIONS] OLD -- COMMAND ARG...",
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
+    target = (
+        "a snapshot, Python source, -, a URL, FILE.json#NAME of a client configuration, or a name from the "
+        "configuration"
+    )
     parser.add_argument("old", metavar="OLD", help=f"the catalog that callers know: {target}")
     started = "-- COMMAND ARG... at the end"
     parser.add_argument("new", metavar="NEW", nargs="?", help=f"the new catalog: {target}; or {started}")
-    add_outputs(parser)
-    parser.add_argument(
+    parser.group("Failing").add_argument(
         "--fail-on", choices=FAIL_ON, default="error", help="exit 1 on changes at or above this level (default error)"
     )
+    add_outputs(parser)
     add_live(parser)
     return parser
 

@@ -10,6 +10,7 @@ from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.console import Style
 from mcproof.errors import OK
+from mcproof.linting.code_help.code_snippets import example_help
 from mcproof.linting.registry import FAULTS, RULESETS, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
 from mcproof.results.records import SCHEMA_VERSION
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    parser = Parser("explain", "Show what a rule checks, why, and how to fix a finding.")
+    parser = Parser(
+        "explain",
+        "Show what a rule checks, why, and how to fix a finding.",
+        usage="[OPTIONS] ID",
+        examples="mcproof explain SCH-001",
+    )
     parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
     add_format(parser, "text", "json")
     return parser
@@ -65,6 +71,8 @@ def _rule(rule: Rule, style: Style) -> str:
     width = max(len(label) for label, _ in facts_of(rule))
     lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
     lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]
+    for each in example_help(rule.id):
+        lines += [f"     {style.paint(f'{each.framework}, {each.place}:', 'dim')}", _indented(each.code, 7)]
     cases = cases_of(rule)
     for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += ["", style.paint(heading, "bold")]
@@ -80,5 +88,5 @@ def _case(case: RuleCase, style: Style) -> list[str]:
     return lines
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
+def _indented(text: str, width: int = 4) -> str:
+    return "\n".join(f"{' ' * width}{line}" for line in text.splitlines())

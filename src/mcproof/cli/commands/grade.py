@@ -8,19 +8,28 @@ from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_configured_live, add_live, add_targets, parse_targets
+from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import GRADE
 from mcproof.execution.run_requests import GradeRequest
 from mcproof.scores.grade import LETTERS
 
+EXAMPLES = """\
+mcproof grade -- python server.py  a live server
+mcproof grade  every server and snapshot below this folder
+mcproof grade tools.json --min-grade B  fail below B
+"""
+
 
 def parser() -> Parser:
-    parser = Parser("grade", "Grade a catalog from A to F, with its token cost.")
+    parser = Parser(
+        "grade", "Grade a catalog from A to F, with its token cost.", usage=TARGETS_USAGE, examples=EXAMPLES
+    )
     add_targets(parser)
-    add_outputs(parser)
-    parser.add_argument("--min-grade", type=_letter, metavar="LETTER", help="fail below this grade")
-    parser.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail if the tools cost more tokens than this")
+    gates = parser.group("Gates")
+    gates.add_argument("--min-grade", type=_letter, metavar="LETTER", help="fail below this grade")
+    gates.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail if the tools cost more tokens than this")
     add_policy(parser, GRADE.fail_on)
+    add_outputs(parser)
     add_live(parser)
     add_configured_live(parser)
     return parser

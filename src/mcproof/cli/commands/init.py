@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.call_options import add_permissions
-from mcproof.cli.outputs import refuse_unwritable
+from mcproof.cli.call_options import CALLS, add_permissions
+from mcproof.cli.outputs import OUTPUT, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser, words
-from mcproof.cli.target_options import add_live, header_variables, parse_targets
+from mcproof.cli.target_options import SERVER_USAGE, add_live, header_variables, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import Counter, plural, print_document, shell_word, tell
+from mcproof.console import Counter, plural, print_document, remark, shell_word
 from mcproof.errors import FAILED, OK, InputError, McproofError, UsageError
 from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.execution.run_requests import CallOptions
@@ -25,16 +25,26 @@ if TYPE_CHECKING:
     from mcproof.targets.argument import Input, Target
     from mcproof.targets.live_servers import LiveCatalogs
 
-EPILOG = """\
+NOTES = """\
 Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
 `mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
 reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
 environment variables instead.
 """
+EXAMPLES = """\
+mcproof init -- python server.py  write mcproof.yaml
+mcproof init .mcp.json --all -o tests/servers.yaml  every server of a client configuration
+"""
 
 
 def parser() -> Parser:
-    parser = Parser("init", "Write a first test suite for a server, for `mcproof run`.", epilog=EPILOG)
+    parser = Parser(
+        "init",
+        "Write a first test suite for a server, for `mcproof run`.",
+        usage=SERVER_USAGE,
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -42,9 +52,13 @@ def parser() -> Parser:
         help="a URL, FILE.json#NAME of a client configuration (FILE.json with --all), a snapshot, Python source, "
         "or a name from the configuration; or -- COMMAND ARG... at the end",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
-    parser.add_argument("--force", action="store_true", help="overwrite an existing suite")
-    parser.add_argument("--no-calls", action="store_true", help="call and read nothing; only list the catalog")
+    group = parser.group(OUTPUT)
+    group.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
+    group.add_argument("--force", action="store_true", help="overwrite an existing suite")
+    add_verbosity(parser)
+    parser.group(CALLS).add_argument(
+        "--no-calls", action="store_true", help="call and read nothing; only list the catalog"
+    )
     add_permissions(parser)
     add_live(parser)
     return parser
@@ -114,7 +128,7 @@ def _parse(arguments: list[str]) -> _Options:
 def _target(name: str) -> Target:
     target = resolve_target(name, settings_for(os.curdir))
     if target is not name:
-        tell(f"{name}: {shown_target(target)}")
+        remark(f"{name}: {shown_target(target)}")
     if isinstance(target, str) and os.path.isdir(target):
         from mcproof.targets.argument import is_single
 
@@ -161,7 +175,7 @@ def _read(parsed: _Options) -> list[_Found]:
         except McproofError as error:
             if len(inputs) == 1:
                 raise
-            tell(str(error))
+            remark(str(error))
             found.append(_Found(source, None, error))
     if all(each.catalog is None for each in found):
         raise InputError("nothing to write a suite for: no server has responded", file="".join(targets.names) or None)
@@ -283,12 +297,12 @@ def _tell_calls(drafts: list[Draft], of: str) -> None:
         block: sum(draft.is_active and draft.block == block for draft in drafts) for block in ("resources", "prompts")
     }
     if called:
-        tell(f"{of}calls {plural(len(called), 'tool')} to see what works: {listed_names(called)}")
+        remark(f"{of}calls {plural(len(called), 'tool')} to see what works: {listed_names(called)}")
     if any(read.values()):
         counts = " and ".join(plural(count, block.removesuffix("s")) for block, count in read.items() if count)
-        tell(f"{of}reads {counts} to see what works")
+        remark(f"{of}reads {counts} to see what works")
     if refused:
-        tell(f"{of}does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
+        remark(f"{of}does not call {plural(len(refused), 'tool')}: {listed_names(refused)}")
 
 
 def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
@@ -316,11 +330,11 @@ def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretV
         counts = {"test": suite.commented_out, "call": suite.failed_calls, "probe": suite.failed_checks}
         off = ", ".join(plural(count, what) for what, count in counts.items() if count)
         comments = f"; as comments: {off}" if off else ""
-        tell(f"{file}: {plural(suite.tests, 'test')} on {plural(asked, 'server')} written{comments}")
+        remark(f"{file}: {plural(suite.tests, 'test')} on {plural(asked, 'server')} written{comments}")
     steps = []
     if any(PLACEHOLDER in line for server in servers for line in server.entry):
         steps.append(f"replace `{PLACEHOLDER}` with the command of your server")
     if variables.unset:
         steps.append(f"set {', '.join(variables.unset)}")
     steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "save this to FILE, then `mcproof run FILE`")
-    tell(f"next: {', then '.join(steps)}")
+    remark(f"next: {', then '.join(steps)}")

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from mcproof.cli.check_options import add_policy, add_selection, parse_policy, parse_selection
+from mcproof.cli.check_options import RULES, add_policy, add_selection, parse_policy, parse_selection
 from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_configured_live, add_live, add_targets, parse_targets
+from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import LINT
 from mcproof.execution.run_requests import LintRequest
 from mcproof.linting.registry import RULESETS
 
+EXAMPLES = """\
+mcproof lint  everything below this folder
+mcproof lint tools.json  a snapshot
+mcproof lint src/  Python source, which is not run
+mcproof lint -- python server.py  a live server
+mcproof lint .mcp.json#weather  a server of a client configuration
+mcproof lint --ruleset all --fail-on warning  every rule, and stricter
+mcproof lint --output results.sarif  also a file for CI
+"""
+
 
 def parser() -> Parser:
-    parser = Parser("lint", "Check a catalog for problems that confuse agents and clients.")
+    parser = Parser(
+        "lint",
+        "Check a catalog for problems that confuse agents and clients.",
+        usage=TARGETS_USAGE,
+        examples=EXAMPLES,
+    )
     add_targets(parser)
-    add_outputs(parser)
-    parser.add_argument(
+    parser.group(RULES).add_argument(
         "--ruleset",
         action="append",
         default=[],
@@ -27,9 +41,10 @@ def parser() -> Parser:
     )
     add_selection(parser)
     add_policy(parser, LINT.fail_on)
+    add_fixing(parser)
+    add_outputs(parser)
     add_live(parser)
     add_configured_live(parser)
-    add_fixing(parser)
     return parser
 
 

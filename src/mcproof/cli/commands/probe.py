@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from mcproof.cli.call_options import add_calls, parse_calls
+from mcproof.cli.call_options import CALLS, add_calls, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_live, add_targets, parse_targets
+from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
 from mcproof.execution.planning import PROBE
 from mcproof.execution.run_requests import ProbeRequest
 
@@ -20,9 +20,21 @@ if TYPE_CHECKING:
 
 Request = TypeVar("Request", bound=ProbeRequest)
 
+EXAMPLES = """\
+mcproof probe -- python server.py  every probe, on every tool that is read-only
+mcproof probe https://host/mcp --tool search  only one tool
+mcproof probe --checks unknown_tool,missing_required -- python server.py
+"""
+
 
 def parser() -> Parser:
-    parser = Parser("probe", "Send a live server bad requests, and check that it rejects them.")
+    parser = Parser(
+        "probe",
+        "Send a live server bad requests, and check that it rejects them. `mcproof prove` sends more, one for each "
+        "promise of each schema.",
+        usage=SERVER_USAGE,
+        examples=EXAMPLES,
+    )
     add_probing(parser)
     return parser
 
@@ -35,9 +47,9 @@ def command(arguments: list[str]) -> int:
 
 def add_probing(parser: Parser) -> None:
     """Add the options of the commands that send probes."""
-    add_targets(parser)
-    add_outputs(parser)
-    parser.add_argument(
+    add_server(parser)
+    group = parser.group(CALLS)
+    group.add_argument(
         "--checks",
         action="append",
         default=[],
@@ -45,22 +57,23 @@ def add_probing(parser: Parser) -> None:
         help="send only these probes; comma-separated, repeatable",
     )
     add_calls(parser)
-    parser.add_argument(
+    group.add_argument(
         "--oversize",
         type=whole_number("bytes", 1, 32 * 1024 * 1024),
         default=1024 * 1024,
         metavar="BYTES",
         help="length of the oversized string (default 1048576)",
     )
-    parser.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
+    group.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
     add_policy(parser, PROBE.fail_on)
+    add_outputs(parser)
     add_live(parser)
 
 
 def parse_probing(kind: type[Request], options: argparse.Namespace, outputs: OutputOptions) -> Request:
     """Parse the options of `add_probing` into a request of a kind."""
     return kind(
-        targets=parse_targets(options, *options.targets),
+        targets=parse_targets(options, *options.targets, needs_server=True),
         calls=parse_calls(options),
         checks=words(options.checks),
         max_seconds=options.max_time,

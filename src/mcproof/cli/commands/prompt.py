@@ -9,16 +9,19 @@ from mcproof.cli.item_request import item_command, item_parser
 if TYPE_CHECKING:
     from mcproof.cli.parser import Parser
 
-EPILOG = """\
+EXAMPLES = """\
 mcproof prompt recommend genre=crime -- python server.py
-
+"""
+NOTES = """\
 Arguments are checked against the list of the prompt before anything is sent. Exit code 1: the server responds with an
 error.
 """
 
 
 def parser() -> Parser:
-    return item_parser("prompt", "Get a prompt, and show its messages.", "NAME", takes_arguments=True, epilog=EPILOG)
+    return item_parser(
+        "prompt", "Get a prompt, and show its messages.", "NAME", takes_arguments=True, examples=EXAMPLES, notes=NOTES
+    )
 
 
 def command(arguments: list[str]) -> int:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from mcproof.cli.call_options import add_security
+from mcproof.cli.call_options import CALLS, add_security
 from mcproof.cli.commands.probe import add_probing, parse_probing
 from mcproof.cli.outputs import parse_outputs
 from mcproof.cli.parser import Parser, whole_number
 from mcproof.cli.request_runner import run_command
+from mcproof.cli.target_options import SERVER_USAGE
 from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.execution.run_requests import ProveRequest
+
+EXAMPLES = """\
+mcproof prove -- python server.py  the contract matrix of a server
+mcproof prove --allow create_note -- python server.py  also call a tool that changes something
+mcproof prove --output report.html -- python server.py  a page with every request and response
+"""
 
 
 def parser() -> Parser:
     parser = Parser(
-        "prove", "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side."
+        "prove",
+        "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side.",
+        usage=SERVER_USAGE,
+        examples=EXAMPLES,
     )
     add_probing(parser)
-    parser.add_argument(
+    group = parser.group(CALLS)
+    group.add_argument(
         "--max-calls",
         type=whole_number("calls", 1, 1_000_000),
         default=MAX_CALLS,
         metavar="N",
         help=f"probes per tool; one of each kind first (default {MAX_CALLS})",
     )
-    parser.add_argument(
+    group.add_argument(
         "--strict",
         action="store_true",
         help='also fail if a value of a wrong type is converted, such as "5" for 5',

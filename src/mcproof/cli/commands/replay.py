@@ -6,12 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.outputs import add_format
+from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
+from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
-from mcproof.console import Style, print_document, print_lines, tell
+from mcproof.config.settings import settings_for
+from mcproof.console import Style, print_document, print_lines, remark
 from mcproof.errors import FAILED, FINDINGS, OK, InputError, UsageError
-from mcproof.execution.target_inputs import connect_options, inputs_of
+from mcproof.execution.target_inputs import connect_options, inputs_of, resolved_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,12 +25,20 @@ if TYPE_CHECKING:
 
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
+EXAMPLES = """\
+mcproof replay  list the stored failures
+mcproof replay 00e4a5  send one again; the beginning of an id is enough
+mcproof replay 00e4a5 --to-suite mcproof.yaml  keep it as a test
+"""
+
 
 def parser() -> Parser:
     parser = Parser(
         "replay",
         "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
         "list the failures stored in .mcproof.",
+        usage="[OPTIONS] [ID [TARGET]]\n[OPTIONS] ID -- COMMAND ARG...",
+        examples=EXAMPLES,
     )
     parser.add_argument(
         "id", metavar="ID", nargs="?", help="the id of the failure, from a report, or the beginning of it"
@@ -37,19 +47,22 @@ def parser() -> Parser:
         "target",
         metavar="TARGET",
         nargs="?",
-        help="the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, or -- COMMAND ARG...",
+        help="the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, a name from the "
+        "configuration, or -- COMMAND ARG...",
     )
-    parser.add_argument(
+    group = parser.group("What to do with it")
+    group.add_argument(
         "--trust",
         action="store_true",
         help="send a failure that somebody else stored to the server that it names: this starts its command",
     )
-    parser.add_argument(
+    group.add_argument(
         "--to-suite",
         metavar="FILE",
         help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
     )
     add_format(parser, "text", "json")
+    add_verbosity(parser)
     add_live(parser)
     return parser
 
@@ -63,14 +76,14 @@ def command(arguments: list[str]) -> int:
     from mcproof.prove.failure_store import is_own, load, whole_id
     from mcproof.prove.replaying import replay
 
-    targets = parse_targets(options, *([] if options.target is None else [options.target]))
+    targets = parse_targets(options, *([] if options.target is None else [options.target]), needs_server=True)
     failed = load(whole_id(options.id))
     server = _server(failed, targets)
     if targets.is_empty and not options.trust and not is_own(failed.id):
         raise UsageError(_distrust(failed, server))
     if options.to_suite is not None:
         return _write_test(failed, server, options.to_suite)
-    tell(f"sends {failed.method} to {server.label}")
+    remark(f"sends {failed.method} to {server.label}")
     result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
         print_document([_document(failed, result)])
@@ -84,10 +97,10 @@ def _write_test(failed: StoredFailure, server: Endpoint, file: str) -> int:
     from mcproof.suite.scaffold.regression_test import write_regression_test
 
     test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
-    tell(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
+    remark(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
     if test.unset:
-        tell(f"set before running it: {', '.join(test.unset)}")
-    tell(f"next: `mcproof run {file}`")
+        remark(f"set before running it: {', '.join(test.unset)}")
+    remark(f"next: `mcproof run {file}`")
     return OK
 
 
@@ -101,7 +114,7 @@ def _list(*, as_json: bool) -> int:
         print_document([printable(encode({"schema_version": SCHEMA_VERSION, "stored": listed})) + "\n"])
         return OK
     if not failures:
-        tell(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store failures")
+        remark(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
     print_lines((f"{each.id}  {each.outcome}  {_summary(each, style)}\n" for each in failures), sys.stdout)
@@ -117,7 +130,8 @@ def _server(failed: StoredFailure, targets: TargetSelection) -> Endpoint:
     """The server that the command line names, or else the one that failed."""
     if targets.is_empty:
         targets = _stored_target(failed.target, targets)
-    for source in inputs_of(list(targets.names), targets):
+    names = resolved_names(targets, settings_for(os.curdir), ConsoleListener())
+    for source in inputs_of(names, targets):
         if source.obstacle is not None:
             raise source.obstacle
         if source.server is not None:

@@ -9,7 +9,12 @@ from mcproof.errors import OK
 
 
 def parser() -> Parser:
-    parser = Parser("report", "Render a stored run report in any format.")
+    parser = Parser(
+        "report",
+        "Render a stored run report in any format.",
+        usage="[OPTIONS] FILE",
+        examples="mcproof lint --report run.json && mcproof report run.json --format markdown",
+    )
     parser.add_argument("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -")
     add_outputs(parser, stores=False)
     return parser

@@ -15,7 +15,7 @@ from mcproof.results.records import SCHEMA_VERSION
 
 
 def parser() -> Parser:
-    parser = Parser("rules", "List all rules.")
+    parser = Parser("rules", "List all rules.", examples="mcproof rules --format json")
     add_format(parser, "text", "json")
     return parser
 

@@ -9,52 +9,70 @@ from typing import TYPE_CHECKING
 from mcproof.cli.commands.validate import add_suites
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
-from mcproof.cli.target_options import add_start_timeout, add_trace
+from mcproof.cli.target_options import SERVERS, add_start_timeout, add_trace
 from mcproof.console import tell
 from mcproof.errors import FAILED, UsageError
 from mcproof.execution.run_requests import SuiteRequest
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from mcproof.cli.outputs import OutputOptions
 
+EXAMPLES = """\
+mcproof run  mcproof.yaml in this folder
+mcproof run tests/  every suite below a folder
+mcproof run -k "search and not slow"  only some tests
+mcproof run "mcproof.yaml::search finds"  one test
+mcproof run --watch  rerun after every change
+"""
+
 
 def parser() -> Parser:
-    parser = Parser("run", "Run test suites in YAML.")
+    parser = Parser("run", "Run test suites in YAML.", usage="[OPTIONS] [SUITE...]", examples=EXAMPLES)
     add_suites(parser)
-    add_outputs(parser)
-    parser.add_argument("--filter", metavar="TEXT", default="", help="run only tests with this text in their names")
-    parser.add_argument(
+    group = parser.group("Tests")
+    group.add_argument(
+        "-k",
+        dest="keyword",
+        metavar="EXPRESSION",
+        default="",
+        help="run only tests whose names or tags contain these words; with and, or, not and parentheses",
+    )
+    group.add_argument("--filter", metavar="TEXT", default="", help="run only tests with this text in their names")
+    group.add_argument(
         "--tag",
         action="append",
         default=[],
         metavar="TAG",
         help="run only tests with one of these tags; comma-separated, repeatable",
     )
-    parser.add_argument("--fail-fast", action="store_true", help="stop at the first test that fails")
-    parser.add_argument(
+    group.add_argument("--fail-fast", action="store_true", help="stop at the first test that fails")
+    group.add_argument(
         "--retry",
         type=whole_number("times", 0, 100),
         default=0,
         metavar="N",
         help="retry a test that does not pass up to N times; the report names tests that pass late",
     )
-    parser.add_argument(
+    group.add_argument(
+        "--watch",
+        action="store_true",
+        help="rerun when a file here, beside a suite or of a server changes, until Ctrl-C",
+    )
+    snapshots = parser.group("Snapshots")
+    snapshots.add_argument("--update-snapshots", action="store_true", help="accept current results as snapshots")
+    snapshots.add_argument("--allow-update-in-ci", action="store_true", help="allow --update-snapshots in a CI job")
+    add_outputs(parser)
+    parser.group(SERVERS).add_argument(
         "--timeout",
         type=seconds,
         metavar="SECONDS",
         help="time limit for a response if the suite sets none (default 30, and 10 for probes)",
     )
     add_start_timeout(parser)
-    parser.add_argument(
-        "--watch",
-        action="store_true",
-        help="rerun when a file here, beside a suite or of a server changes, until Ctrl-C",
-    )
     add_trace(parser)
-    parser.add_argument("--update-snapshots", action="store_true", help="accept current results as snapshots")
-    parser.add_argument("--allow-update-in-ci", action="store_true", help="allow --update-snapshots in a CI job")
     return parser
 
 
@@ -66,12 +84,17 @@ def command(arguments: list[str]) -> int:
 
 def _parse(options: argparse.Namespace) -> SuiteRequest:
     from mcproof.suite.locate import suite_files
+    from mcproof.suite.selection import parse_expression
     from mcproof.suite.snapshots import refuse_update
 
+    if options.keyword:
+        parse_expression(options.keyword)  # before anything is started
     if options.update_snapshots:
         refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
     return SuiteRequest(
         files=tuple(suite_files(options.suites)),
+        tests=tuple(_named_tests(options.suites)),
+        keyword=options.keyword,
         filter=options.filter,
         tags=words(options.tag),
         fail_fast=options.fail_fast,
@@ -80,6 +103,17 @@ def _parse(options: argparse.Namespace) -> SuiteRequest:
         start_timeout=options.start_timeout,
         update_snapshots=options.update_snapshots,
     )
+
+
+def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
+    """Files and names of the tests in `SUITE::test`, except for suites that are also named as a whole."""
+    from mcproof.suite.locate import split_test, suite_files
+
+    whole = {file for name in suites if split_test(name)[1] is None for file in suite_files([name])}
+    for name in suites:
+        place, test = split_test(name)
+        if test is not None:
+            yield from ((file, test) for file in suite_files([place]) if file not in whole)
 
 
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:

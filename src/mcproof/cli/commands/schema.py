@@ -7,16 +7,20 @@ import sys
 from mcproof.cli.parser import Parser
 from mcproof.errors import OK
 
-EPILOG = """\
-An editor with a YAML language server checks suites while you type:
-
-  mcproof schema > mcproof.schema.json
-  # yaml-language-server: $schema=mcproof.schema.json   (the first line of the suite)
+NOTES = """\
+An editor with a YAML language server checks suites while you type, if their first line is
+`# yaml-language-server: $schema=mcproof.schema.json`.
 """
 
 
 def parser() -> Parser:
-    return Parser("schema", "Print the JSON Schema of test suites, for editors.", epilog=EPILOG)
+    return Parser(
+        "schema",
+        "Print the JSON Schema of test suites, for editors.",
+        usage="",
+        examples="mcproof schema > mcproof.schema.json",
+        notes=NOTES,
+    )
 
 
 def command(arguments: list[str]) -> int:

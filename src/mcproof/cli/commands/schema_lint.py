@@ -7,26 +7,37 @@ from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_command
-from mcproof.cli.target_options import add_configured_live, add_live, add_targets, parse_targets
+from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import SCHEMA_LINT
 from mcproof.execution.run_requests import SchemaLintRequest
 
-EPILOG = """\
+NOTES = """\
 The fix closes objects (`additionalProperties: false`) and adds `required` lists. It invents no types and no bounds:
 those findings are left for the author. If closing an object would change what another schema accepts, the finding is
 left too, with the reason. In Python source, the fix changes schemas that are one literal of a tool's own.
 """
+EXAMPLES = """\
+mcproof schema-lint tools.json  report; exit 1 on any finding
+mcproof schema-lint tools.json --diff  show what the fix would change
+mcproof schema-lint tools.json --fix --write  change the file
+"""
 
 
 def parser() -> Parser:
-    parser = Parser("schema-lint", "Check how strictly input schemas constrain calls, and tighten them.", epilog=EPILOG)
+    parser = Parser(
+        "schema-lint",
+        "Check how strictly input schemas constrain calls, and tighten them.",
+        usage=TARGETS_USAGE,
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
     add_targets(parser)
-    add_outputs(parser)
+    add_fixing(parser)
     add_selection(parser)
     add_policy(parser, SCHEMA_LINT.fail_on)
+    add_outputs(parser)
     add_live(parser)
     add_configured_live(parser)
-    add_fixing(parser)
     return parser
 
 

@@ -5,26 +5,33 @@ from __future__ import annotations
 import os
 import sys
 
-from mcproof.cli.outputs import add_format
+from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
-from mcproof.cli.target_options import add_live, parse_targets
+from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
 from mcproof.config.settings import settings_for
 from mcproof.console import Style, print_document, print_lines, tell
 from mcproof.errors import OK, UsageError
 from mcproof.execution.target_inputs import read_one
 
-EPILOG = """\
-mcproof tools -- python server.py            what a server offers
-mcproof tools tools.json --format json       the same of a snapshot, for programs
-
+EXAMPLES = """\
+mcproof tools -- python server.py  what a server offers
+mcproof tools tools.json --format json  the same of a snapshot, for programs
+"""
+NOTES = """\
 Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
 request of an agent.
 """
 
 
 def parser() -> Parser:
-    parser = Parser("tools", "List the tools of a server, with parameters, hints and token cost.", epilog=EPILOG)
+    parser = Parser(
+        "tools",
+        "List the tools of a server, with parameters, hints and token cost.",
+        usage=SERVER_USAGE,
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
     parser.add_argument(
         "target",
         metavar="TARGET",
@@ -33,6 +40,7 @@ def parser() -> Parser:
         "configuration; or -- COMMAND ARG... at the end",
     )
     add_format(parser, "text", "json")
+    add_verbosity(parser)
     add_live(parser)
     return parser
 

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def parser() -> Parser:
-    parser = Parser("validate", "Check test suites without starting anything: all mistakes, with line and column.")
+    parser = Parser(
+        "validate",
+        "Check test suites without starting anything: all mistakes, with line and column.",
+        usage="[OPTIONS] [SUITE...]",
+        examples="mcproof validate  check mcproof.yaml\nmcproof validate tests/  check every suite below a folder",
+    )
     add_suites(parser)
     add_format(parser, "text", "json")
     return parser
@@ -27,7 +32,8 @@ def add_suites(parser: Parser) -> None:
         "suites",
         metavar="SUITE",
         nargs="*",
-        help="a suite in YAML (default: mcproof.yaml, mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
+        help="a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
+        "mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
     )
 
 

@@ -10,7 +10,14 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.failures import ConnectError, LostError, NoMessageError
+from mcproof.client.failures import (
+    UNAUTHORIZED,
+    ConnectError,
+    HttpStatusError,
+    LostError,
+    NoMessageError,
+    UnauthorizedError,
+)
 from mcproof.client.peer import Peer
 from mcproof.client.secrets import redacted_url
 from mcproof.client.transports.sse import LONGEST_EVENT, EventParser
@@ -23,31 +30,22 @@ if TYPE_CHECKING:
 
     from mcproof.exchange.connection_facts import ProcessEnd
 
+    Sign = Callable[[httpx2.Request], httpx2.Request]
+    """Adds the current authorization to a request."""
+
 LARGEST_BODY = 64 * 1024 * 1024
 _ACCEPT = "application/json, text/event-stream"
 _REDIRECTS = range(300, 400)
-_FORBIDDEN = (401, 403)
+_HOW = "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite"
 _BAD_HEADER = "a header has characters that HTTP does not allow"
-
-
-class HttpStatusError(ConnectError):
-    """An HTTP error status."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-    @property
-    def is_final(self) -> bool:
-        """Whether every other request would get the same status."""
-        return self.status in _FORBIDDEN or self.status in _REDIRECTS
 
 
 class _HttpTransport:
     """What both transports share."""
 
-    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
+    def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
         self._url = url
+        self._sign = sign
         self._headers = headers
         self._connect = connect
         self._client: httpx2.AsyncClient | None = None
@@ -76,12 +74,12 @@ class StreamableHttp(_HttpTransport):
 
     name = "http"
 
-    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
-        super().__init__(url, headers, connect)
+    def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
+        super().__init__(url, headers, connect, sign)
         self.session: str | None = None
 
     async def open(self) -> None:
-        self._client = _client(self._headers, self._connect)
+        self._client = _client(self._headers, self._connect, self._sign)
 
     async def _post(self, message: bytes) -> None:
         assert self._client is not None  # noqa: S101
@@ -119,7 +117,7 @@ class StreamableHttp(_HttpTransport):
             return
         body = await _body(response)
         if not response.is_success:
-            if response.status_code in _FORBIDDEN or not _is_error(body):
+            if response.status_code in UNAUTHORIZED or not _is_error(body):
                 self.peer.trace.received(body)
                 raise _refusal(response, body)
             if not self.peer.refuse(sent["id"], body):
@@ -167,14 +165,14 @@ class LegacySse(_HttpTransport):
 
     name = "sse"
 
-    def __init__(self, url: str, headers: dict[str, str], connect: float) -> None:
-        super().__init__(url, headers, connect)
+    def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
+        super().__init__(url, headers, connect, sign)
         self._endpoint: asyncio.Future[str] | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Open the stream and wait for the `endpoint` event."""
-        self._client = _client(self._headers, self._connect)
+        self._client = _client(self._headers, self._connect, self._sign)
         self._endpoint = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._listen())
         await asyncio.shield(self._endpoint)
@@ -247,12 +245,13 @@ class LegacySse(_HttpTransport):
         return None
 
 
-def _client(headers: dict[str, str], connect: float) -> httpx2.AsyncClient:
+def _client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
     import httpx2
 
     try:
         # The caller limits the time of a whole request; only connecting has its own limit.
         return httpx2.AsyncClient(
+            auth=sign,
             headers={"User-Agent": "mcproof", **headers},
             timeout=httpx2.Timeout(None, connect=connect),
             follow_redirects=False,
@@ -331,11 +330,15 @@ def _refuse_redirect(response: httpx2.Response) -> None:
 
 def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
     status = response.status_code
-    if status in _FORBIDDEN:
-        challenge = response.headers.get("www-authenticate")
-        asks = f" ({cropped(challenge)})" if challenge else ""
-        how = "`--header 'Authorization: Bearer ${TOKEN}'` sends it, or `headers` in a suite"
-        return HttpStatusError(status, f"the server requires authorization: HTTP {status}{asks}; {how}")
+    if status in UNAUTHORIZED:
+        challenge = ", ".join(response.headers.get_list("www-authenticate"))
+        sent = response.request.headers.get("authorization", "")
+        shown = f"WWW-Authenticate: {cropped(challenge)}" if challenge else f"HTTP {status}"
+        if sent:
+            message = f"the server refuses the authorization ({shown})"
+        else:
+            message = f"needs authorization ({shown}): {_HOW}"
+        return UnauthorizedError(status, message, challenge, sent)
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
     excerpt = f": {cropped(text)}" if text else ""

@@ -154,5 +154,6 @@ def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
         schema_is_explicit=winner.tool.schema_is_explicit and other.tool.schema_is_explicit,
         required_by_signature=winner.tool.required_by_signature,
         unknown=winner.tool.unknown | other.tool.unknown | differing,
+        framework=winner.tool.framework,
     )
     return winner._replace(tool=tool)

@@ -8,6 +8,7 @@ from mcproof.discovery.document.omissions import NO_NAME, OPEN_LIST, TOO_MANY, O
 from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, visibility
 from mcproof.discovery.frameworks.framework_versions import traits_of
 from mcproof.discovery.frameworks.registration_tables import (
+    ARGUMENT_CONFIG,
     CATALOG_KEYS,
     DECORATORS,
     INSTALLED_PACKAGES,
@@ -81,6 +82,8 @@ class McpDomain:
         """Every `InitializationOptions(...)`: the info that a low-level server reports."""
         self.effects = 0
         self.omissions = Omissions()
+        self.forbids_extra = False
+        """Whether the class of all arguments forbids undeclared ones from here on."""
         self.is_partial = False
         """Whether some registrations may not have been seen."""
         self._untyped: ServerValue | None = None
@@ -188,7 +191,10 @@ class McpDomain:
             setattr(holder.info, name, UNKNOWN if self.run.doubt else value)
 
     def set_item(self, holder: Any, key: Any, value: Any) -> None:
-        """`server.request_handlers[ListToolsRequest] = handler`."""
+        """`server.request_handlers[ListToolsRequest] = handler`; `ArgModelBase.model_config["extra"] = "forbid"`."""
+        if isinstance(holder, External) and holder.name.endswith(ARGUMENT_CONFIG) and key == "extra":
+            self.forbids_extra = value == "forbid" and not self.run.doubt
+            return
         kind = LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
         server = holder.of if isinstance(holder, Method) else None
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):

@@ -31,6 +31,8 @@ OPEN_CONSTRUCTORS = frozenset(("as_proxy", "from_client", "from_fastapi", "from_
 """Class methods that create a server whose tools are not in the source."""
 PROXY_CONSTRUCTORS = frozenset(("from_fastmcp", "as_proxy"))
 """Class methods that wrap a server."""
+ARGUMENT_CONFIG = ".func_metadata.ArgModelBase.model_config"
+"""The end of the name of the pydantic configuration that the arguments of all tools of `mcp` have."""
 SERVER_PARTS = frozenset(
     ("_tool_manager", "_prompt_manager", "_resource_manager", "_mcp_server", "_lowlevel_server", "local_provider")
 )

@@ -46,6 +46,7 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
     if item is not None:
         item.doubtful = doubtful or (enabled is not None and truth(enabled) is None)
         item.under_condition = run.doubt > 0
+        item.closed = domain.forbids_extra
         server.items.append(item)
 
 

@@ -29,6 +29,7 @@ class RegisteredItem:
 
     __slots__ = (
         "altered",
+        "closed",
         "complete",
         "doubtful",
         "function",
@@ -64,6 +65,8 @@ class RegisteredItem:
         self.complete = complete
         """Whether all arguments of the registration are known."""
         self.nodes = argument_nodes(node)
+        self.closed = False
+        """Whether the program has forbidden undeclared arguments before the registration."""
         self.altered = False
         """Whether the program accesses its schemas after the registration, and may change them."""
 

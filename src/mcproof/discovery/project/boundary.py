@@ -6,15 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof.discovery.project.distributions import Distribution, distribution_of, distributions_in, roots_of
+from mcproof.text.folder_walk import INSTALL_FOLDERS, LIBRARY_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages", "node_modules"))
-"""Folders that a package manager fills."""
-VENDOR_FOLDERS = frozenset(("vendor", "_vendor", "vendored", "_vendored", "third_party", "thirdparty", "third-party"))
-"""Folders with copies of libraries."""
-LIBRARY_FOLDERS = INSTALL_FOLDERS | VENDOR_FOLDERS
 _HIGHEST_CLIMB = 12
 
 

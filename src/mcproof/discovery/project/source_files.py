@@ -11,7 +11,8 @@ import sys
 import tokenize
 
 from mcproof.discovery.locations import SourceProblem
-from mcproof.discovery.project.boundary import LIBRARY_FOLDERS, Boundary
+from mcproof.discovery.project.boundary import Boundary
+from mcproof.text.folder_walk import LIBRARY_FOLDERS
 
 LARGEST_FILE = 8 << 20
 """Larger source files are generated data; they are reported and skipped."""

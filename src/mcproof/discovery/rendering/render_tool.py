@@ -37,6 +37,8 @@ def render_tool(
     derived = None
     if item.function is not None and explicit is None:
         derived = derive(run, item.function, framework, traits, structured=given.get("structured_output"))
+        if item.closed and framework != "fastmcp":
+            derived.input_schema["additionalProperties"] = False
         required = derived.required
         writer.unknown |= derived.unknown
         if isinstance(item.function, EitherFunction):
@@ -60,7 +62,7 @@ def render_tool(
     if framework == "fastmcp" and INLINED in traits:
         inline_output(raw, writer.unknown)
     _annotate(raw, given, framework, traits, writer)
-    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown))
+    return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), framework=framework)
 
 
 def _explicit(given: dict[str, Any]) -> Any:

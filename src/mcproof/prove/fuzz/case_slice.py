@@ -22,6 +22,8 @@ class SentCase(NamedTuple):
     timed_out: bool = False
     response: str = ""
     """The response without secrets, cropped; empty if there is nothing to report."""
+    asks: str = ""
+    """A question before the response that got no answer, in words and without secrets."""
 
 
 class PendingCase(NamedTuple):

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from mcproof.client.session import Response
     from mcproof.exchange.probe_facts import CaseOutcome
     from mcproof.exchange.responses import OutputContract
+    from mcproof.generation.cases import GeneratedCase
     from mcproof.prove.probe_cases import ProbeCase
     from mcproof.prove.seen_responses import SeenResponse
 
+HOW_TO_ANSWER = "answer it with `--answer FILE`, or `answers` in a suite"
+"""What to do about a tool that asks the user."""
 _VIOLATIONS = ("structured-invalid", "structured-missing", "malformed-content")
 _PARTICULARS = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?(?: seconds?)?|'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`")
 _FAULT_OF_KEYWORD = {
@@ -52,6 +55,13 @@ class Judgement(NamedTuple):
         return failed
 
     @property
+    def counted_as(self) -> list[CaseOutcome]:
+        """The outcomes that a case counts for: a leak is counted beside a failure, but instead of `clean`."""
+        if self.leak is None:
+            return [self.outcome]
+        return ["leak"] if self.outcome == "clean" else [self.outcome, "leak"]
+
+    @property
     def leak(self) -> str | None:
         return next((flaw.detail for flaw in self.flaws if flaw.kind == "leak"), None)
 
@@ -79,6 +89,8 @@ def passed(case: ProbeCase, response: Response | SeenResponse) -> bool | None:
         return None if is_response else False
     if case.any_response_passes:
         return is_response
+    if is_response and response.asks:
+        return None
     return response.outcome == ("accepted" if case.expects == "success" else "rejected")
 
 
@@ -88,6 +100,8 @@ def failed_as(case: ProbeCase, seen: SeenResponse) -> CaseOutcome | None:
         return failure
     if any(flaw.kind in _VIOLATIONS for flaw in seen.flaws):
         return "protocol_violation"
+    if seen.asks:
+        return None
     if case.expects == "rejection" and seen.is_refusal:
         return None
     if case.expects == "rejection" and seen.outcome == "accepted":
@@ -114,7 +128,7 @@ def judge(
         if flaw.kind in _VIOLATIONS:
             return Judgement("protocol_violation", flaw.detail, flaws)
     reports_error = any(flaw.kind == ERROR_AS_SUCCESS for flaw in flaws)
-    if response.outcome == "accepted" and not is_valid and not reports_error:
+    if response.outcome == "accepted" and not is_valid and not reports_error and not response.asks:
         return Judgement("accepted", "an invalid call is accepted", flaws)
     return Judgement("clean", "", flaws)
 
@@ -149,3 +163,15 @@ def _texts_of(arguments: Any) -> str:
 def signature(problem: str) -> str:
     """A problem without numbers and quotations: equal for two failures with the same cause."""
     return _PARTICULARS.sub("#", problem)[:200]
+
+
+def failure_key(case: GeneratedCase, outcome: CaseOutcome, problem: str) -> tuple[str, ...]:
+    """Equal for failures that are reported as one."""
+    return (outcome, *(_violation_key(case) if outcome == "accepted" else (signature(problem),)))
+
+
+def _violation_key(case: GeneratedCase) -> tuple[str, ...]:
+    """The violated keyword at any depth, the name of the property if the schema declares it, and the leniency."""
+    last = case.pointer.rpartition("/")[2]
+    is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
+    return case.keyword, last if is_own else "", "lenient" if case.is_lenient else ""

@@ -8,6 +8,7 @@ from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.console import plural
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
@@ -18,7 +19,7 @@ from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.case_slice import CaseSlice, SentCase
-from mcproof.prove.fuzz.outcomes import Judgement, fault_of, judge, signature
+from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, Judgement, failure_key, fault_of, judge, signature
 from mcproof.prove.fuzz.shrinking import same_promise, shrink
 from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
@@ -127,7 +128,9 @@ class ToolFuzzer:
         self._revision = revision
         self._secrets = secrets
         self._found: dict[tuple[str, ...], FoundFailure] = {}
-        self._valid = self._refused = self._timeouts = 0
+        self._valid = self._refused = self._timeouts = self._asking = 0
+        self._question = ""
+        """The first question that got no answer, in words."""
         self._refused_faults: set[str | None] = set()
         self._cases: Iterator[GeneratedCase] | None = None
         self._taken = 0
@@ -226,10 +229,14 @@ class ToolFuzzer:
                 continue
             self.sent += 1
             self._timeouts += each.timed_out
+            if each.asks:
+                self._asking += 1
+                self._question = self._question or each.asks
+            is_refused = each.is_refused and not each.asks
             if each.case.is_valid:
                 self._valid += 1
-                self._refused += each.is_refused
-            elif each.is_refused:
+                self._refused += is_refused
+            elif is_refused:
                 self._refused_faults.add(fault_of(each.case.keyword))
             self._add(each)
             self._stop_if_broken()
@@ -265,8 +272,9 @@ class ToolFuzzer:
     def judged(self, number: int, case: GeneratedCase, response: Response, session: Session) -> SentCase:
         """The judgement of a response."""
         judgement, is_refused = self._judge(case, response), response.outcome == "rejected"
+        asks = session.redacted(response.asks) if response.questions else ""
         if judgement.outcome == "clean" and not judgement.flaws:
-            return SentCase(number=number, case=case, judgement=judgement, is_refused=is_refused)
+            return SentCase(number=number, case=case, judgement=judgement, is_refused=is_refused, asks=asks)
         flaws = tuple(flaw._replace(detail=session.redacted(flaw.detail)) for flaw in judgement.flaws)
         shown = judgement._replace(problem=session.redacted(judgement.problem), flaws=flaws)
         return SentCase(
@@ -276,14 +284,15 @@ class ToolFuzzer:
             is_refused=is_refused,
             timed_out=response.timed_out or response.outcome == "hang",
             response=session.redacted(response.text),
+            asks=asks,
         )
 
     def _add(self, sent: SentCase) -> None:
         """Count a case, and keep its failures."""
-        for outcome in _outcomes_of(sent.judgement):
+        for outcome in sent.judgement.counted_as:
             self.outcomes[outcome] += 1
         for outcome, problem in sent.judgement.failures:
-            key = _key(sent.case, outcome, problem)
+            key = failure_key(sent.case, outcome, problem)
             known = self._found.get(key)
             if known is not None:
                 self._found[key] = known._replace(times=known.times + 1)
@@ -304,10 +313,10 @@ class ToolFuzzer:
             return
         slice_.sent[number] = after = self.judged(number, before.case, response, session)
         if slice_.is_counted:
-            for outcome in _outcomes_of(before.judgement):
+            for outcome in before.judgement.counted_as:
                 self.outcomes[outcome] -= 1
             for outcome, problem in before.judgement.failures:
-                key = _key(before.case, outcome, problem)
+                key = failure_key(before.case, outcome, problem)
                 if (known := self._found.pop(key, None)) is not None and known.times > 1:
                     self._found[key] = known._replace(times=known.times - 1)
             self._add(after)
@@ -418,6 +427,9 @@ class ToolFuzzer:
             yield Untested(what, problem or self.stopped or "no case could be generated")
         elif self.stopped:
             yield Untested(f"{what}, in part", self.stopped)
+        if self._asking:
+            why = f"in {self._asking:,} of {plural(self.sent, 'call')}, it {self._question}; {HOW_TO_ANSWER}"
+            yield Untested(f"{what}, in part", why)
         if self.sent and not self._valid:
             problem = valid_arguments(self._schema).problem or "unknown reason"
             why = f"no valid call could be generated: {problem}; pass one with --args"
@@ -429,22 +441,3 @@ class ToolFuzzer:
 
 def _is_broken(crashes: int, timeouts: int) -> bool:
     return crashes >= MOST_CRASHES or timeouts >= MOST_HANGS
-
-
-def _outcomes_of(judgement: Judgement) -> list[CaseOutcome]:
-    """The outcomes that a case counts for: a leak is counted beside a failure, but instead of `clean`."""
-    if judgement.leak is None:
-        return [judgement.outcome]
-    return ["leak"] if judgement.outcome == "clean" else [judgement.outcome, "leak"]
-
-
-def _key(case: GeneratedCase, outcome: CaseOutcome, problem: str) -> tuple[str, ...]:
-    """Equal for failures that are reported as one."""
-    return (outcome, *(_violation_key(case) if outcome == "accepted" else (signature(problem),)))
-
-
-def _violation_key(case: GeneratedCase) -> tuple[str, ...]:
-    """The violated keyword at any depth, the name of the property if the schema declares it, and the leniency."""
-    last = case.pointer.rpartition("/")[2]
-    is_own = case.keyword not in ("additionalProperties", "unevaluatedProperties") and not last.isdigit()
-    return case.keyword, last if is_own else "", "lenient" if case.is_lenient else ""

@@ -11,6 +11,7 @@ from mcproof.results.findings import group_by_fault
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.suppression.ignores import Suppression
     from mcproof.results.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
     from mcproof.results.run import RunResult, TargetResult
@@ -46,6 +47,8 @@ class RuleUse(NamedTuple):
     number: int
     """Identifies the rule on the page; an untrusted id would not be a safe anchor."""
     times: int
+    code_help: list[CodeHelp] = []  # noqa: RUF012 (never mutated)
+    """What to write in a server's code; of the first target that has it."""
 
 
 def rules_used(run: RunResult) -> dict[str, RuleUse]:
@@ -57,7 +60,15 @@ def rules_used(run: RunResult) -> dict[str, RuleUse]:
             facts.setdefault(each.rule.id, each.rule)
             times[each.rule.id] = times.get(each.rule.id, 0) + 1
     ranked = sorted(facts.values(), key=lambda rule: (LEVELS.index(rule.level), -times[rule.id], rule.id))
-    return {rule.id: RuleUse(rule, number, times[rule.id]) for number, rule in enumerate(ranked, 1)}
+    return {
+        rule.id: RuleUse(rule, number, times[rule.id], _code_help(run, rule.id))
+        for number, rule in enumerate(ranked, 1)
+    }
+
+
+def _code_help(run: RunResult, rule: str) -> list[CodeHelp]:
+    found = ([each for each in result.code_help if each.rule == rule] for result in run.targets)
+    return next((each for each in found if each), [])
 
 
 class RulesetUse(NamedTuple):

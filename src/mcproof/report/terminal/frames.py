@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, safe
 from mcproof.linting.finding import LEVELS
-from mcproof.report.phrases import fixing_hint, scope_of
+from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ _TAB = "    "
 def frames(result: TargetResult, style: Style) -> Iterator[str]:
     """Render every finding with its line, a caret and the advice; then a summary."""
     groups = group_by_fault(result.findings)
-    for group in groups:
-        yield frame(group, style) + "\n"
+    last = {group.shown.rule.id: number for number, group in enumerate(groups)}
+    for number, group in enumerate(groups):
+        rule = group.shown.rule.id
+        yield frame(group, style) + (_in_code(result, rule, style) if last[rule] == number else "") + "\n"
     yield _summary(result, groups, style)
 
 
@@ -62,6 +64,13 @@ def frame(group: FindingGroup, style: Style) -> str:
     bullet = style.paint("=", "help")
     lines += [f"{' ' * gutter}{bullet} {style.paint(label, 'bold')}: {text}" for label, text in notes if text]
     return "\n".join(lines) + "\n"
+
+
+def _in_code(result: TargetResult, rule: str, style: Style) -> str:
+    """Return what to write in the server's code about the findings of a rule."""
+    bullet = style.paint("=", "help")
+    lines = [style.text(line, 200) for line in code_help_lines(result, rule)]
+    return "".join(f"     {line}\n" if line.startswith(" ") or not line else f"  {bullet} {line}\n" for line in lines)
 
 
 def _replay(shown: ReportedFinding) -> str:

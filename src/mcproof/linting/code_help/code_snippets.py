@@ -1,0 +1,244 @@
+"""Fill the snippets of a rule with the parameter, tool or server of a finding."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.linting.code_help.framework_guess import FRAMEWORKS, LITERAL, LOW_LEVEL, ZOD, frameworks_of
+from mcproof.linting.code_help.parameter_types import (
+    LIST_SIZE,
+    TEXT_SIZE,
+    has_format,
+    literal_members,
+    python_type,
+    python_value,
+    zod_type,
+)
+from mcproof.linting.code_help.snippet_table import templates_of
+from mcproof.text.pointers import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.code_help.snippet_table import SnippetTemplate
+    from mcproof.linting.finding import Finding
+
+_MOST_TRIED = 20
+"""How many findings of a rule are tried before its snippets are left out."""
+_LONGEST_DEFAULT = 40
+_plain_name = re.compile(r"[A-Za-z_][\w.\-]{0,63}", re.ASCII).fullmatch
+"""Names that are shown; others could be anything that a server makes up."""
+_identifier = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII).fullmatch
+_ROOT = "/inputSchema"
+_argument_path = re.compile(r"/inputSchema/properties/[^/]+").fullmatch
+_variable = re.compile(r"\$(\w+)")
+
+
+class CodeHelp(NamedTuple):
+    """What to write in the code of a server about the findings of a rule, for one framework."""
+
+    rule: str
+    framework: str
+    """Its name."""
+    place: str
+    code: str
+
+
+def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
+    """Return the snippets for the findings of a server in code: for each rule, about its first suitable finding."""
+    tried: dict[tuple[str, bool], list[Finding]] = {}
+    for finding in findings:
+        some = tried.setdefault((finding.rule.id, _is_nested(finding)), [])
+        if len(some) < _MOST_TRIED:
+            some.append(finding)
+    result: dict[str, list[CodeHelp]] = {}
+    for (rule, is_nested), some in sorted(tried.items(), key=lambda each: each[0][1]):  # arguments first
+        templates = [each for each in templates_of(rule) if each.nested in (None, is_nested)]
+        if rule in result:
+            templates = [each for each in templates if each.nested is not None]
+        filled = (_fill_all(catalog, finding, templates) for finding in some if templates)
+        if found := next((each for each in filled if each), None):
+            result.setdefault(rule, []).extend(found)
+    return [each for found in result.values() for each in found]
+
+
+def example_help(rule: str) -> list[CodeHelp]:
+    """Return the snippets of a rule with example names, for its documentation."""
+    schema = {"type": "string"}
+    names = {"tool": "`search`", "prompt": "`summary`", "resource": "`hours`", "server": "library", "model": "Filters"}
+    names |= {"signature": "the signature of `search`", "schema": "the inputSchema of `search`"}
+    parameter = _parameter("query", schema, is_required=True, members=literal_members(schema, is_python=True))
+    values = {**names, **parameter, "required": "True", "optional": ""}
+    shown: dict[tuple[str, str], list[str]] = {}
+    for template in templates_of(rule):
+        code, place = _filled(template.code, values), _filled(template.place, values)
+        if code is not None and place is not None:
+            shown.setdefault((place, code), []).extend(FRAMEWORKS[each] for each in template.frameworks)
+    return [CodeHelp(rule, ", ".join(names), place, code) for (place, code), names in shown.items()]
+
+
+def _fill_all(catalog: Catalog, finding: Finding, templates: list[SnippetTemplate]) -> list[CodeHelp]:
+    """Return the snippets about one finding, one for each framework; empty if it needs none or is not suitable."""
+    if finding.fix is not None and catalog.source is not None:
+        from mcproof.linting.fixing.source_fix import may_be_fixed
+
+        if may_be_fixed(catalog.source, finding):
+            return []
+    shown: dict[tuple[str, str], list[str]] = {}
+    for framework in frameworks_of(catalog, finding.item):
+        for template in templates:
+            if framework in template.frameworks:
+                values = _values(catalog, finding, framework)
+                code, place = _filled(template.code, values), _filled(template.place, values)
+                if code is not None and place is not None:
+                    shown.setdefault((place, code), []).append(FRAMEWORKS[framework])
+    return [
+        CodeHelp(finding.rule.id, " or ".join(frameworks), place, code) for (place, code), frameworks in shown.items()
+    ]
+
+
+def _is_nested(finding: Finding) -> bool:
+    """Whether a finding is inside an object that is not the arguments themselves."""
+    pointer = finding.pointer
+    if finding.parameter is None:
+        return pointer.startswith(f"{_ROOT}/")
+    return pointer.startswith(f"{_ROOT}/") and not _argument_path(pointer)
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str | None:
+    """Return a template with its variables replaced; None if the value of one is unknown."""
+    if any(name not in values for name in _variable.findall(template)):
+        return None
+    return _variable.sub(lambda match: values[match[1]], template)
+
+
+def _values(catalog: Catalog, finding: Finding, framework: str) -> dict[str, str]:
+    """Return the values of the variables that a finding determines."""
+    item = finding.item
+    kind = "resource" if item.kind == "template" else item.kind
+    label = item.given_name
+    shown = f"`{label}`" if len(label) <= 100 and label.isprintable() and "`" not in label else f"the {kind}"
+    values: dict[str, str] = {kind: shown, "server": _server_name(catalog)}
+    if item.kind == "prompt":
+        return values | _prompt_argument(item.raw, finding, framework)
+    if item.kind != "tool":
+        return values
+    pointer = finding.pointer
+    schema = _value_at(item.raw, pointer)
+    holder = pointer if finding.parameter is None else pointer.rpartition("/properties/")[0]
+    values |= _holder(_value_at(item.raw, holder), holder, shown)
+    if finding.parameter is None:
+        return values | _first_property(schema, framework)
+    is_required = finding.parameter in _required(_value_at(item.raw, holder))
+    return values | _named(finding.parameter, schema, framework, is_required=is_required)
+
+
+def _value_at(document: Any, pointer: str) -> Any:
+    """Return the value at a pointer; None if there is none."""
+    try:
+        return resolve(document, pointer)
+    except LookupError:
+        return None
+
+
+def _server_name(catalog: Catalog) -> str:
+    name = catalog.server_info.get("name")
+    return name if isinstance(name, str) and _plain_name(name) else "name"
+
+
+def _prompt_argument(prompt: Any, finding: Finding, framework: str) -> dict[str, str]:
+    argument = _value_at(prompt, finding.pointer)
+    name = argument.get("name") if isinstance(argument, dict) else None
+    if not isinstance(name, str) or not _plain_name(name):
+        return {}
+    is_required = argument.get("required") is True
+    values = _named(name, {"type": "string"}, framework, is_required=is_required)
+    if not is_required:
+        return values | {"required": "False", "optional": ".optional()", "default": ' = ""'}
+    return values | {"required": "True", "optional": ""}
+
+
+def _holder(schema: Any, pointer: str, tool: str) -> dict[str, str]:
+    """Return what declares a parameter: the signature of a tool, or the class of a nested object."""
+    values = {"signature": f"the signature of {tool}", "schema": f"the inputSchema of {tool}"}
+    if pointer in ("", _ROOT):
+        return values
+    title = schema.get("title") if isinstance(schema, dict) else None
+    holder, _, last = pointer.rpartition("/")
+    name = last if holder.endswith(("/$defs", "/definitions")) else title
+    model = name if isinstance(name, str) and _identifier(name) else "Model"
+    shown = pointer.removeprefix(_ROOT)
+    where = f", at {shown}" if len(shown) <= 100 and shown.isprintable() else ""
+    return {"signature": f"the class {model}", "schema": f"{values['schema']}{where}", "model": model}
+
+
+def _required(schema: Any) -> list[Any]:
+    """Return the required properties of an object."""
+    required = schema.get("required") if isinstance(schema, dict) else None
+    return required if isinstance(required, list) else []
+
+
+def _first_property(schema: Any, framework: str) -> dict[str, str]:
+    """Return the values of the first property of an object, as an example of what it may require."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    first = next(iter(properties.items()), None) if isinstance(properties, dict) else None
+    return {} if first is None else _named(*first, framework, is_required=True)
+
+
+def _named(name: str, schema: Any, framework: str, *, is_required: bool) -> dict[str, str]:
+    """Return the values of a parameter, if the framework can have one of this name."""
+    if framework in (LOW_LEVEL, LITERAL):
+        if not _plain_name(name):
+            return {}
+        is_python = framework == LOW_LEVEL
+        return _parameter(name, schema, is_required=is_required, members=literal_members(schema, is_python=is_python))
+    if not _identifier(name):
+        if framework != ZOD or not _plain_name(name):
+            return {}
+        return _parameter(name, schema, is_required=is_required) | {"name": f'"{name}"'}
+    return _parameter(name, schema, is_required=is_required)
+
+
+def _parameter(name: str, schema: Any, *, is_required: bool, members: str = "") -> dict[str, str]:
+    """Return the values of a parameter. An optional one without a default has null for it in Python."""
+    fields = schema if isinstance(schema, dict) else {}
+    python, zod = python_type(fields), zod_type(fields)
+    values = {
+        "name": name,
+        "type": python,
+        "required_type": python.removesuffix(" | None"),
+        "zod": zod,
+        "required_zod": zod,
+        "members": members,
+        **_size(fields),
+    }
+    if not has_format(fields):
+        values |= {"bounded": python_type(fields, bounded=True), "zod_bounded": zod_type(fields, bounded=True)}
+    default = _default(fields, python, is_required=is_required)
+    if default is None:
+        return {key: value for key, value in values.items() if key not in ("type", "bounded", "zod", "zod_bounded")}
+    in_zod = ".optional()" if not is_required and "default" not in fields else ""
+    for key in ("zod", "zod_bounded"):
+        if key in values:
+            values[key] += in_zod
+    return values | {"default": default}
+
+
+def _default(schema: dict[str, Any], python: str, *, is_required: bool) -> str | None:
+    """Return the default of a parameter as Python; None if it is too long to show."""
+    if "default" in schema:
+        shown = python_value(schema["default"])
+        return f" = {shown}" if len(shown) <= _LONGEST_DEFAULT else None
+    if is_required:
+        return ""
+    return " = None" if python.endswith("None") else ""
+
+
+def _size(schema: dict[str, Any]) -> dict[str, str]:
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    if "string" in kinds and "maxLength" not in schema:
+        return {"size_keyword": "maxLength", "size": str(TEXT_SIZE)}
+    return {"size_keyword": "maxItems", "size": str(LIST_SIZE)} if "array" in kinds else {}
