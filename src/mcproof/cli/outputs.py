@@ -181,11 +181,16 @@ class Outputs:
             _print_if_read(lambda: print_document(pieces))
         elif self._format.name == "text":
             _print_if_read(lambda: print_lines([closing(run, self._style)], sys.stdout))
-        elif run.exit_code == FINDINGS:  # standard output has findings only, for grep
+        elif run.exit_code == FINDINGS and not _is_listed(run):
             from mcproof.report.gate_verdicts import run_verdict
 
             _print_if_read(sys.stdout.flush)
             tell(str(run_verdict(run)))
+
+
+def _is_listed(run: RunResult) -> bool:
+    """Whether the concise format lists a finding or a test that fails the run; it has one line for each, for grep."""
+    return any(result.failing or any(test.is_bad for test in result.tests) for result in run.targets)
 
 
 def _print_if_read(write: Callable[[], None]) -> None:

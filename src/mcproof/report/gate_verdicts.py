@@ -193,9 +193,10 @@ def _grade_verdict(result: TargetResult) -> GateVerdict:
     """The verdict of `grade`: `passed` only if a gate on the grade or the tokens was evaluated."""
     counts = GatedCounts.of([result], "grade")
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
+    parts = [gate_sentence(gate) for gate in result.gates if gate.passed]
     if missed or result.failing:
-        return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed])), "bad")
-    parts = [gate_sentence(gate) for gate in result.gates]
+        met = f"met: {'; '.join(parts)}" if parts else ""
+        return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed, met])), "bad")
     parts += [f"no {counts.gate.replace('all ', '')}"] if counts.gate else []
     parts += [] if any(gate.gate == "min-grade" for gate in result.gates) else [UNGRADED]
     if not result.gates:

@@ -16,7 +16,7 @@ _SYMBOLS = {"good": "✓ ", "bad": "✗ "}
 
 def closing_line(run: RunResult, style: Style) -> str:
     """Return the line; empty if the text above ends with the same words, or if an error was reported instead."""
-    if run.trouble is not None or not run.targets:
+    if not run.targets or (len(run.targets) == 1 and run.failed):
         return ""
     verdict = run_verdict(run)
     if len(run.targets) == 1 and not verdict.word and not run.targets[0].findings and run.kind in ("lint", "diff"):
