@@ -43,7 +43,7 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: pathlib.Path) -> None:
     matrix, summary = proven.split("\n\nThe server as a whole")[0], proven.splitlines()[-5]
     assert f"{command}{matrix}\n...\n{summary}\n```" in readme
     linted = mcproof("lint", "weather.json", cwd=demo).stdout.decode()
-    frame, summary = linted.split("\n\n")[1], linted.splitlines()[-1]
+    frame, summary = linted.split("\n\n")[0], linted.splitlines()[-1]
     assert f"{frame}\n...\n{summary}\n" in readme
 
 

@@ -67,6 +67,44 @@ def display_width(text: str) -> int:
     return sum(widths)
 
 
+def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[str]:
+    """Break an escaped text at blanks into lines of a width.
+
+    The first line begins after `used` columns and may be empty; the others are indented. A word that is wider than a
+    line keeps its own, so that a path or a command can be copied; a text without blanks, such as Chinese, is broken
+    between ideographs.
+    """
+    if used + display_width(text) <= width:
+        return [text]
+    lines: list[str] = []
+    line, room = "", width - used
+    for word in text.split(" "):
+        joined = f"{line} {word}" if line else word
+        if display_width(joined) <= room:
+            line = joined
+            continue
+        if line or (used > indent and not lines):
+            lines.append(line)
+            room = width - indent
+        *full, line = [word] if display_width(word) <= room else _broken(word, room, width - indent)
+        room = width - indent if full else room
+        lines += full
+    lines.append(line)
+    return [lines[0], *(f"{' ' * indent}{line}" for line in lines[1:])]
+
+
+def _broken(word: str, room: int, next_room: int) -> list[str]:
+    """Break a word before the ideographs that no longer fit into the first line, or into one of the next."""
+    pieces, start, columns = [], 0, 0
+    for at, character in enumerate(word):
+        width = display_width(character)
+        if width > 1 and columns + width > room and at > start:
+            pieces.append(word[start:at])
+            start, columns, room = at, 0, next_room
+        columns += width
+    return [*pieces, word[start:]]
+
+
 def without_commands(line: str) -> str:
     """Escape workflow commands of CI runners in a line."""
     if "##" in line:
@@ -121,17 +159,28 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class Style:
-    """The capabilities of a stream: colour, Unicode, width."""
+EXAMPLES = 3
+"""How many findings of a rule are shown by default."""
+PIPE_WIDTH = 120
+"""The width of text that does not go to a terminal; fixed, so that the text depends on the run alone."""
+_NARROWEST, _WIDEST = 40, 140
 
-    def __init__(self, *, colour: bool = False, unicode: bool = True, width: int = 120) -> None:
+
+class Style:
+    """How text is rendered: the capabilities of a stream (colour, Unicode, width), and how much is shown."""
+
+    def __init__(
+        self, *, colour: bool = False, unicode: bool = True, width: int = PIPE_WIDTH, examples: int | None = EXAMPLES
+    ) -> None:
         self.colour = colour
         self.unicode = unicode
         self.width = width
+        self.examples = examples
+        """How many findings of a rule are shown; None for all."""
 
     @classmethod
     def of(cls, stream: TextIO) -> Style:
-        """Return the style for a stream, `--color` and the environment (`NO_COLOR`, `FORCE_COLOR`, `TERM`)."""
+        """Return the style for a stream, `--color` and the environment (`NO_COLOR`, `FORCE_COLOR`, `COLUMNS`, …)."""
         wanted = stream.isatty() and os.environ.get("TERM") != "dumb"
         if _settings["colour"] != "auto":
             wanted = _settings["colour"] == "always"
@@ -140,10 +189,14 @@ class Style:
         elif os.environ.get("FORCE_COLOR"):
             wanted = True
         encoding = (getattr(stream, "encoding", None) or "").lower().replace("-", "")
-        width = 120
-        if stream.isatty():
-            width = max(40, min(140, _terminal_width(stream)))
+        width = max(_NARROWEST, min(_WIDEST, _columns_of(stream)))
         return cls(colour=wanted, unicode=encoding.startswith("utf"), width=width)
+
+    def narrower(self, columns: int) -> Style:
+        """Return the style for text that is indented by some columns."""
+        return Style(
+            colour=self.colour, unicode=self.unicode, width=max(1, self.width - columns), examples=self.examples
+        )
 
     def paint(self, text: str, *colours: str) -> str:
         if not self.colour or not text:
@@ -158,25 +211,35 @@ class Style:
         return text if self.unicode else text.encode("ascii", "backslashreplace").decode()
 
     def fitting(self, text: str, room: int) -> str:
-        """Escape untrusted text and truncate it to a number of columns."""
-        text = self.text(text, max(1, room))
-        if display_width(text) <= room:
-            return text
+        """Escape untrusted text and truncate it to a number of columns, but not within an escaped character."""
+        shown = self.text(text, max(1, room))
+        if len(text) <= room and display_width(shown) <= room:
+            return shown
         ellipsis = self.symbol("…", "...")
-        text = text.removesuffix(ellipsis)[:room]
-        while text and display_width(text) > room - len(ellipsis):
-            text = text[:-1]
-        return text + ellipsis
+        kept, left = "", room - len(ellipsis)
+        for character in text[: 4 * max(1, room)]:
+            escaped = self.text(character)
+            left -= display_width(escaped)
+            if left < 0:
+                break
+            kept += escaped
+        return kept + ellipsis
 
     def symbol(self, unicode: str, ascii: str) -> str:
         return unicode if self.unicode else ascii
 
 
-def _terminal_width(stream: TextIO) -> int:
+def _columns_of(stream: TextIO) -> int:
+    """Return the width to use for a stream: `COLUMNS`, else that of the terminal; fixed for a pipe."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isascii() and wanted.isdigit() and int(wanted[:5]) > 0:
+        return int(wanted[:5])
+    if not stream.isatty():
+        return PIPE_WIDTH
     try:
-        return os.get_terminal_size(stream.fileno()).columns
+        return os.get_terminal_size(stream.fileno()).columns or PIPE_WIDTH
     except (OSError, ValueError):
-        return 120
+        return PIPE_WIDTH
 
 
 class Counter:

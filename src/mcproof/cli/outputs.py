@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
+from mcproof.console import EXAMPLES, NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
 from mcproof.text.folder_bounds import leads_out
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterable, Mapping
 
     from mcproof.cli.parser import Parser
@@ -33,6 +33,10 @@ class OutputOptions(NamedTuple):
     files: tuple[Output, ...] = ()
     report: str | None = None
     """The file for the run report."""
+    examples: int | None = EXAMPLES
+    """How many findings of a rule the text shows; None for all."""
+    statistics: bool = False
+    """Whether to print only the number of findings of each rule."""
 
     @property
     def is_text(self) -> bool:
@@ -118,9 +122,38 @@ def add_outputs(parser: Parser, *, stores: bool = True) -> None:
     add_color(parser)
 
 
+def add_amount(parser: Parser) -> None:
+    """Add the options for how much text shows of the findings."""
+    group = parser.group(OUTPUT)
+    group.add_argument(
+        "--show",
+        type=_examples,
+        default=EXAMPLES,
+        metavar="N",
+        help=f"how many findings of each rule the text shows: a number, or all (default {EXAMPLES})",
+    )
+    group.add_argument("--statistics", action="store_true", help="print only the number of findings of each rule")
+
+
+def _examples(text: str) -> int | None:
+    if text == "all":
+        return None
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is neither a number from 1 on nor `all`")
+    return int(text)
+
+
 def parse_outputs(options: argparse.Namespace) -> OutputOptions:
     """Parse the options of `add_outputs`. Raises a UsageError if a file cannot be written, before any work is done."""
-    outputs = OutputOptions(options.format, tuple(map(parse_output, options.output)), options.report)
+    outputs = OutputOptions(
+        format=options.format,
+        files=tuple(map(parse_output, options.output)),
+        report=options.report,
+        examples=getattr(options, "show", EXAMPLES),
+        statistics=getattr(options, "statistics", False),
+    )
+    if outputs.statistics and not outputs.is_text:
+        raise UsageError(f"--statistics prints text; it cannot be combined with --format {outputs.format}")
     refuse_unwritable(outputs.file_names)
     return outputs
 
@@ -132,6 +165,7 @@ class Outputs:
         self._options = options
         self._format = FORMATS[options.format]
         self._style = Style.of(sys.stdout)
+        self._style.examples = options.examples
         self._is_single = True
         self._configurations: list[str] = []
         """The lines about configurations that are not printed yet."""
@@ -151,7 +185,7 @@ class Outputs:
         if result.trouble is not None:
             if self._format.is_text or not self._is_single:
                 tell(str(result.trouble))
-        elif self._format.is_text:
+        elif self._format.is_text and not self._options.statistics:
             name = self._format.name
             shown = render_target(result, name, self._style, is_single=self._is_single)
             configurations, self._configurations = self._configurations, []
@@ -166,7 +200,7 @@ class Outputs:
     def write(self, run: RunResult) -> None:
         """Write the files. This comes before `print`: if a file fails, only the error is printed."""
         for output in self._options.files:
-            _write(output.file, harmless(run, output.format, Style()))
+            _write(output.file, harmless(run, output.format, Style(examples=self._options.examples)))
         if self._options.report is not None:
             from mcproof.results.stored import run_document
 
@@ -175,8 +209,14 @@ class Outputs:
             _append_job_summary(run)
 
     def print(self, run: RunResult) -> None:
-        """Print the document of a machine format, or the verdict, which is the last line of text."""
-        if not self._format.is_text:
+        """Print the document of a machine format, the statistics, or the verdict, which is the last line of text."""
+        if self._options.statistics:
+            from mcproof.report.terminal.rule_counts import rule_counts
+
+            configurations, self._configurations = self._configurations, []
+            counts = rule_counts(run, self._style)
+            _print_if_read(lambda: print_lines([*configurations, *counts, closing(run, self._style)], sys.stdout))
+        elif not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
             _print_if_read(lambda: print_document(pieces))
         elif self._format.name == "text":

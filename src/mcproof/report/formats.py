@@ -38,7 +38,7 @@ FORMATS = {
     for each in (
         Format(
             "text",
-            "people: a frame with the offending line, a caret and advice",
+            "people: findings by rule, with the offending line, a caret and advice",
             (".txt",),
             lines=True,
             is_text=True,

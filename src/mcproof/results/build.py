@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import fingerprints
 from mcproof.results.findings import FixFacts, RuleFacts, Snippet, reported_finding
+from mcproof.results.shared_findings import number_twins
 from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def report_findings(
 ) -> list[ReportedFinding]:
     """Return every finding with its location, in the order of the file.
 
-    Snippets (`lines`), fingerprints (`identities`) and fixes as `edits` of the file (see `fix_edits`) are optional:
-    not every format needs them, and they take longer than everything else.
+    Snippets and the numbers of shared findings (`lines`), fingerprints (`identities`) and fixes as `edits` of the file
+    (see `fix_edits`) are optional: not every format needs them, and they take longer than everything else.
     """
     if catalog.source is not None:
         order, reported = _report_source(catalog, findings, lines=lines)
@@ -53,6 +54,10 @@ def report_findings(
         reported = [each._replace(fingerprint=known[at]) for at, each in zip(order, reported, strict=True)]
     if edits:
         reported = [_with_edit(each, edits.get(at)) for at, each in zip(order, reported, strict=True)]
+    if lines and (twins := number_twins(findings)):
+        reported = [
+            each._replace(twins=twins[at]) if at in twins else each for at, each in zip(order, reported, strict=True)
+        ]
     return reported
 
 

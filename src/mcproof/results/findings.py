@@ -85,6 +85,8 @@ class ReportedFinding(NamedTuple):
     """The end of the part to highlight, on the same line."""
     snippet: Snippet | None = None
     suppression: Suppression | None = None
+    twins: int = 0
+    """A number that identical findings about several items share: a definition that many tools carry. 0 for none."""
 
     @property
     def level(self) -> Level:

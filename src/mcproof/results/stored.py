@@ -159,6 +159,7 @@ def _finding_line(each: ReportedFinding) -> str:
         "edit": each.fix.edit._asdict() if each.fix is not None and each.fix.edit is not None else None,
         "snippet": each.snippet._asdict() if each.snippet is not None else None,
         "suppression": each.suppression._asdict() if each.suppression is not None else None,
+        **({"twins": each.twins} if each.twins else {}),
     }
     return f"{finding_line(each)[:-1]}, {encode(more)[1:]}"
 
@@ -362,6 +363,7 @@ def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFindin
         fix=None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
         snippet=None if snippet is None else Snippet(**snippet),
         suppression=None if suppression is None else Suppression(**suppression),
+        twins=record.get("twins", 0),
         **{key: record[key] for key in _PLAIN_MEMBERS},
     )
 

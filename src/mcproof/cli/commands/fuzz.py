@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcproof.cli.call_options import add_calls, add_security, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
@@ -53,6 +53,7 @@ def parser() -> Parser:
     add_security(parser)
     add_policy(parser, FUZZ.fail_on)
     add_outputs(parser)
+    add_amount(parser)
     add_live(parser)
     return parser
 

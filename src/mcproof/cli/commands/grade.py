@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mcproof.cli.check_options import add_policy, parse_policy
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
@@ -30,6 +30,7 @@ def parser() -> Parser:
     gates.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail if the tools cost more tokens than this")
     add_policy(parser, GRADE.fail_on)
     add_outputs(parser)
+    add_amount(parser)
     add_live(parser)
     add_configured_live(parser)
     return parser

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mcproof.cli.call_options import CALLS, add_calls, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
@@ -67,6 +67,7 @@ def add_probing(parser: Parser) -> None:
     group.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
     add_policy(parser, PROBE.fail_on)
     add_outputs(parser)
+    add_amount(parser)
     add_live(parser)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.cli.outputs import Outputs, add_outputs, parse_outputs
+from mcproof.cli.outputs import Outputs, add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.console import tell
 from mcproof.errors import OK
@@ -17,6 +17,7 @@ def parser() -> Parser:
     )
     parser.add_argument("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -")
     add_outputs(parser, stores=False)
+    add_amount(parser)
     return parser
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcproof.cli.check_options import add_policy, add_selection, parse_policy, parse_selection
 from mcproof.cli.fix_options import add_fixing, parse_fixing
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
@@ -36,6 +36,7 @@ def parser() -> Parser:
     add_selection(parser)
     add_policy(parser, SCHEMA_LINT.fail_on)
     add_outputs(parser)
+    add_amount(parser)
     add_live(parser)
     add_configured_live(parser)
     return parser

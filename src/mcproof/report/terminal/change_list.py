@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import plural
 from mcproof.report.phrases import CHANGE_WORDS
-from mcproof.report.terminal.frames import location_of
+from mcproof.report.terminal.finding_list import location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

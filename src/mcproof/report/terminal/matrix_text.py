@@ -13,7 +13,7 @@ from mcproof.report.outcome_phrases import (
     split_static,
     static_sentence,
 )
-from mcproof.report.terminal.frames import frame
+from mcproof.report.terminal.finding_list import grouped_findings
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions
 
@@ -134,10 +134,9 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
 
 
 def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator[str]:
-    """Render the findings about behaviour as frames; findings of the strict rules are only counted."""
+    """Render the findings about behaviour by rule; findings of the strict rules are only counted."""
     shown, static = split_static(findings)
-    for group in group_by_fault(shown):
-        yield frame(group, style) + "\n"
+    yield from grouped_findings(group_by_fault(shown), style)
     if static:
         yield f"{static_sentence(static)}\n\n"
 

@@ -1,0 +1,219 @@
+"""Findings on a terminal, grouped by rule: some examples of each, with the offending line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.console import display_width, plural, safe, wrapped
+from mcproof.results.rule_groups import count_findings, group_by_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcproof.console import Style
+    from mcproof.results.findings import FindingGroup, ReportedFinding, Snippet
+    from mcproof.results.rule_groups import FindingEntry, RuleGroup
+
+_TAB = "    "
+_INDENT = "  "
+NAMES = 3
+"""How many items are named of those that share a finding, or that have more; the rest are counted."""
+
+
+def grouped_findings(
+    groups: Iterable[FindingGroup], style: Style, code_help: Callable[[str], str] = lambda _: ""
+) -> Iterator[str]:
+    """Render findings by rule: a headline, the advice, some examples, and the number of the others.
+
+    `code_help` returns what to write in the server's code about the findings of a rule, as lines.
+    """
+    hidden = 0
+    for group in group_by_rule(groups, merges=style.examples is not None):
+        if len(group.entries) == 1:
+            yield f"{_single(group, style)}{code_help(group.rule.id)}\n"
+        else:
+            shown = group.entries[: style.examples]
+            yield _common(group, style) + code_help(group.rule.id)
+            yield from _examples(group, shown, style)
+            hidden += group.size - count_findings(shown)
+    if hidden:
+        hint = f"{plural(hidden, 'finding')} not shown: --show all lists everything, --statistics counts by rule"
+        yield "\n".join(wrapped(hint, style.width, indent=4)) + "\n\n"
+
+
+def _single(group: RuleGroup, style: Style) -> str:
+    """Return the only finding of a rule, with its line, if any, and the advice."""
+    (entry,) = group.entries
+    head = _head(group, _sentence(entry, style), style)
+    notes = [("help", group.rule.fix), *_notes(entry), ("also", ", ".join(entry.also))]
+    return "\n".join([head, *_frame(entry.shown, style), *_noted(notes, _gutter(entry.shown), style)]) + "\n"
+
+
+def _common(group: RuleGroup, style: Style) -> str:
+    """Return what several findings of a rule have in common."""
+    summary = f"{plural(group.size, 'finding')}: {style.text(group.rule.summary.removesuffix('.'))}"
+    notes = [("help", group.rule.fix), ("also", ", ".join(_common_rules(group) or ()))]
+    return "\n".join([_head(group, summary, style), *_noted(notes, 2, style)]) + "\n"
+
+
+def _common_rules(group: RuleGroup) -> list[str] | None:
+    """Return the ids of other rules that report the same as all findings of a group; None if they differ."""
+    also = group.entries[0].also
+    return also if all(entry.also == also for entry in group.entries) else None
+
+
+def _examples(group: RuleGroup, shown: list[FindingEntry], style: Style) -> Iterator[str]:
+    """Render the findings to show, and the number of the others."""
+    is_common = _common_rules(group) is not None
+    inner = style.narrower(len(_INDENT))
+    for entry in shown:
+        own = [*_notes(entry), ("also", "" if is_common else ", ".join(entry.also))]
+        sentence = [inner.paint(line, "bold") for line in wrapped(_sentence(entry, inner), inner.width, indent=4)]
+        lines = [*sentence, *_frame(entry.shown, inner), *_noted(own, _gutter(entry.shown), inner)]
+        yield "\n" + "".join(f"{_INDENT}{line}\n" for line in lines)
+    if rest := group.entries[len(shown) :]:
+        yield "\n"
+        more = f"and {count_findings(rest):,} more{_in_items(rest, style)}"
+        yield from (f"{_INDENT}{line}\n" for line in wrapped(more, inner.width, indent=4))
+    yield "\n"
+
+
+def _head(group: RuleGroup, sentence: str, style: Style) -> str:
+    """Return level and rule, followed by a sentence."""
+    head = f"{group.rule.level}[{group.rule.id}]"
+    first, *others = wrapped(sentence, style.width, used=len(head) + 1, indent=4)
+    line = f"{style.paint(head, group.rule.level, 'bold')} {style.paint(first, 'bold')}".rstrip()
+    return "\n".join([line, *(style.paint(other, "bold") for other in others)])
+
+
+def _sentence(entry: FindingEntry, style: Style) -> str:
+    """Return the message of an entry, with the name of its item, or of those that share it."""
+    message = style.text(entry.shown.message)
+    if len(entry.items) > 1:
+        return f"{message}, in {len(entry.items):,} {_kind(entry.shown)}s: {_named(entry.items, style)}"
+    return f"{style.text(entry.shown.label, 100)}: {message}" if entry.shown.label else message
+
+
+def _kind(shown: ReportedFinding) -> str:
+    return shown.item.partition(":")[0]
+
+
+def _in_items(entries: list[FindingEntry], style: Style) -> str:
+    """Return the items of findings that are not shown, as a phrase after their number."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry.items if name))
+    return f" in {_named(names, style)}" if names else ""
+
+
+def _named(names: list[str], style: Style) -> str:
+    """Return the first names, and the number of the others."""
+    listed = ", ".join(style.text(name, 60) for name in names[:NAMES])
+    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
+
+
+def location_of(shown: ReportedFinding, style: Style) -> str:
+    """Return file, line and column as far as known; a live server has only a name."""
+    parts = [style.text(shown.file), shown.line, shown.column]
+    return ":".join(str(part) for part in parts if part is not None)
+
+
+def _gutter(shown: ReportedFinding) -> int:
+    """Return the width of the column with the line number."""
+    return len(str(shown.line or " ")) + 1
+
+
+def _notes(entry: FindingEntry) -> list[tuple[str, str]]:
+    """Return how to replay the request of a finding, if there is one."""
+    failure = entry.shown.evidence.get("failure") if entry.shown.evidence is not None else None
+    return [("replay", f"mcproof replay {safe(failure)}")] if isinstance(failure, str) else []
+
+
+def _noted(notes: Iterable[tuple[str, str]], gutter: int, style: Style) -> list[str]:
+    """Return notes below a finding, each with its label; an empty one is left out."""
+    bullet, lines = style.paint("=", "help"), []
+    for label, text in notes:
+        if text:
+            used = gutter + 4 + len(label)
+            first, *others = wrapped(text, style.width, used=used, indent=used)
+            lines += [f"{' ' * gutter}{bullet} {style.paint(label, 'bold')}: {first}", *others]
+    return lines
+
+
+def _frame(shown: ReportedFinding, style: Style) -> list[str]:
+    """Return the location of a finding, and its line, if it has one."""
+    gutter = _gutter(shown)
+    location = location_of(shown, style)
+    arrow = f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {location}"
+    pointer, lines = style.text(shown.pointer), []
+    if pointer:
+        used = gutter + 3 + display_width(location)
+        if used + 2 + display_width(pointer) <= style.width:
+            arrow += style.paint(f"  {pointer}", "dim")
+        else:
+            lines.append(" " * (gutter + 3) + style.paint(_tail(pointer, style.width - gutter - 3, style), "dim"))
+    excerpt = _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
+    return [arrow, *lines, *excerpt]
+
+
+def _tail(pointer: str, room: int, style: Style) -> str:
+    """Return the end of a pointer that fits; its last part is never cropped."""
+    if display_width(pointer) <= room:
+        return pointer
+    ellipsis = style.symbol("…", "...")
+    parts = pointer.split("/")
+    while len(parts) > 2 and display_width("/".join(parts)) + len(ellipsis) + 1 > room:
+        parts.pop(0)
+    return f"{ellipsis}/{'/'.join(parts)}"
+
+
+def _excerpt(shown: ReportedFinding, snippet: Snippet, gutter: int, style: Style) -> list[str]:
+    """Return the line of the file, cropped around the location, with carets under it."""
+    before, marked, after = _cropped(snippet, style.width - gutter - 2, style)
+    bar = style.paint("|", "help")
+    shown_number = shown.line if shown.column is not None else ""  # a live catalog has no lines
+    number = style.paint(str(shown_number).rjust(gutter - 1), "help")
+    carets = style.paint("^" * max(1, display_width(marked)), shown.level)
+    return [
+        f"{' ' * gutter}{bar}",
+        f"{number} {bar} {before}{marked}{after}",
+        f"{' ' * gutter}{bar} {' ' * display_width(before)}{carets}",
+    ]
+
+
+def _cropped(snippet: Snippet, room: int, style: Style) -> list[str]:
+    """Return the line in three parts, the second to be highlighted; cropped around that part if it is too wide."""
+    line, start, end = snippet.text, snippet.start, snippet.end
+    before, marked, after = (part.replace("\t", _TAB) for part in (line[:start], line[start:end], line[end:]))
+    shown = [style.text(part, 1_000) for part in (before, marked, after)]
+    cut_before, cut_after = snippet.cut_before, snippet.cut_after
+    ellipsis = style.symbol("…", "...")
+    room -= len(ellipsis) * (cut_before + cut_after)
+    if sum(map(display_width, shown)) > room:
+        room -= len(ellipsis) * (2 - cut_before - cut_after)
+        before = before if cut_before else before.lstrip(" ")
+        shown[1] = _beginning(marked, room * 2 // 3, style)
+        shown[0] = _ending(before, max(room // 3, room - display_width(shown[1] + shown[2])), style)
+        is_whole = shown[1] == style.text(marked, 1_000)
+        shown[2] = _beginning(after, room - display_width(shown[0] + shown[1]), style) if is_whole else ""
+        cut_before = cut_before or shown[0] != style.text(before, 1_000)
+        cut_after = cut_after or not is_whole or shown[2] != style.text(after, 1_000)
+    return [ellipsis * cut_before + shown[0], shown[1], shown[2] + ellipsis * cut_after]
+
+
+def _beginning(text: str, room: int, style: Style) -> str:
+    """Return the beginning of a text that fits, escaped."""
+    return "".join(_fitting_characters(text, room, style))
+
+
+def _ending(text: str, room: int, style: Style) -> str:
+    """Return the end of a text that fits, escaped."""
+    return "".join(reversed(list(_fitting_characters(reversed(text), room, style))))
+
+
+def _fitting_characters(characters: Iterable[str], room: int, style: Style) -> Iterator[str]:
+    """Return characters, each escaped, as long as they fit."""
+    for character in characters:
+        escaped = style.text(character)
+        room -= display_width(escaped)
+        if room < 0:
+            return
+        yield escaped
