@@ -250,9 +250,7 @@ def test_several_suites_have_their_numbers_side_by_side() -> None:
         "gone.yamlcould not be checkedincomplete",
     ]
     assert [row.attributes["href"] for row in page.all("a")][1:] == ["#t1", "#t2", "#t3"]
-    assert page.one("p", name="headline").text == (
-        "incomplete: 2 of 3 suites could not be checked in full, 2 failed"
-    )
+    assert page.one("p", name="headline").text == ("incomplete: 2 of 3 suites could not be checked in full, 2 failed")
     assert page.one("title").text == "incomplete: 2 of 3 suites could not be checked in full, 2 failed · mcproof run"
     heads = [squeezed(each) for each in page.all("summary") if "target" in each.parents[-1].classes]
     assert heads == [

@@ -70,9 +70,9 @@ def run_verdict(run: RunResult) -> GateVerdict:
 
 def _targets_verdict(run: RunResult) -> GateVerdict:
     if len(run.targets) == 1:
-        (result,) = run.targets
-        is_checked = result.trouble is None
-        return target_verdict(result) if is_checked else GateVerdict(INCOMPLETE, "the target could not be checked", "bad")
+        if run.failed:
+            return GateVerdict(INCOMPLETE, "the target could not be checked", "bad")
+        return target_verdict(run.targets[0])
     verdicts = [target_verdict(result) for result in run.targets]
     noun = "suite" if run.kind == "suite" else "target"
     total, checked = plural(len(verdicts), noun), [each for each in run.targets if each.trouble is None]
