@@ -15,6 +15,9 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+_WORD = re.compile(r"(?:`[^`]{1,40}`|\S)+")
+"""A word to wrap; short code between backticks is not broken."""
+_PAINT = re.compile("\x1b\\[[0-9;]*m")
 _BATCH = 1000
 """How many pieces of a document are encoded at once."""
 QUIET, NORMAL, VERBOSE = -1, 0, 1
@@ -58,7 +61,9 @@ def plural(count: int, word: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the width of a text in terminal columns: ideographs take two, accents and joiners none."""
+    """Return the width of a text in terminal columns: ideographs take two; accents, joiners and colours none."""
+    if "\x1b" in text:
+        text = _PAINT.sub("", text)
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -68,7 +73,7 @@ def display_width(text: str) -> int:
 
 
 def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[str]:
-    """Break an escaped text at blanks into lines of a width.
+    """Break an escaped text, which may be painted, at blanks into lines of a width.
 
     The first line begins after `used` columns and may be empty; the others are indented. A word that is wider than a
     line keeps its own, so that a path or a command can be copied; a text without blanks, such as Chinese, is broken
@@ -78,7 +83,7 @@ def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[st
         return [text]
     lines: list[str] = []
     line, room = "", width - used
-    for word in text.split(" "):
+    for word in _WORD.findall(text):
         joined = f"{line} {word}" if line else word
         if display_width(joined) <= room:
             line = joined

@@ -254,6 +254,8 @@ def test_a_command_line_that_makes_no_sense_is_answered_in_one_line(arguments: l
 def test_demo_runs_without_any_file_of_the_user(tmp_path: Path) -> None:
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0
+    assert "mcproof replay" not in done.stdout  # nothing is stored
+    assert not list(tmp_path.iterdir())
     assert "mcproof lint" in done.stdout
     assert "grade " in done.stdout
 

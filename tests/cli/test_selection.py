@@ -66,7 +66,7 @@ def test_schema_lint_runs_strict_and_what_is_wrong_with_the_input(faulty: str) -
         (("--ignore", "prop-no-typ"), "unknown rule `prop-no-typ` (did you mean `prop-no-type`?)"),
         (("--select", "zzzz"), "unknown rule `zzzz`; `mcproof rules` lists them all"),
         (("--ruleset", "strickt"), "unknown ruleset `strickt` (did you mean `strict`?)"),
-        (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, polish, wire"),
+        (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, spec, polish, wire"),
         (("--select", "SCH-001", "--ignore", "SCH-001"), "no rules left to run"),
         (("--ruleset", "strict", "--ignore", "strict"), "no rules left to run"),
     ],

@@ -174,8 +174,8 @@ def test_no_format_calls_a_grade_passed_that_was_not_gated(format: str) -> None:
 @pytest.mark.slow
 def test_an_interrupted_suite_is_incomplete_in_every_format(here: Path) -> None:
     (here / "slow.yaml").write_text(
-        SUITE
-        + "  - {name: good, server: s, tool: echo, args: {text: a}}\n  - {name: slow, server: s, tool: sleep, args: {note: note}}\n"
+        f"{SUITE}  - {{name: good, server: s, tool: echo, args: {{text: a}}}}\n"
+        "  - {name: slow, server: s, tool: sleep, args: {note: note}}\n"
     )
     outputs = [f"--output={name}" for name in ("a.md", "a.html", "a.xml", "a.tap", "github:a.github")]
     process = subprocess.Popen(

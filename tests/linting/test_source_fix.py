@@ -367,7 +367,7 @@ def test_fix_prints_the_new_text_of_one_file(shop: Path) -> None:
     done = run_bytes("schema-lint", "src/server.py", "--fix", cwd=shop)
     assert done.stdout.decode() == server(f'{{"properties": {{"n": {{}}}}, {TIGHT}}}')
     assert (shop / "src" / "server.py").read_text(encoding="utf-8") == server(LITERAL)
-    assert b"src/server.py: fixed 2 findings; 1 optional parameter became required" in done.stderr
+    assert b"src/server.py: 1 optional parameter becomes required" in done.stderr
 
 
 def test_fix_prints_a_file_as_it_is_where_nothing_is_certain(shop: Path) -> None:
@@ -433,7 +433,9 @@ def test_a_read_only_file_keeps_all_files_as_they_are(shop: Path) -> None:
     other = shop / "src" / "another.py"
     other.write_bytes(server(LITERAL, name='"sell"').encode())
     os.chmod(shop / "src" / "server.py", 0o444)
-    assert "server.py: is read-only; nothing was written" in fails("schema-lint", "src", "--fix", "--write", cwd=shop)
+    done = run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert done.returncode == 2
+    assert "server.py: is read-only; nothing was written" in done.stderr
     assert other.read_bytes() == server(LITERAL, name='"sell"').encode()
 
 

@@ -24,6 +24,7 @@ ID_FORMS = {
     "strict": r"SCH-\d{3}",
     "grade": r"[a-z]+(-[a-z]+)+",
     "trust": r"[a-z]+(_[a-z]+)+",
+    "spec": r"SPEC-\d{3}",
     "polish": r"MP\d{3}",
 }
 

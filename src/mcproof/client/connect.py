@@ -6,8 +6,9 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.connection import Limits, connect_http, connect_stdio, stateless_headers
+from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.client.era_detection import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
@@ -58,11 +59,14 @@ async def open_transport(
     if isinstance(server, CommandEndpoint):
         opened = _process(server)
     else:
-        from mcproof.client.transports.http import LegacySse, StreamableHttp
+        from mcproof.client.protocol_headers import stateless_headers
+        from mcproof.client.transports.http import StreamableHttp
+        from mcproof.client.transports.legacy_sse import LegacySse
 
         kind = LegacySse if transport == "sse" else StreamableHttp
         opened = kind(server.url, dict(server.headers), limit)
         if revision is not None:
+            opened.is_stateless = True
             opened.protocol_headers = lambda message: stateless_headers(revision, message)
     try:
         await opened.open()

@@ -39,6 +39,14 @@ class UnauthorizedError(HttpStatusError):
         """The value of `Authorization` that was refused; empty if none was sent."""
 
 
+class ExpiredSessionError(HttpStatusError):
+    """HTTP 404: the server has ended the session, and the request was not processed."""
+
+    def __init__(self, session: str) -> None:
+        super().__init__(404, "the server has ended the session (HTTP 404)")
+        self.session = session
+
+
 class LostError(McproofError):
     """The server ended, or closed the connection, while a response was pending."""
 

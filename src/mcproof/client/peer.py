@@ -82,6 +82,8 @@ class Peer:
         self._expected: int | None = None
         """The request that the current message is known to respond to, whatever its id."""
         self.anomalies: list[Anomaly] = []
+        self.notifies_cancellation = True
+        """Whether the server learns of a cancelled request by a message, rather than by the end of its stream."""
         self.notifications = ServerNotifications()
         self.respondent: Respondent | None = None
         """Answers the questions of the server; None if it must not ask any."""
@@ -113,7 +115,8 @@ class Peer:
         except asyncio.CancelledError:
             if number in self._pending:  # else its response arrived just after the cancellation
                 self._abandoned.add(number)
-            if method not in ("initialize", "server/discover"):  # the protocol does not allow cancelling these
+            # The protocol does not allow cancelling the first request of a connection.
+            if self.notifies_cancellation and method not in ("initialize", "server/discover"):
                 await self._notify_cancelled(number)
             raise
         finally:

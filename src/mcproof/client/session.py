@@ -15,6 +15,7 @@ from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.patience import CPU_FACTOR, PatientTimeout
 from mcproof.client.peer import MOST_ANOMALIES
 from mcproof.client.secrets import hiding
+from mcproof.client.server_memory import ServerMemory
 from mcproof.exchange.probe_facts import LONGEST_EXCERPT, excerpt
 from mcproof.exchange.questions import first_unanswered
 
@@ -113,6 +114,8 @@ class Session:
         """How often the server was started or connected to."""
         self._options = options
         self._connection: Connection | None = None
+        self.memory = ServerMemory()
+        """What all sessions with the server share."""
         self._answers: AnswerSource | None = None
         self._hide = hiding(server.secrets)
         self._is_noisy = False
@@ -143,9 +146,10 @@ class Session:
         self._answers = answers
 
     def new_session(self) -> Session:
-        """A session with the same server that shares nothing with this one."""
+        """A session with the same server that shares no connection with this one."""
         session = Session(self.server, self._options, self.limit)
         session.is_patient = self.is_patient
+        session.memory = self.memory
         session._answers = self._answers
         return session
 
@@ -158,6 +162,7 @@ class Session:
                 hidden = ConnectError(self._hide(error.message), file=self.server.label)
                 hidden.last_lines = self._hide(error.last_lines)
                 raise hidden from None
+            self._connection.memory = self.memory
             self.starts += 1
             self._record_noise(self._connection)
         return self._connection

@@ -50,6 +50,13 @@ class ConnectionFacts(NamedTuple):
     """Methods that the capabilities declare but that failed, each with the reason."""
     ending: ProcessEnd | None
     """None if there is no process, or if it has not ended."""
+    expired_sessions: int = 0
+    """How often the server has ended a session that was in use, so that another was started."""
+
+    @property
+    def has_parameter_headers(self) -> bool:
+        """Whether clients repeat annotated arguments in headers, and must drop tools with invalid annotations."""
+        return self.transport == "http" and self.era == "stateless"
 
 
 def cropped(text: str) -> str:

@@ -169,16 +169,18 @@ def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:
-    from mcproof.scores.description import describe_score, description_scores
+    from mcproof.scores.description import description_scores, judge
 
-    scores = description_scores(catalog)
+    judged = list(map(judge, catalog.tools))
+    scores = description_scores(judged)
     lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda each: each[1]))
     weakest: dict[str, Weakness] = {}
-    for tool in catalog.tools:
-        if tool.label in lowest and tool.label not in weakest:
-            described = describe_score(tool)
-            if described.reasons and round(described.score, 2) == lowest[tool.label]:
-                weakest[tool.label] = Weakness(tool.label, lowest[tool.label], described.reasons[0])
+    for each in judged:
+        label = each.tool.label
+        if label in lowest and label not in weakest and each.score == lowest[label]:
+            reasons = each.explained().reasons
+            if reasons:
+                weakest[label] = Weakness(label, lowest[label], reasons[0])
     return Descriptions(scores, sorted(weakest.values(), key=lambda each: each.score))
 
 

@@ -52,6 +52,12 @@ class CallsPlanned(NamedTuple):
     permissions: tuple[Permission, ...]
 
 
+class FixPlanned(NamedTuple):
+    """The fixes of a target are known; nothing is written yet."""
+
+    fixed: FixedTarget
+
+
 class TargetFixed(NamedTuple):
     """The findings of a target are fixed."""
 
@@ -88,6 +94,7 @@ Event = (
     | TargetStarted
     | ProgressMade
     | CallsPlanned
+    | FixPlanned
     | TargetFixed
     | TargetFinished
     | NoticeRaised

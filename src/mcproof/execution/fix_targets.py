@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.execution.check_catalog import find_problems
-from mcproof.execution.events import TargetFixed
+from mcproof.execution.events import FixPlanned, TargetFixed
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import FixedFile, fix_source
@@ -50,6 +50,7 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
         fix = _fix_snapshot if catalog.source is None else _fix_source
         fixed = fix(target, found.scored, keep_optional=request.keep_optional)
         changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
+        listen(FixPlanned(fixed))
         if request.writes and changed:
             for file, _, _ in changed:
                 run.refuse_foreign(target.source, file)

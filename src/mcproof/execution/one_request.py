@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from mcproof.catalog.model import Tool
 from mcproof.client.captures import clean
 from mcproof.client.failures import ConnectError
 from mcproof.client.input_rounds import asks_for_input
@@ -16,7 +17,7 @@ from mcproof.errors import InputError, UsageError, nearest
 from mcproof.exchange.connection_facts import cropped
 from mcproof.execution.events import MessageSent
 from mcproof.execution.target_inputs import connect_options, one_input
-from mcproof.execution.tool_calls import listed_names
+from mcproof.execution.tool_calls import header_fault, listed_names
 from mcproof.execution.typed_arguments import PairParser
 from mcproof.generation.oracle import Oracle
 
@@ -195,6 +196,7 @@ class _Parameters:
             arguments: dict[str, Any] = {**request.arguments, **dict(request.pairs)}
             mistakes = _prompt_mistakes(item, arguments)
         else:
+            await self._refuse_dropped(item)
             schema = item.get("inputSchema")
             arguments = {**request.arguments, **PairParser(schema).parse(request.pairs)}
             mistakes = list(self._tool_mistakes(schema, arguments))
@@ -222,6 +224,15 @@ class _Parameters:
         names = list(items)
         known = _hiding(self._session)(f"{nearest(request.item, names)}; there are {listed_names(names)}")
         raise UsageError(f"unknown {noun} `{request.item}`{known}; {_HOW_TO_SEND}")
+
+    async def _refuse_dropped(self, item: dict[str, Any]) -> None:
+        """Raise an InputError if clients must not offer a tool."""
+        connection = await self._session.connection()
+        if self._request.is_checked and connection.has_parameter_headers:
+            fault = header_fault(Tool(item, ""))
+            if fault is not None:
+                message = f"clients must drop the tool `{self._request.item}`: {self._session.redacted(fault)}"
+                raise InputError(f"{message}; {_HOW_TO_SEND}", file=self._session.server.label)
 
     def _tool_mistakes(self, schema: Any, arguments: dict[str, Any]) -> Iterator[str]:
         if not isinstance(schema, dict):

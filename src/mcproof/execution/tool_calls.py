@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.errors import InputError, McproofError, UsageError, nearest
 from mcproof.execution.events import CallsPlanned, MessageSent
 from mcproof.prove.permission import Permission, permission
+from mcproof.schema.header_parameters import ANNOTATION, header_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,6 +74,8 @@ def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
         )
         for tool in chosen
     ]
+    if catalog.connection is not None and catalog.connection.has_parameter_headers:
+        own = [_unless_dropped(each) for each in own]
     refused = {each.tool.name: each for each in reversed(own) if not each.is_granted}
     seen: set[str] = set()
     permissions = []
@@ -86,6 +89,18 @@ def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
         seen.add(name)
         permissions.append(granted)
     return permissions
+
+
+def _unless_dropped(given: Permission) -> Permission:
+    """The permission of a tool, or a refusal if clients must drop the tool because of its headers."""
+    problem = header_fault(given.tool)
+    return given if problem is None else Permission(given.tool, False, f"clients must drop it: {problem}")
+
+
+def header_fault(tool: Tool) -> str | None:
+    """Why an `x-mcp-header` of a tool is invalid; None if all are valid."""
+    problems = header_parameters(tool.tree).problems if tool.tree is not None else []
+    return f"invalid `{ANNOTATION}`: {problems[0].message}" if problems else None
 
 
 def _matches(tool: Tool, patterns: Iterable[str]) -> bool:

@@ -63,6 +63,7 @@ RULESETS = {
         Ruleset("strict", "Whether input schemas constrain what callers may send.", False),
         Ruleset("grade", "The 21 rules behind the grade from A to F.", True),
         Ruleset("trust", "Whether agents and reviewers can rely on the catalog.", True),
+        Ruleset("spec", "Demands of the MCP specification, by protocol revision.", True),
         Ruleset("polish", "Whether names, descriptions and schemas are clear to the model that reads them.", False),
         Ruleset("wire", "Problems of a live connection and its responses; not part of a score.", True),
     )

@@ -31,9 +31,8 @@ def read_snapshot(data: bytes, name: str) -> Catalog:
     document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     catalog = _catalog_of(document, name)
-    if document.text.isascii() and "\\u" not in document.text:
-        for tool in catalog.tools:
-            tool.is_plain = True
+    for tool in catalog.tools:
+        tool.document = document
     return catalog
 
 

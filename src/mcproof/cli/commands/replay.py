@@ -82,7 +82,7 @@ def command(arguments: list[str]) -> int:
     if targets.is_empty and not options.trust and not is_own(failed.id):
         raise UsageError(_distrust(failed, server))
     if options.to_suite is not None:
-        return _write_test(failed, server, options.to_suite)
+        return _write_test(failed, server, options.to_suite, as_json=options.format == "json")
     remark(f"sends {failed.method} to {server.label}")
     result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
@@ -92,11 +92,16 @@ def command(arguments: list[str]) -> int:
     return _CODES[result.verdict]
 
 
-def _write_test(failed: StoredFailure, server: Endpoint, file: str) -> int:
+def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: bool) -> int:
     from mcproof.client.secrets import hiding
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
     from mcproof.suite.scaffold.regression_test import write_regression_test
 
     test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
+    if as_json:
+        record = {"schema_version": SCHEMA_VERSION, "id": failed.id, "suite": file, "test": test.name}
+        print_document([printable(encode({**record, "unset_variables": list(test.unset)})) + "\n"])
+        return OK
     remark(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
     if test.unset:
         remark(f"set before running it: {', '.join(test.unset)}")

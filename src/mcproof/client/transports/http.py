@@ -1,6 +1,7 @@
-"""The transports of a server at a URL: Streamable HTTP, and the older HTTP with SSE.
+"""The transport of a server at a URL: Streamable HTTP, in both protocol eras.
 
-Requests go only to the origin that the user named, and no response is read beyond a size limit.
+Every message is a POST. Up to revision 2025-11-25 there are sessions, streams that can be resumed, and a stream for
+what the server sends on its own; later revisions have none of these.
 """
 
 from __future__ import annotations
@@ -10,66 +11,39 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.failures import (
-    UNAUTHORIZED,
-    ConnectError,
-    HttpStatusError,
-    LostError,
-    NoMessageError,
-    UnauthorizedError,
+from mcproof.client.failures import UNAUTHORIZED, ConnectError, ExpiredSessionError, LostError, NoMessageError
+from mcproof.client.transports.http_exchange import (
+    HttpTransport,
+    body_of,
+    chunks,
+    content_type,
+    error_code,
+    new_client,
+    refusal,
+    refuse_redirect,
+    sent,
 )
-from mcproof.client.peer import Peer
-from mcproof.client.secrets import redacted_url
-from mcproof.client.transports.sse import LONGEST_EVENT, EventParser
+from mcproof.client.transports.sse import EventParser
+from mcproof.client.transports.stream_position import MOST_RESUMPTIONS, StreamPosition
 from mcproof.exchange.connection_facts import cropped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     import httpx2
 
+    from mcproof.client.transports.http_exchange import Sign
     from mcproof.exchange.connection_facts import ProcessEnd
 
-    Sign = Callable[[httpx2.Request], httpx2.Request]
-    """Adds the current authorization to a request."""
-
-LARGEST_BODY = 64 * 1024 * 1024
-_ACCEPT = "application/json, text/event-stream"
-_REDIRECTS = range(300, 400)
-_HOW = "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite"
-_BAD_HEADER = "a header has characters that HTTP does not allow"
-
-
-class _HttpTransport:
-    """What both transports share."""
-
-    def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
-        self._url = url
-        self._sign = sign
-        self._headers = headers
-        self._connect = connect
-        self._client: httpx2.AsyncClient | None = None
-        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
-        """The headers that the protocol revision requires for a message."""
-        self.peer = Peer(self._post)
-
-    async def _post(self, message: bytes) -> None:
-        raise NotImplementedError
-
-    def last_words(self) -> str:
-        return ""
-
-    def last_lines(self) -> str:
-        return ""
-
-    def cpu_usage(self) -> None:
-        return None
-
-    def kill(self) -> None:
-        """Do nothing: the process is not ours."""
+EVENTS = "text/event-stream"
+OPENING = 1.0
+"""Seconds to wait for the stream of the server's own messages before the first call."""
+_ACCEPT = f"application/json, {EVENTS}"
+_NOT_FOUND = 404
+_UNKNOWN_METHOD = -32601
+_LISTENED_FOR = frozenset({"tools/call", "prompts/get", "resources/read"})
+"""Requests during which a server may ask something on a stream of its own."""
 
 
-class StreamableHttp(_HttpTransport):
+class StreamableHttp(HttpTransport):
     """Streamable HTTP: every message is a POST; the response is JSON or a stream of events."""
 
     name = "http"
@@ -77,269 +51,205 @@ class StreamableHttp(_HttpTransport):
     def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
         super().__init__(url, headers, connect, sign)
         self.session: str | None = None
+        self.is_stateless = False
+        """Whether the messages are of the stateless era, which has no sessions and no streams to resume."""
+        self.is_initialized = False
+        """Whether the handshake is done, so that the server may send messages on its own."""
+        self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        self._client = _client(self._headers, self._connect, self._sign)
+        self._client = new_client(self._headers, self._connect, self._sign)
 
     async def _post(self, message: bytes) -> None:
-        assert self._client is not None  # noqa: S101
         envelope = json.loads(message)
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": _ACCEPT,
-            **({"Mcp-Session-Id": self.session} if self.session is not None else {}),
-            **self.protocol_headers(envelope),
-        }
-        async with _sent(self._client, "POST", self._url, headers, message) as response:
-            session = response.headers.get("mcp-session-id")
-            if session is not None and session.isascii() and session.isprintable():
-                self.session = session
-            await self._take(response, envelope)
+        if self.is_initialized and envelope.get("method") in _LISTENED_FOR and self._listener is None:
+            await self._listen()
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers_of(envelope)}
+        position = StreamPosition()
+        try:
+            async with sent(self._opened, "POST", self._url, headers, message) as response:
+                if envelope.get("method") == "initialize":
+                    self._keep_session(response)
+                await self._take(response, envelope, position)
+        except NoMessageError:
+            raise
+        except LostError as error:
+            if self.is_stateless or not position.is_known:
+                raise
+            await self._resume(envelope["id"], position, error)
+
+    @property
+    def _opened(self) -> httpx2.AsyncClient:
+        assert self._client is not None  # noqa: S101
+        return self._client
+
+    def _headers_of(self, envelope: dict[str, Any]) -> dict[str, str]:
+        session = {} if self.session is None or self.is_stateless else {"Mcp-Session-Id": self.session}
+        return {**session, **self.protocol_headers(envelope)}
+
+    def _keep_session(self, response: httpx2.Response) -> None:
+        session = response.headers.get("mcp-session-id")
+        if session is not None and session.isascii() and session.isprintable():
+            self.session = session
 
     async def send_bytes(self, data: bytes) -> None:
         """Send data that need not be a message, and ignore the response."""
-        assert self._client is not None  # noqa: S101
         self.peer.trace.sent(data)
-        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self.protocol_headers({})}
-        if self.session is not None:
-            headers["Mcp-Session-Id"] = self.session
-        async with _sent(self._client, "POST", self._url, headers, data):
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers_of({})}
+        async with sent(self._opened, "POST", self._url, headers, data):
             pass
 
-    async def _take(self, response: httpx2.Response, sent: dict[str, Any]) -> None:
+    async def _take(self, response: httpx2.Response, message: dict[str, Any], position: StreamPosition) -> None:
         """Pass the messages of a response to the peer; only a request needs one."""
-        _refuse_redirect(response)
-        if not ("id" in sent and "method" in sent):
+        refuse_redirect(response)
+        if not ("id" in message and "method" in message):
             return
-        kind = _content_type(response)
-        if kind == "text/event-stream" and response.is_success:
-            await self._take_events(response, sent["id"])
+        kind = content_type(response)
+        if kind == EVENTS and response.is_success:
+            await self._take_events(response, message["id"], position)
             return
-        body = await _body(response)
+        body = await body_of(response)
         if not response.is_success:
-            if response.status_code in UNAUTHORIZED or not _is_error(body):
-                self.peer.trace.received(body)
-                raise _refusal(response, body)
-            if not self.peer.refuse(sent["id"], body):
-                raise _refusal(response, body)
+            await self._take_refusal(response, message, body)
             return
         if not body.strip():
             raise NoMessageError(f"HTTP {response.status_code} without a body")
         if kind != "application/json":
-            self.peer.note("content-type", kind or "none", sent["method"])
-        self.peer.receive(body, responds_to=sent["id"])
-        if self.peer.awaits(sent["id"]):
+            self.peer.note("content-type", kind or "none", message["method"])
+        self.peer.receive(body, responds_to=message["id"])
+        if self.peer.awaits(message["id"]):
             raise NoMessageError(f"the response is not JSON-RPC: {cropped(body.decode(errors='replace'))}")
 
-    async def _take_events(self, response: httpx2.Response, number: Any) -> None:
+    async def _take_refusal(self, response: httpx2.Response, message: dict[str, Any], body: bytes) -> None:
+        """Pass the JSON-RPC error of an HTTP error to the peer. Raises HttpStatusError if there is none."""
+        code = error_code(body)
+        session = response.request.headers.get("mcp-session-id")
+        if (
+            response.status_code == _NOT_FOUND
+            and session is not None
+            and code != _UNKNOWN_METHOD
+            and message["method"] not in ("initialize", "ping")
+            and await self._is_expired(session)
+        ):
+            self.peer.trace.received(body)
+            raise ExpiredSessionError(session)
+        if response.status_code in UNAUTHORIZED or code is None:
+            self.peer.trace.received(body)
+            raise refusal(response, body)
+        if not self.peer.refuse(message["id"], body):
+            raise refusal(response, body)
+
+    async def _is_expired(self, session: str) -> bool:
+        """Whether the server does not know the session any more, rather than what a request names."""
+        if session != self.session:
+            return True
+        ping = b'{"jsonrpc":"2.0","id":"is-the-session-alive","method":"ping"}'
+        headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers_of({})}
+        self.peer.trace.sent(ping)
+        async with sent(self._opened, "POST", self._url, headers, ping) as response:
+            return response.status_code == _NOT_FOUND
+
+    async def _take_events(self, response: httpx2.Response, number: Any, position: StreamPosition) -> None:
+        """Pass events to the peer until the response to a request has arrived. Raises LostError if it does not."""
         parser = EventParser()
-        async for chunk in _chunks(response):
+        async for chunk in chunks(response):
             for event in parser.feed(chunk):
                 if event.type == "message":
                     self.peer.receive(event.data)
                 if not self.peer.awaits(number):
                     return
-        if parser.is_incomplete:
+            position.update(parser)
+        if parser.is_incomplete and not position.is_known:
             self.peer.note("truncated", "the event stream ended inside an event")
         raise LostError("the event stream ended without the response")
+
+    async def _resume(self, number: Any, position: StreamPosition, error: LostError) -> None:
+        """Resume a stream until the response to its request has arrived. Raises LostError if it does not."""
+        for _ in range(MOST_RESUMPTIONS):
+            await position.wait(error.message)
+            if not self.peer.awaits(number):
+                return
+            try:
+                async with sent(self._opened, "GET", self._url, self._stream_headers(position)) as response:
+                    if _is_stream(response):
+                        await self._take_events(response, number, position)
+                        return
+            except NoMessageError:
+                raise
+            except LostError as again:
+                error = again
+            else:
+                status = f"HTTP {response.status_code} ({content_type(response) or 'no content type'})"
+                raise LostError(f"{error.message}, and the server does not resume it: {status}")
+        raise LostError(f"the event stream was resumed {MOST_RESUMPTIONS} times without the response")
+
+    def _stream_headers(self, position: StreamPosition) -> dict[str, str]:
+        last = {"Last-Event-ID": position.last_id} if position.is_known else {}
+        return {"Accept": EVENTS, **last, **self._headers_of({})}
+
+    async def _listen(self) -> None:
+        """Open a stream for what the server sends on its own, and wait a moment until it is open."""
+        opened = asyncio.Event()
+        self._listener = asyncio.create_task(self._receive(opened))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OPENING):
+                await opened.wait()
+
+    async def _receive(self, opened: asyncio.Event) -> None:
+        """Receive what the server sends on its own, until it offers no stream; `opened` is set in any case."""
+        position = StreamPosition()
+        try:
+            for _ in range(MOST_RESUMPTIONS):
+                if not await self._receive_once(position, opened):
+                    return
+                await position.wait("")
+        except (ConnectError, LostError):  # the next request shows it
+            pass
+        finally:
+            opened.set()
+
+    async def _receive_once(self, position: StreamPosition, opened: asyncio.Event) -> bool:
+        """Read one stream to its end; whether the server may offer another."""
+        async with sent(self._opened, "GET", self._url, self._stream_headers(position)) as response:
+            if not _is_stream(response):
+                return False
+            opened.set()
+            parser = EventParser()
+            async for chunk in chunks(response):
+                for event in parser.feed(chunk):
+                    if event.type == "message":
+                        self.peer.receive(event.data)
+                position.update(parser)
+        return True
+
+    async def forget_session(self) -> None:
+        """Stop using the session and its stream; the next handshake begins another."""
+        self.session = None
+        await self._stop_listening()
+
+    async def _stop_listening(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.cancel()
+            await asyncio.gather(listener, return_exceptions=True)
 
     async def close(self, _grace: float | None = None) -> ProcessEnd | None:
         await self.peer.close()
         if self._client is not None:
             try:
-                if self.session is not None:
-                    await self._end_session(self._client, {"Mcp-Session-Id": self.session, **self.protocol_headers({})})
+                await self._stop_listening()
+                if self.session is not None and not self.is_stateless:
+                    await self._end_session()
             finally:
                 await self._client.aclose()
         return None
 
-    async def _end_session(self, client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
+    async def _end_session(self) -> None:
         """End the session on the server, and ignore errors."""
         with contextlib.suppress(ConnectError, LostError, TimeoutError):
-            async with asyncio.timeout(2), _sent(client, "DELETE", self._url, headers):
+            async with asyncio.timeout(2), sent(self._opened, "DELETE", self._url, self._headers_of({})):
                 pass
 
 
-class LegacySse(_HttpTransport):
-    """HTTP with SSE: one stream carries all events, and its first event names the URL to post messages to."""
-
-    name = "sse"
-
-    def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
-        super().__init__(url, headers, connect, sign)
-        self._endpoint: asyncio.Future[str] | None = None
-        self._task: asyncio.Task[None] | None = None
-
-    async def open(self) -> None:
-        """Open the stream and wait for the `endpoint` event."""
-        self._client = _client(self._headers, self._connect, self._sign)
-        self._endpoint = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._listen())
-        await asyncio.shield(self._endpoint)
-
-    async def _listen(self) -> None:
-        assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
-        try:
-            async with _sent(self._client, "GET", self._url, {"Accept": "text/event-stream"}) as response:
-                _refuse_redirect(response)
-                if not response.is_success or _content_type(response) != "text/event-stream":
-                    raise _refusal(response, await _body(response))
-                await self._take_events(response)
-        except (ConnectError, LostError) as error:
-            if not self._endpoint.done():
-                self._endpoint.set_exception(error)
-            self.peer.fail(error)
-
-    async def _take_events(self, response: httpx2.Response) -> None:
-        assert self._endpoint is not None  # noqa: S101
-        parser = EventParser()
-        async for chunk in _chunks(response, limited=False):
-            for event in parser.feed(chunk):
-                if event.type == "message":
-                    self.peer.receive(event.data)
-                elif event.type == "endpoint" and not self._endpoint.done():
-                    self._endpoint.set_result(self._resolved(event.data.decode(errors="replace").strip()))
-            if parser.dropped:
-                raise LostError(f"an event is larger than {LONGEST_EVENT:,} bytes")
-        if parser.is_incomplete:
-            self.peer.note("truncated", "the event stream ended inside an event")
-        raise LostError("the server closed its event stream")
-
-    def _resolved(self, endpoint: str) -> str:
-        import httpx2
-
-        base = httpx2.URL(self._url)
-        try:
-            url = base.join(endpoint)
-        except (httpx2.InvalidURL, ValueError):
-            raise ConnectError(f"the server's `endpoint` event is not a URL: {cropped(endpoint)}") from None
-        if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
-            raise ConnectError(f"the server redirects messages to another host, {redacted_url(str(url))}; not followed")
-        return str(url)
-
-    async def send_bytes(self, data: bytes) -> None:
-        """Send data that need not be a message, and ignore an error status."""
-        self.peer.trace.sent(data)
-        with contextlib.suppress(HttpStatusError):
-            await self._post(data)
-
-    async def _post(self, message: bytes) -> None:
-        assert self._client is not None and self._endpoint is not None  # noqa: S101, PT018
-        headers = {"Content-Type": "application/json", **self.protocol_headers({})}
-        async with _sent(self._client, "POST", await self._endpoint, headers, message) as response:
-            _refuse_redirect(response)
-            if not response.is_success:
-                raise _refusal(response, await _body(response))
-
-    async def close(self, _grace: float | None = None) -> ProcessEnd | None:
-        await self.peer.close()
-        try:
-            if self._task is not None:
-                self._task.cancel()
-                await asyncio.gather(self._task, return_exceptions=True)
-            if self._endpoint is not None and self._endpoint.done():
-                self._endpoint.exception()
-        finally:
-            if self._client is not None:
-                await self._client.aclose()
-        return None
-
-
-def _client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
-    import httpx2
-
-    try:
-        # The caller limits the time of a whole request; only connecting has its own limit.
-        return httpx2.AsyncClient(
-            auth=sign,
-            headers={"User-Agent": "mcproof", **headers},
-            timeout=httpx2.Timeout(None, connect=connect),
-            follow_redirects=False,
-            trust_env=False,
-        )
-    except ValueError:
-        raise ConnectError(_BAD_HEADER) from None
-
-
-@contextlib.asynccontextmanager
-async def _sent(
-    client: httpx2.AsyncClient, method: str, url: str, headers: dict[str, str], content: bytes | None = None
-) -> AsyncIterator[httpx2.Response]:
-    """The response to a request; HTTP errors are raised as ConnectError and LostError."""
-    import httpx2
-
-    try:
-        request = client.build_request(method, url, content=content, headers=headers)
-        response = await client.send(request, stream=True)
-    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
-        raise ConnectError("the server cannot be reached: not an HTTP URL") from None
-    except httpx2.ConnectTimeout:
-        raise ConnectError("the server cannot be reached: connecting timed out") from None
-    except httpx2.ConnectError as error:
-        raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
-    except httpx2.LocalProtocolError:
-        raise ConnectError(_BAD_HEADER) from None
-    except httpx2.HTTPError as error:
-        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
-    except (OSError, OverflowError, ExceptionGroup):  # such as a port out of range
-        raise ConnectError("the server cannot be reached: invalid address") from None
-    try:
-        yield response
-    except httpx2.HTTPError as error:
-        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
-    finally:
-        await response.aclose()
-
-
-def _content_type(response: httpx2.Response) -> str:
-    kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind
-
-
-async def _chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
-    """The decoded body, up to the size limit."""
-    read = 0
-    async for chunk in response.aiter_bytes():
-        read += len(chunk)
-        if limited and read > LARGEST_BODY:
-            raise NoMessageError(f"the response is larger than {LARGEST_BODY:,} bytes")
-        yield chunk
-
-
-async def _body(response: httpx2.Response) -> bytes:
-    return b"".join([chunk async for chunk in _chunks(response)])
-
-
-def _is_error(body: bytes) -> bool:
-    """Whether the body of an HTTP error is a JSON-RPC error."""
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and "error" in value and "jsonrpc" in value
-
-
-def _refuse_redirect(response: httpx2.Response) -> None:
-    if response.status_code in _REDIRECTS:
-        target = redacted_url(response.headers.get("location", ""))
-        raise HttpStatusError(
-            response.status_code,
-            f"the server redirects ({response.status_code}) to {target or 'nowhere'}; name that URL if you trust it",
-        )
-
-
-def _refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
-    status = response.status_code
-    if status in UNAUTHORIZED:
-        challenge = ", ".join(response.headers.get_list("www-authenticate"))
-        sent = response.request.headers.get("authorization", "")
-        shown = f"WWW-Authenticate: {cropped(challenge)}" if challenge else f"HTTP {status}"
-        if sent:
-            message = f"the server refuses the authorization ({shown})"
-        else:
-            message = f"needs authorization ({shown}): {_HOW}"
-        return UnauthorizedError(status, message, challenge, sent)
-    kind = response.headers.get("content-type", "no content type").partition(";")[0]
-    text = " ".join(body[:2000].decode(errors="replace").split())
-    excerpt = f": {cropped(text)}" if text else ""
-    return HttpStatusError(status, f"the server returns HTTP {status} ({kind}){excerpt}")
+def _is_stream(response: httpx2.Response) -> bool:
+    return response.is_success and content_type(response) == EVENTS

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 LONGEST_EVENT = 64 * 1024 * 1024
+LONGEST_ID = 1024
+"""Longer event ids are not kept: no server could use them in a header."""
+MOST_DIGITS = 12
+"""How many digits of a `retry` field are read; the rest cannot matter."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -28,6 +32,11 @@ class EventParser:
         self._is_first_line = True
         self._is_blank = True
         self._is_dropped = False
+        self._id = ""
+        self.last_id = ""
+        """The id of the last complete event that has one; empty if there is none."""
+        self.retry: int | None = None
+        """The milliseconds to wait before reconnecting, if the server has sent any."""
         self.dropped = 0
         """How many events exceeded the size limit."""
 
@@ -77,6 +86,7 @@ class EventParser:
         if is_blank:
             event = Event(self._type or "message", b"\n".join(self._data)) if self._data else None
             self._data, self._type, self._length, self._is_dropped = [], "", 0, False
+            self.last_id = self._id
             return event
         self._length += 1  # so that many empty lines reach the limit, too
         name, _, value = line.partition(b":")
@@ -85,4 +95,8 @@ class EventParser:
             self._data.append(value)
         elif name == b"event":
             self._type = value.decode(errors="replace")
+        elif name == b"id" and b"\0" not in value:
+            self._id = value.decode(errors="replace") if len(value) <= LONGEST_ID else ""
+        elif name == b"retry" and value.isdigit():
+            self.retry = int(value[:MOST_DIGITS])
         return None

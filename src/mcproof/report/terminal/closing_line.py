@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.console import wrapped
 from mcproof.report.gate_verdicts import run_verdict
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ def closing_line(run: RunResult, style: Style) -> str:
     if len(run.targets) == 1 and run.kind == "suite" and ": " not in verdict.word:
         return ""  # "4 tests: 3 passed, 1 failed"
     gap = "\n" if len(run.targets) == 1 and run.is_single and run.kind == "grade" else ""
-    sentence, colours = style.text(str(verdict), 1_000), _COLOURS.get(verdict.tone, ())
-    if not verdict.word:
-        return f"{gap}{style.paint(sentence, *colours) if verdict.tone == 'fair' else sentence}\n"
-    symbol = style.symbol(_SYMBOLS.get(verdict.tone, ""), "")
-    word = f"{symbol}{verdict.word}"
-    return f"{gap}{style.paint(word, *colours) if colours else word}{sentence.removeprefix(verdict.word)}\n"
+    symbol = style.symbol(_SYMBOLS.get(verdict.tone, ""), "") if verdict.word else ""
+    first, *others = wrapped(f"{symbol}{style.text(str(verdict), 1_000)}", style.width, indent=4)
+    head = f"{symbol}{verdict.word}" if verdict.word else first
+    colours = _COLOURS.get(verdict.tone, ()) if verdict.word or verdict.tone == "fair" else ()
+    painted = style.paint(head, *colours) if colours and first.startswith(head) else first[: len(head)]
+    return gap + "".join(f"{line}\n" for line in (f"{painted}{first[len(head) :]}", *others))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
+from mcproof.console import plural, wrapped
 from mcproof.linting.finding import LEVELS
 from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of
-from mcproof.report.terminal.finding_list import grouped_findings, location_of
+from mcproof.report.terminal.finding_list import command_hint, grouped_findings, location_of
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -53,9 +53,13 @@ def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> 
     polish = "" if result.scores.polish is None else f"polish score {result.scores.polish} of 100\n"
     if not result.findings:
         tick = style.paint(style.symbol("✓", "ok:"), "good")
-        return f"{tick} no findings in {scope}{hidden}\n{polish}"
+        return _wrapped(f"{tick} no findings in {scope}{hidden}", style) + polish
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]
-    lines = [f"{', '.join(parts)} in {scope}{hidden}", ": ".join(filter(None, fixing_hint(result)))]
-    return "\n".join(filter(None, lines)) + f"\n{polish}"
+    counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", style)
+    return counted + "".join(f"{line}\n" for line in command_hint(*fixing_hint(result), style)) + polish
+
+
+def _wrapped(line: str, style: Style) -> str:
+    return "\n".join(wrapped(line, style.width, indent=4)) + "\n"

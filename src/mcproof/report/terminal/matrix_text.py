@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import Style, display_width, plural
+from mcproof.console import Style, display_width, plural, wrapped
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import (
     probe_sentence,
@@ -37,21 +37,22 @@ def prove_text(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the contract matrix, then the findings and the totals."""
     heading = f"{TITLES['prove']}: what the schemas promise and the server keeps"
     yield from _text(result, heading, matrix_grid(result.matrix), style)
-    for sentence in filter(None, (promise_sentence(result.matrix), server_sentence(result.probes))):
-        yield style.paint(sentence, "bold") + "\n"
+    for total in filter(None, (promise_sentence(result.matrix), server_sentence(result.probes))):
+        yield from sentence(total, style)
 
 
 def probe_text(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the probes of each tool, then the findings and the totals."""
     heading = f"{TITLES['probe']}: bad requests, and whether the server rejects them"
     yield from _text(result, heading, probe_grid(result.probes), style)
-    yield style.paint(probe_sentence(result.probes), "bold") + "\n"
+    yield from sentence(probe_sentence(result.probes), style)
 
 
 def _text(result: TargetResult, heading: str, grid: Grid, style: Style) -> Iterator[str]:
     """Render the grid, then what is wrong, what was predicted and what was not tested."""
     if grid.rows:
-        yield style.paint(style.fitting(heading, style.width), "bold") + "\n\n"
+        yield from sentence(heading, style)
+        yield "\n"
         yield from _grid(grid, style)
     yield from _server(server_probes(result.probes), style)
     yield from findings_text(result.findings, style)
@@ -114,8 +115,10 @@ def _legend(marks: list[Mark], style: Style) -> Iterator[str]:
     longest = max((len(mark.word) for mark in marks), default=0)
     for mark in marks:
         symbol = style.paint(_symbol(mark, style), _COLOURS[mark.tone])
-        line = f"{mark.word:{longest}}  {mark.meaning}".rstrip()
-        yield f"  {symbol} {style.fitting(line, style.width - 4)}\n"
+        head = f"{mark.word:{longest}}  "
+        first, *others = wrapped(mark.meaning, style.width, used=len(head) + 4, indent=len(head) + 4)
+        yield f"  {symbol} {head}{first}".rstrip() + "\n"
+        yield from (f"{line}\n" for line in others)
     yield "\n"
 
 
@@ -128,8 +131,10 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
     for each in probes:
         mark = mark_of(each)
         symbol = style.paint(_symbol(mark, style), _COLOURS[mark.tone])
-        reason = style.fitting(each.reason or mark.word, max(8, style.width - longest - 6))
-        yield f"  {symbol} {each.probe:{longest}}  {reason}\n"
+        reason = style.text(each.reason or mark.word)
+        first, *others = wrapped(reason, style.width, used=longest + 6, indent=longest + 6)
+        yield f"  {symbol} {each.probe:{longest}}  {first}".rstrip() + "\n"
+        yield from (f"{line}\n" for line in others)
     yield "\n"
 
 
@@ -138,7 +143,7 @@ def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator
     shown, static = split_static(findings)
     yield from grouped_findings(group_by_fault(shown), style)
     if static:
-        yield f"{static_sentence(static)}\n\n"
+        yield "\n".join(wrapped(static_sentence(static), style.width, indent=4)) + "\n\n"
 
 
 def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
@@ -172,7 +177,10 @@ def _names(names: list[str], style: Style) -> str:
 
 def _wrapped(text: str, style: Style) -> list[str]:
     """Wrap a sentence into indented lines."""
-    from textwrap import wrap
+    first, *others = wrapped(text, style.width, used=2, indent=4)
+    return [f"  {first}\n", *(f"{line}\n" for line in others)]
 
-    lines = wrap(text, style.width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    return [f"{line}\n" for line in lines]
+
+def sentence(text: str, style: Style) -> Iterator[str]:
+    """Render an important sentence."""
+    return (f"{style.paint(line, 'bold')}\n" for line in wrapped(text, style.width, indent=4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.generation.promises import ROOT
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD, rule
 
@@ -256,6 +257,8 @@ def _names(record: ProbeRecord) -> list[str]:
 def evidence(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
     found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
+    if record.argument and record.argument != ROOT:
+        found["argument"] = record.argument
     if record.failure is not None:
         found["failure"] = record.failure
     if record.times > 1:

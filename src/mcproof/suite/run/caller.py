@@ -124,4 +124,4 @@ class Caller:
         """Close the session; unless `at_once`, first check whether the last test ended the server."""
         if not at_once:
             await self.check_liveness()
-        await self.server.session.close(at_once=at_once)
+        await self.server.close(at_once=at_once)

@@ -15,6 +15,7 @@ from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Session
 from mcproof.client.tracing import hide_in_trace
 from mcproof.exchange.responses import OutputContract, structured_flaws
+from mcproof.suite.run.probe_servers import ProbeServers
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class ServerUnderTest:
         self.options = ConnectOptions(limits, entry.protocol)
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.endpoint, self.options, limits.request)
+        self.probe_servers = ProbeServers(self.endpoint, self.options)
+        """For negative paths, whose requests must not harm the session of the tests."""
         secrets = [*suite.secrets, *_secrets(self.endpoint)]
         hide_in_trace(secrets)
         self.hide = hiding(secrets)
@@ -140,6 +143,10 @@ class ServerUnderTest:
             return None
         flaws = structured_flaws(result, self._catalog.protocol or "", contract)
         return next((flaw.detail for flaw in flaws if flaw.kind in _CONTRACT_FLAWS), None)
+
+    async def close(self, *, at_once: bool) -> None:
+        """End all processes of the server."""
+        await asyncio.gather(self.session.close(at_once=at_once), self.probe_servers.close(at_once=at_once))
 
     async def crash_after_response(self) -> str | None:
         """Return how the server ended since its last response; None if it is alive or liveness is unknown."""

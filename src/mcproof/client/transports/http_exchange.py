@@ -1,0 +1,168 @@
+"""HTTP for both transports: clients, requests, bounded responses, and errors in words.
+
+Requests go only to the origin that the user named, and no response is read beyond a size limit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.client.failures import (
+    UNAUTHORIZED,
+    ConnectError,
+    HttpStatusError,
+    LostError,
+    NoMessageError,
+    UnauthorizedError,
+)
+from mcproof.client.peer import Peer
+from mcproof.client.secrets import redacted_url
+from mcproof.exchange.connection_facts import cropped
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    import httpx2
+
+    Sign = Callable[[httpx2.Request], httpx2.Request]
+    """Adds the current authorization to a request."""
+
+LARGEST_BODY = 64 * 1024 * 1024
+_REDIRECTS = range(300, 400)
+_HOW = "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite"
+_BAD_HEADER = "a header has characters that HTTP does not allow"
+
+
+class HttpTransport:
+    """What both transports share."""
+
+    def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
+        self._url = url
+        self._sign = sign
+        self._headers = headers
+        self._connect = connect
+        self._client: httpx2.AsyncClient | None = None
+        self.protocol_headers: Callable[[dict[str, Any]], dict[str, str]] = lambda _: {}
+        """The headers that the protocol revision requires for a message."""
+        self.peer = Peer(self._post)
+
+    async def _post(self, message: bytes) -> None:
+        raise NotImplementedError
+
+    def last_words(self) -> str:
+        return ""
+
+    def last_lines(self) -> str:
+        return ""
+
+    def cpu_usage(self) -> None:
+        return None
+
+    def kill(self) -> None:
+        """Do nothing: the process is not ours."""
+
+
+def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
+    import httpx2
+
+    try:
+        # The caller limits the time of a whole request; only connecting has its own limit.
+        return httpx2.AsyncClient(
+            auth=sign,
+            headers={"User-Agent": "mcproof", **headers},
+            timeout=httpx2.Timeout(None, connect=connect),
+            follow_redirects=False,
+            trust_env=False,
+        )
+    except ValueError:
+        raise ConnectError(_BAD_HEADER) from None
+
+
+@contextlib.asynccontextmanager
+async def sent(
+    client: httpx2.AsyncClient, method: str, url: str, headers: dict[str, str], content: bytes | None = None
+) -> AsyncIterator[httpx2.Response]:
+    """The response to a request; HTTP errors are raised as ConnectError and LostError."""
+    import httpx2
+
+    try:
+        encoded = [(name.encode("ascii"), value.encode()) for name, value in headers.items()]
+        request = client.build_request(method, url, content=content, headers=encoded)
+        response = await client.send(request, stream=True)
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
+        raise ConnectError("the server cannot be reached: not an HTTP URL") from None
+    except httpx2.ConnectTimeout:
+        raise ConnectError("the server cannot be reached: connecting timed out") from None
+    except httpx2.ConnectError as error:
+        raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
+    except httpx2.LocalProtocolError:
+        raise ConnectError(_BAD_HEADER) from None
+    except httpx2.HTTPError as error:
+        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    except (OSError, OverflowError, ExceptionGroup):  # such as a port out of range
+        raise ConnectError("the server cannot be reached: invalid address") from None
+    try:
+        yield response
+    except httpx2.HTTPError as error:
+        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+    finally:
+        await response.aclose()
+
+
+def content_type(response: httpx2.Response) -> str:
+    kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind
+
+
+async def chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
+    """The decoded body, up to the size limit."""
+    read = 0
+    async for chunk in response.aiter_bytes():
+        read += len(chunk)
+        if limited and read > LARGEST_BODY:
+            raise NoMessageError(f"the response is larger than {LARGEST_BODY:,} bytes")
+        yield chunk
+
+
+async def body_of(response: httpx2.Response) -> bytes:
+    return b"".join([chunk async for chunk in chunks(response)])
+
+
+def error_code(body: bytes) -> int | None:
+    """The code of the JSON-RPC error in the body of an HTTP error; None if it is not one, 0 if it has no code."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or "error" not in value or "jsonrpc" not in value:
+        return None
+    code = value["error"].get("code") if isinstance(value["error"], dict) else 0
+    return code if isinstance(code, int) else 0
+
+
+def refuse_redirect(response: httpx2.Response) -> None:
+    if response.status_code in _REDIRECTS:
+        target = redacted_url(response.headers.get("location", ""))
+        raise HttpStatusError(
+            response.status_code,
+            f"the server redirects ({response.status_code}) to {target or 'nowhere'}; name that URL if you trust it",
+        )
+
+
+def refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
+    status = response.status_code
+    if status in UNAUTHORIZED:
+        challenge = ", ".join(response.headers.get_list("www-authenticate"))
+        sent = response.request.headers.get("authorization", "")
+        shown = f"WWW-Authenticate: {cropped(challenge)}" if challenge else f"HTTP {status}"
+        if sent:
+            message = f"the server refuses the authorization ({shown})"
+        else:
+            message = f"needs authorization ({shown}): {_HOW}"
+        return UnauthorizedError(status, message, challenge, sent)
+    kind = response.headers.get("content-type", "no content type").partition(";")[0]
+    text = " ".join(body[:2000].decode(errors="replace").split())
+    excerpt = f": {cropped(text)}" if text else ""
+    return HttpStatusError(status, f"the server returns HTTP {status} ({kind}){excerpt}")
