@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.cli.main import COMMANDS
+
 from .running import CLEAN_TOOL, fails, run, write
 
 if TYPE_CHECKING:
@@ -238,6 +240,11 @@ def test_help_has_groups_and_ends_with_examples() -> None:
     overview = run("--help").stdout
     for each in ("Check a catalog:", "Test a live server:", "Use this when:", "  fuzz         you look for crashes"):
         assert each in overview
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_ends_with_examples(command: str) -> None:
+    assert "mcproof" in run(command, "--help").stdout.partition("\nExamples:\n")[2]
 
 
 # --- how much is printed ------------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_a_trial_in_colour_in_ascii_and_narrow_is_as_in_the_golden_file(name: st
     compare(rendered(TRIALS[name], "text", colour=True), f"trials/{name}.colour.txt")
     narrow = rendered(TRIALS[name], "text", unicode=False, width=60)
     compare(narrow, f"trials/{name}.ascii.txt")
-    assert max(map(display_width, narrow.splitlines()[:-1])) <= 60
+    assert max(display_width(line) for line in narrow.splitlines() if "library.py" not in line) <= 60
 
 
 @pytest.mark.parametrize("name", TRIALS)
@@ -231,7 +231,7 @@ def test_two_tools_of_one_name_have_a_row_each() -> None:
 def test_a_long_name_is_cropped_in_the_picture() -> None:
     picture = rendered(TRIALS["prove"], "text").split("\n\n")[1]
     assert LONG not in picture
-    assert LONG[:40] in picture
+    assert f"{LONG[:24]}…{LONG[-23:]}" in picture
 
 
 @pytest.mark.parametrize("width", [40, 61])

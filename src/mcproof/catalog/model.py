@@ -122,7 +122,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_tree", "_written", "description", "document", "schema", "source", "words")
+    __slots__ = ("_marshalled", "_tree", "_written", "description", "document", "schema", "source", "words")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -140,6 +140,7 @@ class Tool(Item):
         """The words of its texts, cached for the `polish` rules until `release_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
+        self._marshalled: int | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -181,6 +182,19 @@ class Tool(Item):
             except ValueError:
                 self._written = b""
         return self._written
+
+    def may_exceed(self, limit: int) -> bool:
+        """Whether the compact JSON of the input schema could exceed `limit` bytes, without encoding it.
+
+        JSON takes at most six times as many bytes as `marshal`: `false,` for one byte, an escaped control character of
+        six for one, a double of 24 characters for nine.
+        """
+        if self._marshalled is None:
+            try:
+                self._marshalled = len(marshal.dumps(self.schema, 2))
+            except ValueError:  # too deep for marshal
+                self._marshalled = limit
+        return self._marshalled * 6 > limit
 
     def release_tree(self) -> None:
         """Drop cached trees and words, so that a large catalog is not held in memory twice."""

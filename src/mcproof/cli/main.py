@@ -19,6 +19,7 @@ COMMAND_GROUPS = {
         "lint": "check a catalog for problems that confuse agents and clients",
         "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
         "grade": "grade a catalog from A to F, with its token cost",
+        "compat": "show in which MCP clients a server breaks, and what to change",
         "diff": "show what changed between two catalogs, and what breaks callers",
     },
     "Test a live server": {

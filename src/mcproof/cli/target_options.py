@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcproof.cli.parser import Parser
+    from mcproof.client.answers import AnswerSource
 
 SERVERS = "Live servers"
 """The title of a group of options."""
@@ -129,8 +130,23 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
         uses_configured=options.live,
     )
     return TargetSelection(
-        names=names, live=live, timeout=options.timeout, start_timeout=options.start_timeout, protocol=options.protocol
+        names=names,
+        live=live,
+        timeout=options.timeout,
+        start_timeout=options.start_timeout,
+        protocol=options.protocol,
+        answers=_answers(getattr(options, "answer", None)),
     )
+
+
+def _answers(file: str | None) -> AnswerSource | None:
+    """Read the answers of `--answer`."""
+    if file is None:
+        return None
+    from mcproof.client.answers import AnswerList
+    from mcproof.suite.parse.answer_fields import read_answer_file
+
+    return AnswerList(read_answer_file(file))
 
 
 def _is_unusual(name: str, needs_server: bool) -> bool:

@@ -44,6 +44,8 @@ class Listing:
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Any]] = {}
+        self.pages: dict[str, int] = {}
+        """The number of pages of each list."""
         self.unserved: list[tuple[str, str]] = []
         self.is_complete = True
         """Whether every request got a response; if not, a late one may arrive, or the server has ended."""
@@ -88,6 +90,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             listing.unserved.append((listed.method, _instead(response.result, listed.key)))
             break
         items += page
+        listing.pages[listed.key] = listing.pages.get(listed.key, 0) + 1
         cursor = response.result.get("nextCursor")
         if cursor is None:
             break

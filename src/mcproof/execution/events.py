@@ -86,6 +86,8 @@ class MessageSent(NamedTuple):
     """A side effect or a skipped input, in one line."""
 
     text: str
+    is_detail: bool = False
+    """Whether it is of interest only to those who ask for details."""
 
 
 Event = (

@@ -45,6 +45,8 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
     run = TargetRun(request.check, listen)
 
     def check(target: LoadedTarget) -> Checked:
+        if request.writes:
+            target = _current(target)
         catalog = target.catalog
         found = find_problems(catalog, target.plan, run.tracker)
         fix = _fix_snapshot if catalog.source is None else _fix_source
@@ -62,6 +64,16 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
         return Checked(result)
 
     return run.run(check)
+
+
+def _current(target: LoadedTarget) -> LoadedTarget:
+    """One of several servers in a folder as its source is now: fixing another one may have changed shared files."""
+    found = target.catalog.source.again({}) if target.source.folder and target.catalog.source is not None else None
+    if found is None:
+        return target
+    from mcproof.targets.python_project import catalog_of
+
+    return target._replace(catalog=catalog_of(found, target.catalog.name))
 
 
 def _fix_snapshot(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:

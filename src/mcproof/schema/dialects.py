@@ -26,6 +26,7 @@ _KNOWN = {
         "http://json-schema.org/draft-04/schema",
     )
 }
+_SHORT_NAMES = {address.split("/")[-2]: address for address in _KNOWN.values()}
 _MOST_ERRORS = 20
 
 
@@ -48,6 +49,21 @@ def objections(schema: dict[str, Any], levels: int | None = None) -> list[tuple[
         raise
     except BaseException:  # the library cannot read it, or panics
         return []
+
+
+def is_valid_in(dialect: str, schema: dict[str, Any]) -> bool:
+    """Whether a schema is valid in a dialect given by its short name, such as `draft-07`, whatever it declares.
+
+    A schema that cannot be judged counts as valid.
+    """
+    if nesting(schema) > STRICT_LEVELS:
+        return True
+    try:
+        return bool(_meta_validator(_SHORT_NAMES[dialect]).is_valid(schema))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # the library cannot read it, or panics
+        return True
 
 
 @cache

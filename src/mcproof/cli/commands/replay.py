@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mcproof.cli.call_options import add_answer
 from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
@@ -61,6 +62,7 @@ def parser() -> Parser:
         metavar="FILE",
         help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
     )
+    add_answer(parser)
     add_format(parser, "text", "json")
     add_verbosity(parser)
     add_live(parser)

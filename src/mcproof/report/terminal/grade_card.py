@@ -127,7 +127,7 @@ def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
     if descriptions is None or not descriptions.tools:
         return ""
     lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
-    names = [style.fitting(each.tool, _name_width(style)) for each in descriptions.weakest]
+    names = [style.shortened(each.tool, _name_width(style)) for each in descriptions.weakest]
     column = max(map(display_width, names), default=0)
     for name, each in zip(names, descriptions.weakest, strict=True):
         padding = " " * (column - display_width(name))
@@ -150,7 +150,7 @@ def _bars(tokens: TokenCost, style: Style) -> str:
     lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
     ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
     widest = max(1, ranked[0][1])
-    names = {label: style.fitting(label, _name_width(style)) for label, _ in ranked[:BARS]}
+    names = {label: style.shortened(label, _name_width(style)) for label, _ in ranked[:BARS]}
     column = max(display_width(name) for name in names.values())
     room = min(BAR_WIDTH, style.width - column - 12)
     block = style.symbol("█", "#")

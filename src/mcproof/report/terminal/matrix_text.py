@@ -72,7 +72,7 @@ def _grid(grid: Grid, style: Style) -> Iterator[str]:
     gap = 2 if left >= 2 * len(widest) + 12 else 1
     widths = [width + gap for width in widest]
     room = max(6, min(NAME_WIDTH, left - gap * len(widths)))
-    names = [style.fitting(row.tool, room) for row in grid.rows]
+    names = [style.shortened(row.tool, room) for row in grid.rows]
     column = max(map(display_width, names))
     titles = "".join(title.ljust(width) for title, width in zip(grid.titles, widths, strict=True))
     yield style.paint(f"  {' ' * column}  {titles}".rstrip(), "dim") + "\n"

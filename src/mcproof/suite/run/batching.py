@@ -35,6 +35,8 @@ def read_only_tests(tests: list[SuiteTest], catalog: Catalog, annotations: Mappi
         for test in tests
         if is_untimed(test)
         and not test.steps
+        and not test.answers
+        and not test.expects_questions
         and (test.block != "tools" or test.subject in METHODS or test.subject in harmless)
     }
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 OVERSIZED = 1024 * 1024
 MOST_FAILURES = 20
 """Maximum number of failures kept for one test."""
+_HOW_TO_ANSWER = "answer it with `answers`"
 _STRUCTURED = "result.structuredContent"
 UNMARKED_ERROR = "returns an error without `isError`: "
 """The start of the note on a call that succeeds with a text that reports an error."""
@@ -168,11 +169,18 @@ def _assess_response(
         "error": response.message.error,
         "rejected": response.outcome == "rejected",
         "duration_ms": round(seconds * 1000),
+        "asked": [each.as_document() for each in response.questions],
     }
     if response.message.error is None:
         facts["result"] = response.message.result
     reasons = {"result.isError": _content_text(response)} if response.outcome == "rejected" else {}
     failures = checker.check(test.expect or call_default(test.block), facts, reasons)
+    faults = [checker.failure("", each.fault) for each in response.questions if each.fault]
+    if faults:
+        return Assessment(faults)
+    if response.asks and (failures or test.expect is None):
+        failures = [] if test.expect is None else failures
+        return Assessment([*failures, checker.failure("", f"the server {response.asks}; {_HOW_TO_ANSWER}")])
     if test.expect is None and failures:
         return Assessment([checker.failure("", f"the call failed: {failure_message(response)}")])
     if test.block == "tools" and response.outcome == "accepted" and not _expects(test, _STRUCTURED):
@@ -243,7 +251,7 @@ async def _negative_path(
         size=OVERSIZED,
         limit=_limit(test, server),
     )
-    proof = await _probe(catalog, server, plan)
+    proof = await _probe(test, catalog, server, plan)
     counted = negative_path(proof.probes)
     is_weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
     note = "; ".join([_probe_summary(proof.probes, block.checks), *([WEAK] if is_weak else [])])
@@ -271,7 +279,7 @@ async def _negative_path(
     return Assessment(failures, note)
 
 
-async def _probe(catalog: Catalog, server: ServerUnderTest, plan: ProbePlan) -> Proof:
+async def _probe(test: SuiteTest, catalog: Catalog, server: ServerUnderTest, plan: ProbePlan) -> Proof:
     """Send probes to a process that other negative paths share, unless the tool may change something.
 
     After a crash or a hang, the others get a fresh process.
@@ -282,6 +290,7 @@ async def _probe(catalog: Catalog, server: ServerUnderTest, plan: ProbePlan) -> 
     is_shared = all(permission(tool).is_granted for tool in tools)
     servers = server.probe_servers
     async with servers.borrow(plan.limit) if is_shared else servers.start(plan.limit) as session:
+        session.answer_from(server.answers_of(test))
         proof = await prove_over(catalog, session, plan)
         if any(each.outcome in SERVER_LOST for each in proof.probes) or _unexplained_crashes(proof.item_probes):
             await session.close(at_once=True)
@@ -329,9 +338,9 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
         cases=block.cases,
         limit=_limit(test, server, block.max_call_ms),
     )
-    fuzzed = await fuzz_within(catalog, server.endpoint, server.options, plan)
+    fuzzed = await fuzz_within(catalog, server.endpoint, server.options_of(test), plan)
     cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.item_probes)
-    attacks = await _attack(block, server, plan)
+    attacks = await _attack(test, block, server, plan)
     if attacks is not None:
         counted = attacks.outcomes()
         outcomes = {name: outcomes.get(name, 0) + counted.get(name, 0) for name in (*outcomes, "injection")}
@@ -363,7 +372,7 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     return Assessment(failures, plural(cases, "case"))
 
 
-async def _attack(block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> AttackRun | None:
+async def _attack(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> AttackRun | None:
     """Send the hostile arguments of a `fuzz` block; None if it asks for none."""
     if not block.security:
         return None
@@ -371,7 +380,8 @@ async def _attack(block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> 
     from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
 
     attacks = AttackRun(
-        Session(server.endpoint, server.options, plan.limit), AttackPlan(plan.permissions, plan.arguments, plan.limit)
+        Session(server.endpoint, server.options_of(test), plan.limit),
+        AttackPlan(plan.permissions, plan.arguments, plan.limit),
     )
     await attacks.run()
     return attacks

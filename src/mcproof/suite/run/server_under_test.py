@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from mcproof.client.answers import AnswerList
 from mcproof.client.captures import capture_over
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
-    from mcproof.suite.definition import ServerEntry, Suite
+    from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 PROBE_LIMIT = 10.0
 """Default time limit of a response to a probe, in seconds."""
@@ -53,7 +54,10 @@ class ServerUnderTest:
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         start = entry.start_timeout_ms / 1000 if entry.start_timeout_ms is not None else start_timeout
         limits = _limits(seconds, start, start_setting)
-        self.options = ConnectOptions(limits, entry.protocol)
+        self._answers = suite.answers
+        of_tests = [answer for test in suite.tests if test.server == entry.name for answer in test.answers]
+        self.options = ConnectOptions(limits, entry.protocol, AnswerList((*of_tests, *suite.answers)))
+        """With the answers of all tests, so that the connection declares what one of them needs."""
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.endpoint, self.options, limits.request)
         self.probe_servers = ProbeServers(self.endpoint, self.options)
@@ -72,6 +76,14 @@ class ServerUnderTest:
         self._contracts: dict[str, OutputContract] = {}
         self._responds_to_pings = True
         self._lock = asyncio.Lock()
+
+    def answers_of(self, test: SuiteTest | None) -> AnswerList:
+        """Return the answers for a test, or for a step of the suite."""
+        return AnswerList((*(test.answers if test is not None else ()), *self._answers))
+
+    def options_of(self, test: SuiteTest) -> ConnectOptions:
+        """Return the options for connections that only one test uses."""
+        return self.options._replace(answers=self.answers_of(test))
 
     async def connect(self) -> None:
         """Connect unless connected. Raises CannotRunError; a failed start is not repeated."""
