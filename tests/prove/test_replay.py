@@ -176,6 +176,14 @@ def test_a_snapshot_cannot_be_sent_anything(here: Path) -> None:
     assert "--all names several servers" in refused("replay", number, "--all")
 
 
+def test_a_name_of_the_configuration_is_a_target(here: Path) -> None:
+    number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
+    (here / "mcproof.toml").write_text(
+        f"[targets.staging]\ncommand = {json.dumps(command('good'))}\n", encoding="utf-8"
+    )
+    assert replayed(number, "staging")["verdict"] == "fixed"
+
+
 # --- texts --------------------------------------------------------------------------------------------------------
 
 
