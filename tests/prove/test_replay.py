@@ -191,11 +191,11 @@ def test_people_get_the_verdict_what_was_sent_and_the_answer() -> None:
     number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
     done = mcproof("replay", number)
     assert done.code == 1
-    assert done.output.startswith(f"{number}: still failing: accepted: an invalid call is accepted\n")
+    assert done.output.endswith(f"\n{number}: still failing: accepted: an invalid call is accepted\n")
     assert "  sent: find_book: without the required `query`\n" in done.output
-    assert "  answer: " in done.output
+    assert "  response: " in done.output
     assert done.errors.startswith("mcproof: sends tools/call to ")
-    assert mcproof("replay", number, "--", *command("good")).output.startswith(f"{number}: fixed: it is now rejected\n")
+    assert mcproof("replay", number, "--", *command("good")).output.endswith(f"\n{number}: fixed: it is now rejected\n")
 
 
 def test_without_an_id_the_stored_failures_are_listed() -> None:

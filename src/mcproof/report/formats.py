@@ -89,6 +89,15 @@ def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
             yield from render_target(result, format, style, is_single=run.is_single)
     for notice in run.notices:
         yield f"mcproof: {style.text(str(notice))}\n"
+    if format == "text":
+        yield closing(run, style)
+
+
+def closing(run: RunResult, style: Style) -> str:
+    """Return the last line of text: the verdict and its reason; empty if it is already there."""
+    from mcproof.report.terminal.closing_line import closing_line
+
+    return closing_line(run, style)
 
 
 def render_target(result: TargetResult, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
