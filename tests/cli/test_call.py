@@ -298,3 +298,9 @@ def test_notifications_are_in_the_document() -> None:
         "notifications/progress",
         "notifications/tools/list_changed",
     ]
+
+
+def test_a_list_that_changes_meanwhile_is_read_again() -> None:
+    done = run("call", "grown", "title=x", *_asking(), "--grows")
+    assert (done.returncode, done.stdout) == (1, "Invalid arguments: title must be a string\n")
+    assert "grown" in run("tools", *_asking(), "--grows").stdout

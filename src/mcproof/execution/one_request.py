@@ -11,7 +11,7 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.open_server import OpenServer
-from mcproof.client.secrets import hiding_in_catalogs
+from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.exchange.connection_facts import cropped
@@ -24,6 +24,7 @@ from mcproof.generation.oracle import Oracle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Connection
     from mcproof.client.listing import Listing
     from mcproof.client.session import Response, Session
@@ -57,6 +58,8 @@ class OneRequest(NamedTuple):
     """Arguments as text, to be typed by the schema of the tool."""
     is_checked: bool = True
     """Whether an unknown item or invalid arguments are an error before anything is sent."""
+    user: Callable[[AnswerSource | None, Callable[[str], str]], AnswerSource] | None = None
+    """Makes a source of answers that asks the user what another source does not answer; it hides secrets by itself."""
 
 
 class OneResponse(NamedTuple):
@@ -98,6 +101,8 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"not a live server; {how}", file=source.title)
     options = connect_options(request.targets, settings.timeout)
+    if request.user is not None:
+        options = options._replace(answers=request.user(options.answers, hiding(source.server.secrets)))
     responses: list[OneResponse] = []
     faults: list[str] = []
     with OpenServer(source.server, options, options.limits.request) as server:
@@ -118,11 +123,12 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
                 "asked": [each.as_document() for each in response.questions],
                 "notifications": await _notifications(server.session),
                 "unanswered": response.asks,
+                "faults": [each.fault for each in response.questions if each.fault],
             }
             if shown["error"] is not None:
                 await _hint(request, server.session, listen)
             clean(shown, _hiding(server.session))
-            faults.extend(each.fault for each in response.questions if each.fault)
+            faults.extend(shown.pop("faults"))
             responses.append(OneResponse(target=source.title, method=request.method, **shown, seconds=seconds))
 
         if not server.run(send):
