@@ -273,10 +273,11 @@ class Server:
         send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}})
         return {"result": text("never mind")}
 
-    def chatty(self, _: dict[str, Any], send: Any) -> dict[str, Any]:
+    def chatty(self, message: dict[str, Any], send: Any) -> dict[str, Any]:
+        token = message["params"]["_meta"]["progressToken"]
         for method, params in (
             ("notifications/message", {"level": "warning", "data": "low on\x1b[31m ink"}),
-            ("notifications/progress", {"progressToken": 1, "progress": 1, "total": 2, "message": "half"}),
+            ("notifications/progress", {"progressToken": token, "progress": 1, "total": 2, "message": "half"}),
             ("notifications/tools/list_changed", {}),
         ):
             send({"jsonrpc": "2.0", "method": method, "params": params})

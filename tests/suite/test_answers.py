@@ -195,7 +195,7 @@ def test_a_tool_that_the_server_adds_later_is_tested(tmp_path: Path) -> None:
     tests = [
         {"name": "before", "server": "handshake", "tool": "find_book", "negative_path": {"checks": ["unknown_tool"]}},
         {"name": "grow", "server": "handshake", "tool": "grow"},
-        {"name": "quality", "server": "handshake", "tool": "grown", "negative_path": {"checks": ["wrong_type"]}},
+        {"name": "grown", "server": "handshake", "tool": "grown", "negative_path": {"checks": ["wrong_type"]}},
     ]
     write_suite(tmp_path, servers, tools=tests)
     results = outcomes_of(run_json(tmp_path))

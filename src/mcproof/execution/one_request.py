@@ -42,6 +42,8 @@ _LISTS: dict[Method, dict[str, str]] = {
 """The lists that hold the items of a method, with the member that a request names."""
 _NOUNS: dict[Method, str] = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
 _HOW_TO_SEND = "not sent; --unchecked sends it anyway"
+_PROGRESS = "mcproof"
+"""The token for progress."""
 _MOST_SHOWN = 5
 """How many mistakes in arguments an error names."""
 
@@ -109,8 +111,10 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
 
         async def send() -> None:
             params = await _Parameters(request, server.session, listen).build()
+            notifications = (await server.session.connection()).transport.peer.notifications
+            notifications.listener = lambda words: listen(MessageSent(_hiding(server.session)(words)))
             start = perf_counter()
-            response = await server.session.send(request.method, params)
+            response = await server.session.send(request.method, {**params, "_meta": {"progressToken": _PROGRESS}})
             seconds = perf_counter() - start
             if response.message is None:
                 raise ConnectError(_silence(response), file=source.title)
@@ -121,7 +125,7 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
                 "result": response.message.result if response.message.error is None else None,
                 "error": response.message.error,
                 "asked": [each.as_document() for each in response.questions],
-                "notifications": await _notifications(server.session),
+                "notifications": [{"method": method, "params": values} for method, values in notifications.kept],
                 "unanswered": response.asks,
                 "faults": [each.fault for each in response.questions if each.fault],
             }
@@ -137,11 +141,6 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
     if faults:
         raise UsageError(faults[0])
     return responses[0]
-
-
-async def _notifications(session: Session) -> list[dict[str, Any]]:
-    kept = (await session.connection()).transport.peer.notifications.kept
-    return [{"method": method, "params": params} for method, params in kept]
 
 
 def _silence(response: Response) -> str:
