@@ -221,14 +221,33 @@ class Style:
         if len(text) <= room and display_width(shown) <= room:
             return shown
         ellipsis = self.symbol("…", "...")
-        kept, left = "", room - len(ellipsis)
-        for character in text[: 4 * max(1, room)]:
+        return self.beginning(text, room - len(ellipsis)) + ellipsis
+
+    def shortened(self, name: str, room: int) -> str:
+        """Escape an untrusted name and crop it in the middle, as similar names often differ at their ends."""
+        if len(name) <= room and display_width(shown := self.text(name)) <= room:
+            return shown
+        ellipsis = self.symbol("…", "...")
+        room -= len(ellipsis)
+        ending = self.ending(name, room // 2)
+        return self.beginning(name, room - display_width(ending)) + ellipsis + ending
+
+    def beginning(self, text: str, room: int) -> str:
+        """Return as much of the beginning of an untrusted text as fits, escaped."""
+        return "".join(self._fitting_characters(text[: 4 * max(1, room)], room))
+
+    def ending(self, text: str, room: int) -> str:
+        """Return as much of the end of an untrusted text as fits, escaped."""
+        return "".join(reversed(list(self._fitting_characters(reversed(text[-4 * max(1, room) :]), room))))
+
+    def _fitting_characters(self, characters: Iterable[str], room: int) -> Iterator[str]:
+        """Return characters, each escaped, as long as they fit."""
+        for character in characters:
             escaped = self.text(character)
-            left -= display_width(escaped)
-            if left < 0:
-                break
-            kept += escaped
-        return kept + ellipsis
+            room -= display_width(escaped)
+            if room < 0:
+                return
+            yield escaped
 
     def symbol(self, unicode: str, ascii: str) -> str:
         return unicode if self.unicode else ascii

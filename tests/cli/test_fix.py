@@ -75,8 +75,9 @@ def test_fix_warns_how_many_parameters_become_required_before_it_writes(loose: P
         "--keep-optional leaves out those with a default or that may be null"
     )
     assert "fixed 2 findings" in summary
-    dry, _ = run("schema-lint", str(loose), "--diff").stderr.splitlines()
+    dry, *_, verdict = run("schema-lint", str(loose), "--diff").stderr.splitlines()
     assert "2 optional parameters would become required: breaking" in dry
+    assert verdict.startswith("mcproof: failed: ")
 
 
 def test_keep_optional_leaves_out_what_has_a_default(loose: Path) -> None:
@@ -146,7 +147,8 @@ def test_write_takes_several_files_and_folders(loose: Path, faulty: Path) -> Non
     done = run("schema-lint", str(loose.parent), "--fix", "--write")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 4
+    assert len(done.stderr.splitlines()) == 5
+    assert done.stderr.splitlines()[-1].startswith("mcproof: failed: 1 of 2 targets; ")
     for path in (loose, faulty):
         assert "additionalProperties" in path.read_text()
 

@@ -163,6 +163,14 @@ def test_source_and_snapshots_in_one_folder_are_both_read(tmp_path: Path) -> Non
     assert grades(tmp_path, ".") == {".": "A", "released.json": "A"}
 
 
+def test_source_without_a_server_does_not_fail_the_snapshots_beside_it(tmp_path: Path) -> None:
+    put(tmp_path, client="def describe(tool):\n    return tool(1).mcp\n")
+    assert "nothing to check: found no tool" in fails("lint", cwd=tmp_path)
+    write(tmp_path / "tools.json", [CLEAN_TOOL])
+    done = run("lint", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     "folder", ["node_modules/x", ".venv/lib", "venv", "env", "vendor/y", "third_party", ".git", "lib/site-packages/z"]
 )
@@ -275,5 +283,5 @@ def test_a_client_configuration_is_named_and_nothing_is_started(tmp_path: Path) 
     marker = tmp_path / "started"
     write(tmp_path / ".mcp.json", {"mcpServers": {"local": {"command": "touch", "args": [str(marker)]}}})
     said = run("lint", cwd=tmp_path).stderr
-    assert "a client configuration (servers: local); nothing is started; `mcproof lint '.mcp.json#local'`" in said
+    assert "a client configuration of local; `mcproof lint '.mcp.json#local'` starts and checks one" in said
     assert not marker.exists()

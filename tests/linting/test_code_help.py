@@ -335,3 +335,13 @@ def test_hostile_schemas_are_survived() -> None:
             catalog = live(tools({**deep, **extra}), command)
             for rule in ("prop-no-description", "SCH-004", "SCH-001", "SCH-003", "tool-no-required"):
                 help_for(catalog, rule)
+
+
+def test_a_closed_signature_is_enforced_too() -> None:
+    """A schema that promises more than the server keeps would only move the finding to `prove`."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    scope: dict[str, Any] = {"__name__": "served"}
+    exec(compile(f"{PRELUDE}{CLOSED}{TOOL}", "served.py", "exec", dont_inherit=True), scope)  # noqa: S102 (written here)
+    with pytest.raises(ToolError, match="Extra inputs are not permitted"):
+        asyncio.run(scope["mcp"].call_tool("lend", {"book": "x", "unexpected": 1}))

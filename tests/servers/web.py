@@ -91,7 +91,7 @@ class Web:
             verb, path, _ = first.split(" ")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            request = Request(verb, path, headers, json.loads(body) if body else {})
+            request = Request(verb, path, headers, self.parsed(body))
             self.requests.append(request)
             await self.handle(request)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -100,6 +100,10 @@ class Web:
             writer.close()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
+
+    def parsed(self, body: bytes) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(body) if body else {}
+        return message
 
     async def handle(self, request: Request) -> None:
         if request.verb != "POST":

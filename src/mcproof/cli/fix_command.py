@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.console import plural, print_lines, safe, safe_line, tell
-from mcproof.errors import UsageError
+from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.events import FixPlanned, RunStarted, TargetFinished, TargetFixed
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import FixRequest
@@ -31,9 +31,15 @@ def fix_command(request: LintRequest, options: FixOptions) -> int:
     )
     listener = FixListener(options)
     try:
-        return execute(fix, listener).exit_code
+        result = execute(fix, listener)
     finally:
         listener.clear()
+    is_explained = len(result.targets) == 1 and not options.prints_diff  # the summary names what is left
+    if result.exit_code == FINDINGS and not is_explained:
+        from mcproof.report.gate_verdicts import run_verdict
+
+        tell(str(run_verdict(result)))
+    return result.exit_code
 
 
 class FixListener(ConsoleListener):

@@ -34,6 +34,7 @@ COMMAND_GROUPS = {
         "read": "read a resource, and show its contents",
         "prompt": "get a prompt, and show its messages",
         "capture": "save the catalog of a live server, or of any other target",
+        "auth": "log in to servers that require authorization",
     },
     "Test suites": {
         "init": "write a first test suite for a server",

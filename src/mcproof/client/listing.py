@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connection import in_seconds
-from mcproof.client.failures import ConnectError, LostError
+from mcproof.client.failures import ConnectError, HttpStatusError, LostError
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             listing.is_complete = False
             break
         except (ConnectError, LostError) as problem:  # keep what was listed so far
+            if isinstance(problem, HttpStatusError) and problem.status == 401:
+                raise  # the user can do something about it
             listing.unserved.append((listed.method, problem.message))
             listing.is_complete = False
             break

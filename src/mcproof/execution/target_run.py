@@ -210,7 +210,8 @@ class TargetRun:
             return check(LoadedTarget(source, catalog, plan))
         except McproofError as error:
             if _is_skippable(source, error):
-                self._skipped.files.append(source.name)
+                if not source.is_source:
+                    self._skipped.files.append(source.name)
                 return None
             return Checked(
                 TargetResult(source.title, Trouble.of(error), payload=empty_payload(self._planner.kind.command))

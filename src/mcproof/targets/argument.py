@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mcproof.catalog.model import Origin
+from mcproof.client.auth.access_options import AccessOptions
 from mcproof.errors import InputError, reason_of
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class LiveOptions(NamedTuple):
     inherited: tuple[str, ...] = ()
     """Values in `environment` that come from this process's environment: secret, whatever they look like."""
     headers: Mapping[str, str] = {}
+    access: AccessOptions = AccessOptions()
     directory: str | None = None
     all_configured: bool = False
     """Whether a client configuration without a server's name stands for all its servers."""
@@ -158,7 +160,8 @@ def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
     skipped.servers += contents.left_out
     servers = contents.servers
     if contents.has_source and not servers:
-        found = [Input(folder, is_source=True)]  # reading it gives the reason
+        # Reading it gives the reason, which is an error only if there is nothing else.
+        found = [Input(folder, folder=folder if contents.snapshots else "", is_source=True)]
     elif len(servers) == 1:
         found = [Input(folder, is_source=True, catalog=servers[0])]
     else:
@@ -209,7 +212,7 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
     if _is_url(target):
         from mcproof.client.endpoints import UrlEndpoint
 
-        endpoint = UrlEndpoint(target, live.headers)
+        endpoint = UrlEndpoint(target, live.headers, access=live.access)
         if target.partition("://")[0].lower() not in ("http", "https"):
             raise InputError("unsupported URL: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
@@ -269,7 +272,7 @@ def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
         )
     given = {name.lower() for name in live.headers}
     kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
-    return server._replace(headers={**kept, **live.headers})
+    return server._replace(headers={**kept, **live.headers}, access=live.access)
 
 
 def read_bytes(source: Input) -> bytes:

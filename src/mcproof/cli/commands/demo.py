@@ -7,6 +7,7 @@ import sys
 
 import mcproof
 from mcproof.cli.commands import grade, lint, prove
+from mcproof.cli.outputs import add_color
 from mcproof.cli.parser import Parser
 from mcproof.console import Style
 from mcproof.errors import FINDINGS, OK
@@ -22,18 +23,22 @@ _ENVIRONMENT = (
 
 
 def parser() -> Parser:
-    return Parser("demo", "Lint, grade and prove an example server, with the faults of real ones.", usage="")
+    parser = Parser(
+        "demo", "Lint, grade and prove an example server, with the faults of real ones.", examples="mcproof demo"
+    )
+    add_color(parser)
+    return parser
 
 
 def command(arguments: list[str]) -> int:
-    parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     style = Style.of(sys.stdout)
     # Makes `python` this interpreter, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     for name, run in (("lint", lint.command), ("grade", grade.command), ("prove", _prove)):
         sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
         sys.stdout.flush()
-        code = run(["--no-config", *_ENVIRONMENT, "--", *SERVER])
+        code = run(["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER])
         if code not in (OK, FINDINGS):
             return code
         sys.stdout.write("\n")

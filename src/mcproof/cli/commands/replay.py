@@ -202,10 +202,10 @@ def _environment(stored: dict[str, object], given: Mapping[str, str]) -> dict[st
 def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
-    lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_summary(failed, style)}\n"]
+    lines = [f"  sent: {_summary(failed, style)}\n"]
     if result.response:
-        lines.append(f"  answer: {style.text(result.response, 400)}\n")
-    return lines
+        lines.append(f"  response: {style.text(result.response, 400)}\n")
+    return [*lines, f"{failed.id}: {verdict}: {style.text(result.reason)}\n"]
 
 
 def _document(failed: StoredFailure, result: ReplayResult) -> str:

@@ -12,7 +12,7 @@ import tokenize
 
 from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.boundary import Boundary
-from mcproof.text.folder_walk import LIBRARY_FOLDERS
+from mcproof.text.folder_walk import LIBRARY_FOLDERS, is_file
 
 LARGEST_FILE = 8 << 20
 """Larger source files are generated data; they are reported and skipped."""
@@ -70,7 +70,7 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
             if _is_folder(entry):
                 if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
                     folders.append((path, depth + 1))
-            elif entry.name.endswith(".py") and _is_file(entry):
+            elif entry.name.endswith(".py") and is_file(entry):
                 files.append(path)
                 if len(files) >= MOST_FILES:
                     problems.append(
@@ -84,13 +84,6 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir() and not (os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name != "src")
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
     except OSError:
         return False
 

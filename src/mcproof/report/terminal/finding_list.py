@@ -208,30 +208,10 @@ def _cropped(snippet: Snippet, room: int, style: Style) -> list[str]:
     if sum(map(display_width, shown)) > room:
         room -= len(ellipsis) * (2 - cut_before - cut_after)
         before = before if cut_before else before.lstrip(" ")
-        shown[1] = _beginning(marked, room * 2 // 3, style)
-        shown[0] = _ending(before, max(room // 3, room - display_width(shown[1] + shown[2])), style)
+        shown[1] = style.beginning(marked, room * 2 // 3)
+        shown[0] = style.ending(before, max(room // 3, room - display_width(shown[1] + shown[2])))
         is_whole = shown[1] == style.text(marked, 1_000)
-        shown[2] = _beginning(after, room - display_width(shown[0] + shown[1]), style) if is_whole else ""
+        shown[2] = style.beginning(after, room - display_width(shown[0] + shown[1])) if is_whole else ""
         cut_before = cut_before or shown[0] != style.text(before, 1_000)
         cut_after = cut_after or not is_whole or shown[2] != style.text(after, 1_000)
     return [ellipsis * cut_before + shown[0], shown[1], shown[2] + ellipsis * cut_after]
-
-
-def _beginning(text: str, room: int, style: Style) -> str:
-    """Return the beginning of a text that fits, escaped."""
-    return "".join(_fitting_characters(text, room, style))
-
-
-def _ending(text: str, room: int, style: Style) -> str:
-    """Return the end of a text that fits, escaped."""
-    return "".join(reversed(list(_fitting_characters(reversed(text), room, style))))
-
-
-def _fitting_characters(characters: Iterable[str], room: int, style: Style) -> Iterator[str]:
-    """Return characters, each escaped, as long as they fit."""
-    for character in characters:
-        escaped = style.text(character)
-        room -= display_width(escaped)
-        if room < 0:
-            return
-        yield escaped

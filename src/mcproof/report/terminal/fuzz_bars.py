@@ -8,7 +8,7 @@ from mcproof.console import plural, wrapped
 from mcproof.report.outcome_phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
 from mcproof.report.terminal.exchange_text import readable_response
-from mcproof.report.terminal.matrix_text import findings_text, sentence, untested_text, verdict_line
+from mcproof.report.terminal.matrix_text import findings_text, sentence, untested_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ _COLOURS = {"clean": "good", "accepted": "warning"}
 
 
 def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render outcomes, failures, what was not tested, and the verdict."""
+    """Render outcomes, failures, what was not tested, and the totals."""
     if result.payload.kind != "fuzz":
         raise ValueError("not a result of fuzzing")
     fuzzing = result.payload.fuzzing
@@ -36,7 +36,6 @@ def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
     yield from untested_text(result, style)
     yield from sentence(fuzz_sentence(fuzzing), style)
     yield f"seed {fuzzing.seed}\n"
-    yield verdict_line(result, style)
 
 
 def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:

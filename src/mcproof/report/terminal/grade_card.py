@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, shell_word, wrapped
 from mcproof.linting.finding import level_of
-from mcproof.report.phrases import failing_words, gate_sentence
+from mcproof.report.gate_verdicts import target_verdict
 from mcproof.report.terminal.finding_list import command_hint
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
@@ -39,7 +39,6 @@ def card(result: TargetResult, style: Style) -> Iterator[str]:
         _descriptions(result.scores.descriptions, style),
         _bars(tokens, style),
         _input_findings(result, style),
-        _verdict(result, style),
     ]
     yield "\n".join(section for section in sections if section)
 
@@ -48,7 +47,8 @@ def row(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the grade of one of several catalogs on one line."""
     grade, tokens = _graded(result)
     letter = style.paint(grade.letter, _COLOUR[grade.letter], "bold")
-    failed = "".join(f"  {gate_sentence(gate)}" for gate in result.gates if not gate.passed)
+    verdict = target_verdict(result)
+    failed = f"  {verdict}" if verdict.is_bad else ""
     name = style.text(result.target)
     yield f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
 
@@ -127,7 +127,7 @@ def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
     if descriptions is None or not descriptions.tools:
         return ""
     lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
-    names = [style.fitting(each.tool, _name_width(style)) for each in descriptions.weakest]
+    names = [style.shortened(each.tool, _name_width(style)) for each in descriptions.weakest]
     column = max(map(display_width, names), default=0)
     for name, each in zip(names, descriptions.weakest, strict=True):
         padding = " " * (column - display_width(name))
@@ -150,7 +150,7 @@ def _bars(tokens: TokenCost, style: Style) -> str:
     lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
     ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
     widest = max(1, ranked[0][1])
-    names = {label: style.fitting(label, _name_width(style)) for label, _ in ranked[:BARS]}
+    names = {label: style.shortened(label, _name_width(style)) for label, _ in ranked[:BARS]}
     column = max(display_width(name) for name in names.values())
     room = min(BAR_WIDTH, style.width - column - 12)
     block = style.symbol("█", "#")
@@ -173,13 +173,3 @@ def _input_findings(result: TargetResult, style: Style) -> str:
     what = style.paint(plural(count, "problem"), "warning")
     command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
     return "\n".join(command_hint(f"{what} with the input itself; see", command, style)) + "\n"
-
-
-def _verdict(result: TargetResult, style: Style) -> str:
-    """Render the reasons for the exit code."""
-    passed, failed = style.paint("passed", "good"), style.paint("failed", "error")
-    lines = [f"{passed if gate.passed else failed}  {gate_sentence(gate)}\n" for gate in result.gates]
-    if result.failing:
-        serious = plural(result.failing, "finding")
-        lines.append(f"{failed}  {serious} {failing_words(result.fail_on)}\n")
-    return "".join(lines)
