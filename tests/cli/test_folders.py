@@ -283,5 +283,5 @@ def test_a_client_configuration_is_named_and_nothing_is_started(tmp_path: Path) 
     marker = tmp_path / "started"
     write(tmp_path / ".mcp.json", {"mcpServers": {"local": {"command": "touch", "args": [str(marker)]}}})
     said = run("lint", cwd=tmp_path).stderr
-    assert "a client configuration (servers: local); nothing is started; `mcproof lint '.mcp.json#local'`" in said
+    assert "a client configuration of local; `mcproof lint '.mcp.json#local'` starts and checks one" in said
     assert not marker.exists()

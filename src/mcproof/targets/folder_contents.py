@@ -123,8 +123,8 @@ def configured_servers(files: Iterable[str], command: str) -> Iterator[LeftOut]:
         name = os.path.basename(file)
         if ("mcp" in name or name in _CLIENT_FILES) and (servers := server_names(_start_of(file), file)):
             listed = ", ".join(servers[:5]) + (f" and {len(servers) - 5:,} more" if len(servers) > 5 else "")
-            hint = f"`mcproof {command} {shell_word(f'{file}#{servers[0]}')}`"
-            yield LeftOut(file, f"a client configuration (servers: {listed}); nothing is started; {hint} checks one")
+            hint = f"`mcproof {command} {shell_word(f'{file}#{servers[0]}')}` starts and checks one"
+            yield LeftOut(file, f"skipped (not a catalog): a client configuration of {listed}; {hint}")
 
 
 def _start_of(file: str) -> bytes:

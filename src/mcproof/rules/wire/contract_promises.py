@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.promises import ROOT
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD, rule
 
@@ -256,6 +255,8 @@ def _names(record: ProbeRecord) -> list[str]:
 
 def evidence(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
+    from mcproof.generation.promises import ROOT  # here, as static runs load these rules, too
+
     found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.argument and record.argument != ROOT:
         found["argument"] = record.argument
