@@ -50,7 +50,7 @@ def header_parameters(tree: SchemaTree) -> HeaderParameters:
     found = HeaderParameters([], [])
     first: dict[str, str] = {}
     for node in tree.nodes:
-        if ANNOTATION not in node.schema:
+        if type(node.schema) is not dict or ANNOTATION not in node.schema:
             continue
         path, value = _path(node), node.schema[ANNOTATION]
         message = next(_faults(node, path, value), None)
