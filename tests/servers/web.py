@@ -6,7 +6,6 @@ It writes raw bytes, so every kind of fault is possible.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gzip
 import json
 import threading
@@ -91,15 +90,17 @@ class Web:
             verb, path, _ = first.split(" ")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            request = Request(verb, path, headers, json.loads(body) if body else {})
+            request = Request(verb, path, headers, _message(body))
             self.requests.append(request)
             await self.handle(request)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.close()
-            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            try:
                 await writer.wait_closed()
+            except (ConnectionError, asyncio.CancelledError):  # the client does not read the rest
+                writer.transport.abort()
 
     async def handle(self, request: Request) -> None:
         if request.verb != "POST":
@@ -142,6 +143,15 @@ class Web:
     async def write(self, data: bytes) -> None:
         CONNECTION.get().write(data)
         await CONNECTION.get().drain()
+
+
+def _message(body: bytes) -> dict[str, Any]:
+    """The message in a body; empty if it is not one."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def event(envelope: Any) -> bytes:
