@@ -57,10 +57,11 @@ def _prove(server: tuple[str, ...], processes: int) -> Proof:
     """Send all probes of `prove` that call tools."""
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import CommandEndpoint
+    from mcproof.client.session import Session
     from mcproof.prove.permission import permission
     from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.promise_probes import PROVE_CHECKS
-    from mcproof.prove.proving import prove_within
+    from mcproof.prove.proving import prove_over
 
     catalog = _catalog(server)
     plan = ProbePlan(
@@ -72,7 +73,15 @@ def _prove(server: tuple[str, ...], processes: int) -> Proof:
         limit=10.0,
         processes=processes,
     )
-    return asyncio.run(prove_within(catalog, CommandEndpoint(server, {}), ConnectOptions(), plan))
+
+    async def probe() -> Proof:
+        session = Session(CommandEndpoint(server, {}), ConnectOptions(), plan.limit)
+        try:
+            return await prove_over(catalog, session, plan)
+        finally:
+            await session.close()
+
+    return asyncio.run(probe())
 
 
 def _catalog(server: tuple[str, ...]) -> Catalog:

@@ -13,13 +13,17 @@ import json
 import os
 import subprocess
 import sys
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Command = list[str]
 
+CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"
+"""The client metadata document that the suite expects where the authorization server supports those."""
 FINDINGS = 1
 """The exit code of `lint` and `prove` for findings: the suite's servers have some, and the connection works."""
 
@@ -98,6 +102,25 @@ def elicit_defaults(scenario: Scenario) -> Iterator[Command]:
     yield scenario.call("test_client_elicitation_defaults")
 
 
+def log_in(scenario: Scenario) -> Iterator[Command]:
+    """Call a tool, and log in whenever the server requires it, with a browser that follows every redirect."""
+    os.environ["BROWSER"] = f"{sys.executable} {os.path.abspath(__file__)} --browse %s"
+    words = ["--login", "--client-id", CLIENT_DOCUMENT]
+    if "client_id" in scenario.context:
+        os.environ["CLIENT_SECRET"] = scenario.context["client_secret"]
+        words = ["--login", "--client-id", scenario.context["client_id"], "--client-secret-env", "CLIENT_SECRET"]
+        words += ["--issuer", scenario.context["issuer"]]
+    yield scenario.call("test-tool", *words)
+
+
+def use_client_credentials(scenario: Scenario) -> Iterator[Command]:
+    context = scenario.context
+    credential = "secret" if "client_secret" in context else "key"
+    os.environ["CREDENTIAL"] = context.get("client_secret") or context["private_key_pem"]
+    words = ["--client-id", context["client_id"], f"--client-{credential}-env", "CREDENTIAL"]
+    yield scenario.call("test-tool", *words)
+
+
 SCENARIOS: dict[str, Callable[[Scenario], Iterator[Command]]] = {
     "tools_call": add_numbers,
     "sse-retry": reconnect,
@@ -109,8 +132,10 @@ SCENARIOS: dict[str, Callable[[Scenario], Iterator[Command]]] = {
     "json-schema-2020-12-preservation": return_the_schema,
     "sep-2322-client-request-state": ask_for_input,
     "elicitation-sep1034-client-defaults": elicit_defaults,
+    "auth/client-credentials-jwt": use_client_credentials,
+    "auth/client-credentials-basic": use_client_credentials,
 }
-"""What each scenario runs; the others run `lint`."""
+"""What each scenario runs; others with `auth/` log in, and the rest run `lint`."""
 
 
 def mcproof(command: Command) -> list[str]:
@@ -125,9 +150,14 @@ def run(command: Command) -> int:
 
 
 def main() -> int:
+    if sys.argv[1] == "--browse":
+        urlopen(sys.argv[2], timeout=20).close()  # noqa: S310 (mcproof has checked the address)
+        return 0
     scenario = Scenario(sys.argv[1])
-    commands = SCENARIOS.get(scenario.name, lint)(scenario)
-    return max([run(command) for command in commands], default=0)
+    commands = SCENARIOS.get(scenario.name, log_in if scenario.name.startswith("auth/") else lint)(scenario)
+    with TemporaryDirectory() as state:
+        os.environ["XDG_STATE_HOME"] = state  # no token of a scenario is stored for the user
+        return max([run(command) for command in commands], default=0)
 
 
 if __name__ == "__main__":

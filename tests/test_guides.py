@@ -12,6 +12,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
@@ -91,3 +93,32 @@ def test_a_guide_shows_what_its_commands_print(guide: str, project: Path) -> Non
                 ran += 1
                 assert is_as_shown(printed, shown), f"$ {command}\n{printed}"
     assert ran
+
+
+ROOT = DOCS.parent
+_SHELL = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND_LINES = [
+    pytest.param(line, id=f"{page.name}: {line}")
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+    for block in _SHELL.findall(page.read_text(encoding="utf-8"))
+    for line in block.replace("\\\n", " ").splitlines()
+    if line.startswith("mcproof ")
+]
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_a_command_line_of_the_documentation_is_understood(line: str) -> None:
+    """Lines without output: what they print depends on the server of the reader."""
+    _, name, *words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
+    import_module(f"mcproof.cli.commands.{name.replace('-', '_')}").parser().parse_args(words)
+
+
+def test_the_readme_installs_what_is_there() -> None:
+    """`uvx --from . mcproof` and `pip install .` need the name of the project and its script, and nothing else."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"mcproof": "mcproof.cli.main:run"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    install = readme.partition("## Install")[2].partition("\n## ")[0]
+    assert "uvx --from . mcproof demo" in install
+    assert "pip install ." in install
+    assert "make" not in install.replace("makes", "")

@@ -15,6 +15,9 @@ _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+_WORD = re.compile(r"(?:`[^`]{1,40}`|\S)+")
+"""A word to wrap; short code between backticks is not broken."""
+_PAINT = re.compile("\x1b\\[[0-9;]*m")
 _BATCH = 1000
 """How many pieces of a document are encoded at once."""
 QUIET, NORMAL, VERBOSE = -1, 0, 1
@@ -58,7 +61,9 @@ def plural(count: int, word: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """Return the width of a text in terminal columns: ideographs take two, accents and joiners none."""
+    """Return the width of a text in terminal columns: ideographs take two; accents, joiners and colours none."""
+    if "\x1b" in text:
+        text = _PAINT.sub("", text)
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -68,7 +73,7 @@ def display_width(text: str) -> int:
 
 
 def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[str]:
-    """Break an escaped text at blanks into lines of a width.
+    """Break an escaped text, which may be painted, at blanks into lines of a width.
 
     The first line begins after `used` columns and may be empty; the others are indented. A word that is wider than a
     line keeps its own, so that a path or a command can be copied; a text without blanks, such as Chinese, is broken
@@ -78,7 +83,7 @@ def wrapped(text: str, width: int, *, used: int = 0, indent: int = 0) -> list[st
         return [text]
     lines: list[str] = []
     line, room = "", width - used
-    for word in text.split(" "):
+    for word in _WORD.findall(text):
         joined = f"{line} {word}" if line else word
         if display_width(joined) <= room:
             line = joined
@@ -216,14 +221,33 @@ class Style:
         if len(text) <= room and display_width(shown) <= room:
             return shown
         ellipsis = self.symbol("…", "...")
-        kept, left = "", room - len(ellipsis)
-        for character in text[: 4 * max(1, room)]:
+        return self.beginning(text, room - len(ellipsis)) + ellipsis
+
+    def shortened(self, name: str, room: int) -> str:
+        """Escape an untrusted name and crop it in the middle, as similar names often differ at their ends."""
+        if len(name) <= room and display_width(shown := self.text(name)) <= room:
+            return shown
+        ellipsis = self.symbol("…", "...")
+        room -= len(ellipsis)
+        ending = self.ending(name, room // 2)
+        return self.beginning(name, room - display_width(ending)) + ellipsis + ending
+
+    def beginning(self, text: str, room: int) -> str:
+        """Return as much of the beginning of an untrusted text as fits, escaped."""
+        return "".join(self._fitting_characters(text[: 4 * max(1, room)], room))
+
+    def ending(self, text: str, room: int) -> str:
+        """Return as much of the end of an untrusted text as fits, escaped."""
+        return "".join(reversed(list(self._fitting_characters(reversed(text[-4 * max(1, room) :]), room))))
+
+    def _fitting_characters(self, characters: Iterable[str], room: int) -> Iterator[str]:
+        """Return characters, each escaped, as long as they fit."""
+        for character in characters:
             escaped = self.text(character)
-            left -= display_width(escaped)
-            if left < 0:
-                break
-            kept += escaped
-        return kept + ellipsis
+            room -= display_width(escaped)
+            if room < 0:
+                return
+            yield escaped
 
     def symbol(self, unicode: str, ascii: str) -> str:
         return unicode if self.unicode else ascii

@@ -518,7 +518,7 @@ def test_a_folder_may_hold_its_own_baseline_and_other_json(project: Path) -> Non
     write(project / "clean.json", [CLEAN_TOOL])
     done = lint(project, ".")
     assert done.returncode == 0
-    assert done.stderr == "mcproof: skipped ./package.json (not a catalog)\n"
+    assert done.stderr == "mcproof: skipped package.json (not a catalog)\n"
 
 
 # --- what cannot be read or written -------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.cli.main import COMMANDS
+
 from .running import CLEAN_TOOL, fails, run, write
 
 if TYPE_CHECKING:
@@ -234,10 +236,16 @@ def test_help_keeps_to_the_width_of_the_terminal(words: list[str], width: int) -
 def test_help_has_groups_and_ends_with_examples() -> None:
     shown = run("prove", "--help").stdout
     titles = [line.removesuffix(":") for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert titles == ["Arguments", "Calls", "Failing and configuration", "Output", "Live servers", "Help", "Examples"]
+    options = ["Calls", "Failing and configuration", "Output", "Live servers", "Authorization"]
+    assert titles == ["Arguments", *options, "Help", "Examples"]
     overview = run("--help").stdout
     for each in ("Check a catalog:", "Test a live server:", "Use this when:", "  fuzz         you look for crashes"):
         assert each in overview
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_ends_with_examples(command: str) -> None:
+    assert "mcproof" in run(command, "--help").stdout.partition("\nExamples:\n")[2]
 
 
 # --- how much is printed ------------------------------------------------------------------------------------------

@@ -68,19 +68,23 @@ def test_fix_twice_changes_nothing_more(loose: Path) -> None:
     assert run_bytes("schema-lint", "-", "--fix", stdin=once).stdout == once
 
 
-def test_fix_says_on_standard_error_how_many_parameters_became_required(loose: Path) -> None:
-    told = run("schema-lint", str(loose), "--fix").stderr
-    assert len(told.splitlines()) == 1
-    assert "fixed 2 findings" in told
-    assert "2 optional parameters became required" in told
-    assert "--keep-optional" in told
+def test_fix_warns_how_many_parameters_become_required_before_it_writes(loose: Path) -> None:
+    warning, summary = run("schema-lint", str(loose), "--fix").stderr.splitlines()
+    assert warning == (
+        f"mcproof: {loose}: 2 optional parameters become required: breaking for callers that omit them; "
+        "--keep-optional leaves out those with a default or that may be null"
+    )
+    assert "fixed 2 findings" in summary
+    dry, *_, verdict = run("schema-lint", str(loose), "--diff").stderr.splitlines()
+    assert "2 optional parameters would become required: breaking" in dry
+    assert verdict.startswith("mcproof: failed: ")
 
 
 def test_keep_optional_leaves_out_what_has_a_default(loose: Path) -> None:
     done = run("schema-lint", str(loose), "--fix", "--keep-optional")
     assert done.returncode == 0
     assert json.loads(done.stdout)["tools"][0]["inputSchema"]["required"] == ["shelf"]
-    assert "1 optional parameter became required" in done.stderr
+    assert "1 optional parameter becomes required: breaking for callers that omit it\n" in done.stderr
 
 
 def test_keep_optional_leaves_out_what_may_be_null() -> None:
@@ -110,12 +114,12 @@ def test_fix_mends_only_the_rules_that_were_selected(loose: Path) -> None:
     assert schema["additionalProperties"] is False
 
 
-def test_write_replaces_the_file_and_prints_one_line_on_standard_error(loose: Path) -> None:
+def test_write_replaces_the_file_and_prints_a_warning_and_a_summary_on_standard_error(loose: Path) -> None:
     expected = run_bytes("schema-lint", str(loose), "--fix").stdout
     done = run("schema-lint", str(loose), "--fix", "--write")
     assert done.returncode == 0
     assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
+    assert len(done.stderr.splitlines()) == 2
     assert loose.read_bytes() == expected
     assert os.listdir(loose.parent) == [loose.name]
 
@@ -143,7 +147,8 @@ def test_write_takes_several_files_and_folders(loose: Path, faulty: Path) -> Non
     done = run("schema-lint", str(loose.parent), "--fix", "--write")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 2
+    assert len(done.stderr.splitlines()) == 5
+    assert done.stderr.splitlines()[-1].startswith("mcproof: failed: 1 of 2 targets; ")
     for path in (loose, faulty):
         assert "additionalProperties" in path.read_text()
 
@@ -232,7 +237,9 @@ def test_fix_refuses_bad_input_in_one_line(tmp_path: Path, option: tuple[str, ..
 def test_a_read_only_file_is_not_replaced(loose: Path) -> None:
     before = loose.read_bytes()
     loose.chmod(0o444)
-    assert f"{loose}: is read-only" in fails("schema-lint", str(loose), "--fix", "--write")
+    warning, trouble = run("schema-lint", str(loose), "--fix", "--write").stderr.splitlines()
+    assert "become required: breaking" in warning  # before anything is written
+    assert trouble.startswith(f"mcproof: {loose}: is read-only")
     assert loose.read_bytes() == before
     assert os.listdir(loose.parent) == [loose.name]
 
@@ -261,8 +268,7 @@ def test_a_file_that_is_not_there_any_more_as_it_was_read_is_left_alone(
     assert main(["schema-lint", str(loose), "--fix", "--write"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert len(captured.err.splitlines()) == 1
-    assert str(loose) in captured.err
+    assert str(loose) in captured.err.splitlines()[-1]
     assert os.listdir(loose.parent) == ([] if meanwhile == "gone" else [loose.name])
     assert meanwhile == "gone" or loose.read_text() == "somebody else's work"
 

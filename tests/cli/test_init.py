@@ -59,6 +59,17 @@ def test_what_is_written_for_a_live_server_passes_at_once(tmp_path: Path, server
     assert passes(tmp_path, env={"PYTHONPATH": path}).count("✓") >= 2
 
 
+def test_a_call_that_returns_an_error_text_is_not_expected_to_succeed(tmp_path: Path) -> None:
+    """`isError` is false: a test of it would pass, and mean nothing."""
+    done = init(tmp_path, "--", *small("hides-errors", "refuses-everything"))
+    text = text_of(tmp_path)
+    why = "returns an error without `isError`: Error: Invalid arguments: refuses-everything"
+    assert f"the call fails: {why}" in text.replace("The call", "the call")
+    assert "    - {target: result.isError" not in text.replace("# ", "#_")
+    assert "as comments: 1" in done.stderr
+    passes(tmp_path)
+
+
 @pytest.mark.slow
 def test_failing_tools_are_commented_out_with_their_errors(tmp_path: Path) -> None:
     server = (sys.executable, "-I", "-S", suited.__file__)
@@ -157,6 +168,21 @@ def test_all_servers_of_a_client_configuration_are_written_without_their_secrets
         "search of two # responds",
     ]
     passes(tmp_path, env={"MODE": "a-long-mode", "API_KEY": SECRET, "TOKEN": SECRET})
+
+
+def test_no_server_of_a_client_configuration_is_started_unless_it_is_named(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    write(tmp_path / "mcp.json", {"mcpServers": {"a": {"command": "touch", "args": [str(started)]}}})
+    assert "nothing was started; select one with mcp.json#NAME, or use --all" in fails("init", "mcp.json", cwd=tmp_path)
+    assert not started.exists()
+
+
+def test_progress_names_the_tools_that_are_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, int, str]] = []
+    monkeypatch.setattr("mcproof.cli.commands.init.Counter.step", lambda _, *step: seen.append(step))
+    init(tmp_path, "--", *small())
+    assert {label for _, _, label in seen[1:]} == {"search"}
+    assert seen[-1][0] == seen[-1][1]
 
 
 def test_one_server_of_a_client_configuration_can_be_named(tmp_path: Path) -> None:

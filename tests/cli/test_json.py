@@ -270,7 +270,7 @@ def test_explain_prints_a_fault() -> None:
     [
         ["lnt", "--format", "json"],
         ["lnt", "--format=json"],
-        ["lint", "--format", "json"],
+        ["prove", "--format", "json"],
         ["lint", "--format", "json", "--nonsense", "x.json"],
         ["lint", "--format", "json", "--select", "nonsense", "x.json"],
         ["lint", "--format", "json", "--ruleset", "nonsense", "x.json"],

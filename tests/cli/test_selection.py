@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
 STRICT = ["SCH-001", "SCH-002", "SCH-003"]
 POLISH = ["MP001", "MP002", "MP004"]
+COMPAT = ["CMP-005", "CMP-024"]
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def faulty(tmp_path: Path) -> str:
     ("options", "expected"),
     [
         ((), ["CAT-001", *GRADE]),
-        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH]),
+        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH, *COMPAT]),
         (("--ruleset", "strict"), STRICT),
         (("--ruleset", "polish"), POLISH),
         (("--ruleset", "strict,grade"), [*STRICT, *GRADE]),
@@ -37,7 +38,7 @@ def faulty(tmp_path: Path) -> str:
         (("--select", "strict", "--ignore", "SCH-002"), ["SCH-001", "SCH-003"]),
         (("--ignore", "grade"), ["CAT-001"]),
         (("--ignore", "prop-no-type", "--ignore", "CAT-001"), [each for each in GRADE if each != "prop-no-type"]),
-        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH]),
+        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH, *COMPAT]),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,
 )
@@ -66,7 +67,7 @@ def test_schema_lint_runs_strict_and_what_is_wrong_with_the_input(faulty: str) -
         (("--ignore", "prop-no-typ"), "unknown rule `prop-no-typ` (did you mean `prop-no-type`?)"),
         (("--select", "zzzz"), "unknown rule `zzzz`; `mcproof rules` lists them all"),
         (("--ruleset", "strickt"), "unknown ruleset `strickt` (did you mean `strict`?)"),
-        (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, spec, polish, wire"),
+        (("--ruleset", "zzzz"), "there are catalog, strict, grade, trust, spec, polish, compat, wire"),
         (("--select", "SCH-001", "--ignore", "SCH-001"), "no rules left to run"),
         (("--ruleset", "strict", "--ignore", "strict"), "no rules left to run"),
     ],

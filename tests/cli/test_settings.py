@@ -160,7 +160,7 @@ def test_windows_line_ends_and_a_mark_are_fine(project: Path) -> None:
     ("settings", "options", "expected"),
     [
         ('rulesets = ["strict"]', (), STRICT),
-        ('rulesets = "all"', (), [*STRICT, *GRADE, "MP001", "MP002", "MP004"]),
+        ('rulesets = "all"', (), [*STRICT, *GRADE, "MP001", "MP002", "MP004", "CMP-005", "CMP-024"]),
         ('rulesets = ["strict"]', ("--ruleset", "grade"), GRADE),
         ('rulesets = ["strict"]', ("--select", "prop-no-type"), ["prop-no-type"]),
         ('select = ["SCH-001", "prop-no-type"]', (), ["SCH-001", "prop-no-type"]),

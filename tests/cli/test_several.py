@@ -39,7 +39,7 @@ def test_a_folder_of_one_gives_the_form_for_several(folder: Path) -> None:
 
 
 def test_text_tells_apart_whose_findings_they_are(folder: Path) -> None:
-    text = run("lint", str(folder)).stdout
+    text = " ".join(run("lint", str(folder)).stdout.split())  # long names are on lines of their own
     assert f"no findings in 1 tool of {folder / 'a_clean.json'}" in text
     assert f"in 1 tool of {folder / 'b_faulty.json'}" in text
 
@@ -47,17 +47,20 @@ def test_text_tells_apart_whose_findings_they_are(folder: Path) -> None:
 def test_grade_gives_each_of_several_a_line(folder: Path) -> None:
     done = run("grade", str(folder))
     assert done.returncode == 1
-    lines = done.stdout.splitlines()
+    *lines, verdict = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["A", "C"]
-    assert [line.split()[-1] for line in lines] == [str(folder / "a_clean.json"), str(folder / "b_faulty.json")]
+    assert lines[0].endswith(str(folder / "a_clean.json"))
+    assert lines[1].endswith(f"{folder / 'b_faulty.json'}  failed: 1 error (gate: errors)")
+    assert verdict.startswith("✗ failed: 1 of 2 targets; 1 error (gate: errors)")
 
 
 def test_a_gate_applies_to_each_of_several(folder: Path) -> None:
     done = run("grade", str(folder), "--min-grade", "B", "--fail-on", "never")
     assert done.returncode == 1
-    clean, faulty = done.stdout.splitlines()
+    clean, faulty, verdict = done.stdout.splitlines()
     assert "at least B" not in clean
     assert "at least B" in faulty
+    assert verdict.startswith("✗ failed: 1 of 2 targets; 1 below the required grade")
 
 
 @pytest.mark.parametrize("other", ["{}", '{"name": "my-package", "version": "1.0.0"}', "[1, 2]", '"text"', "null"])
@@ -161,7 +164,7 @@ def test_standard_input_is_read(command: str) -> None:
 
 def test_standard_input_is_one_of_several(folder: Path) -> None:
     done = run("grade", "-", str(folder), stdin=json.dumps([FAULTY_TOOL]))
-    assert len(done.stdout.splitlines()) == 3
+    assert len(done.stdout.splitlines()) == 4
 
 
 def test_nothing_on_standard_input_is_an_empty_document() -> None:

@@ -26,7 +26,7 @@ def test_every_mistake_is_a_line_with_its_place(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [
         "bad.yaml:2:27: unknown server `b`; expected one of a",
         "bad.yaml:3:1: unknown key `prompt` in a suite (did you mean `prompts`?); expected one of servers, variables, "
-        "imports, setup, teardown, tools, resources, prompts, tool_quality",
+        "imports, setup, teardown, answers, tools, resources, prompts, tool_quality",
         "✓ good.yaml: 1 test on 1 server",
     ]
 

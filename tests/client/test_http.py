@@ -192,12 +192,14 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
         (
             "401",
             'needs authorization (WWW-Authenticate: Bearer resource_metadata="https://host/x"): '
-            "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite",
+            "run `mcproof auth login {url}`; in CI, use `--client-id ID --client-secret-env NAME` or "
+            "`--header 'Authorization: Bearer ${TOKEN}'`",
         ),
         (
             "403",
             "needs authorization (HTTP 403): "
-            "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite",
+            "run `mcproof auth login {url}`; in CI, use `--client-id ID --client-secret-env NAME` or "
+            "`--header 'Authorization: Bearer ${TOKEN}'`",
         ),
         ("404", "the server returns HTTP 404 (text/plain): nothing here"),
         ("405", "the server returns HTTP 405 (text/plain)"),
@@ -212,7 +214,7 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
 )
 def test_what_is_no_endpoint_is_refused(fault: str, message: str) -> None:
     with FAULTS[fault]() as web:
-        assert refused(endpoint(web)) == message
+        assert refused(endpoint(web)) == message.replace("{url}", web.url)
 
 
 @pytest.mark.parametrize("fault", ["401", "403", "redirect-same-host", "redirect-other-host"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.answers import Answer, AnswerList
+from mcproof.client.answers import Answer, AnswerList, Reply
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Response, Session
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.client.answers import AnswerSource, Reply
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.endpoints import Endpoint
     from mcproof.exchange.questions import QuestionKind
 
@@ -275,12 +275,6 @@ def test_a_schema_that_is_wrong_is_not_answered(era: str) -> None:
     assert {text_of(each) for each in (bad, none, default)} == {"cancel"}
 
 
-def test_a_question_with_the_id_of_another_is_refused() -> None:
-    (response,) = called(stdio("handshake"), "same_id")
-    replies = json.loads(text_of(response))
-    assert sorted(replies) == [["error", "id", "jsonrpc"], ["id", "jsonrpc", "result"]]
-
-
 def test_a_question_after_the_response_does_not_count(tmp_path: Path) -> None:
     late, after = called(stdio("handshake", tmp_path / "told"), "late", "ask_twice")
     assert (text_of(late), text_of(after)) == ("done", "decline, decline")
@@ -304,6 +298,12 @@ class _Thoughtful:
         return None
 
 
+def test_a_question_with_the_id_of_another_is_refused() -> None:
+    (response,) = called(stdio("handshake"), "same_id", answers=_Thoughtful())
+    error = {"code": -32600, "message": "a request with this id is pending"}
+    assert json.loads(text_of(response)) == {"jsonrpc": "2.0", "id": 1, "error": error}
+
+
 def test_a_question_that_the_server_withdraws_gets_no_reply(tmp_path: Path) -> None:
     user = _Thoughtful()
     withdrawn, after = called(stdio("handshake", tmp_path / "told"), "withdrawn", "count_books", answers=user)
@@ -315,3 +315,24 @@ def test_a_question_that_the_server_withdraws_gets_no_reply(tmp_path: Path) -> N
 def test_a_result_that_asks_for_nothing_is_the_response() -> None:
     (response,) = called(stdio("stateless"), "state_only")
     assert (response.outcome, response.questions) == ("rejected", ())
+
+
+class _Slow:
+    """A user who takes longer than a response may."""
+
+    kinds: frozenset[QuestionKind] = frozenset()
+
+    async def reply_to(self, *_: object) -> Reply | None:
+        await asyncio.sleep(1.1)
+        return Reply("decline", {"action": "decline"})
+
+
+def test_time_for_an_answer_does_not_count() -> None:
+    async def call() -> Response:
+        session = Session(stdio("handshake"), ConnectOptions(PATIENT, answers=_Slow()), 1)
+        try:
+            return await session.send("tools/call", {"name": "order_pizza", "arguments": {}})
+        finally:
+            await session.close()
+
+    assert text_of(asyncio.run(call())) == "decline"

@@ -14,6 +14,7 @@ import pytest
 
 from mcproof.linting.code_help.code_snippets import CodeHelp, code_help, example_help
 from mcproof.linting.code_help.framework_guess import FRAMEWORKS, frameworks_of
+from mcproof.linting.code_help.parameter_types import python_type
 from mcproof.linting.code_help.snippet_table import TEMPLATES
 from mcproof.linting.engine import check
 from mcproof.linting.registry import find_rule
@@ -304,3 +305,43 @@ def test_an_inlined_object_is_nested_too() -> None:
     closed = {**OPEN, "properties": {"by": filters}, "additionalProperties": False}
     (found,) = help_for(live(tools(closed, _meta={"fastmcp": {"tags": []}})), "SCH-002")
     assert found.code.endswith('class Model(BaseModel):\n    model_config = ConfigDict(extra="forbid")')
+
+
+@pytest.mark.parametrize(
+    ("schema", "annotation"),
+    [
+        ({"enum": ["a", "b"]}, 'Literal["a", "b"]'),
+        ({"type": "string", "enum": [f"value {number}" for number in range(50)]}, "Literal[...]"),
+        ({"const": "a" * 1000}, "Literal[...]"),
+        ({"anyOf": [{"type": "string"}] * 50}, "Any"),
+        ({"type": ["integer", "null"]}, "int | None"),
+        ({"type": "object", "additionalProperties": {"type": "number"}}, "dict[str, float]"),
+        ({"$ref": "#/$defs/Filters"}, "Filters"),
+        ({"$ref": "#/$defs/Fil ters"}, "Any"),
+        (True, "Any"),
+    ],
+)
+def test_a_type_is_short_and_plain(schema: Any, annotation: str) -> None:
+    assert python_type(schema) == annotation
+
+
+def test_hostile_schemas_are_survived() -> None:
+    nested: dict[str, Any] = {"type": "string"}
+    for _ in range(400):
+        nested = {"anyOf": [nested, {"type": "null"}], "default": {"a": {}}}
+    deep = {"type": "object", "properties": {"x": nested, "y": {"type": [{}, "string"], "enum": [{}]}}}
+    for extra in ({"title": "searchArguments"}, {"$schema": ZOD["$schema"]}, {}):
+        for command in (("python", "x"), ("node", "x")):
+            catalog = live(tools({**deep, **extra}), command)
+            for rule in ("prop-no-description", "SCH-004", "SCH-001", "SCH-003", "tool-no-required"):
+                help_for(catalog, rule)
+
+
+def test_a_closed_signature_is_enforced_too() -> None:
+    """A schema that promises more than the server keeps would only move the finding to `prove`."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    scope: dict[str, Any] = {"__name__": "served"}
+    exec(compile(f"{PRELUDE}{CLOSED}{TOOL}", "served.py", "exec", dont_inherit=True), scope)  # noqa: S102 (written here)
+    with pytest.raises(ToolError, match="Extra inputs are not permitted"):
+        asyncio.run(scope["mcp"].call_tool("lend", {"book": "x", "unexpected": 1}))

@@ -367,7 +367,7 @@ def test_fix_prints_the_new_text_of_one_file(shop: Path) -> None:
     done = run_bytes("schema-lint", "src/server.py", "--fix", cwd=shop)
     assert done.stdout.decode() == server(f'{{"properties": {{"n": {{}}}}, {TIGHT}}}')
     assert (shop / "src" / "server.py").read_text(encoding="utf-8") == server(LITERAL)
-    assert b"src/server.py: fixed 2 findings; 1 optional parameter became required" in done.stderr
+    assert b"src/server.py: 1 optional parameter becomes required" in done.stderr
 
 
 def test_fix_prints_a_file_as_it_is_where_nothing_is_certain(shop: Path) -> None:
@@ -431,10 +431,42 @@ def test_lint_refuses_what_makes_no_sense_as_schema_lint_does(shop: Path, words:
 
 def test_a_read_only_file_keeps_all_files_as_they_are(shop: Path) -> None:
     other = shop / "src" / "another.py"
-    other.write_bytes(server(LITERAL, name='"sell"').encode())
+    text = f"from mcp.types import Tool\nSELL = Tool(name='sell', inputSchema={LITERAL})\n"
+    other.write_text(text, encoding="utf-8")
+    tools = f"Tool(name='buy', inputSchema={LITERAL}), SELL"
+    listed = f"from another import SELL\n{HEAD}{LISTED.format(tools=tools)}"
+    (shop / "src" / "server.py").write_text(listed, encoding="utf-8")
     os.chmod(shop / "src" / "server.py", 0o444)
-    assert "server.py: is read-only; nothing was written" in fails("schema-lint", "src", "--fix", "--write", cwd=shop)
-    assert other.read_bytes() == server(LITERAL, name='"sell"').encode()
+    done = run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert done.returncode == 2
+    assert "server.py: is read-only; nothing was written" in done.stderr
+    assert other.read_text(encoding="utf-8") == text
+
+
+def test_a_literal_that_two_servers_of_a_folder_share_is_left_alone(shop: Path) -> None:
+    (shop / "src" / "shared.py").write_text(f"SCHEMA = {LITERAL}\n", encoding="utf-8")
+    for name in ("another", "server"):
+        text = server("SCHEMA", before="from shared import SCHEMA\n", name=f'"{name}"')
+        (shop / "src" / f"{name}.py").write_text(text, encoding="utf-8")
+    run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert (shop / "src" / "shared.py").read_text(encoding="utf-8") == f"SCHEMA = {LITERAL}\n"
+
+
+def test_two_servers_in_one_file_are_both_fixed(shop: Path) -> None:
+    long = '{\n    "properties": {"n": {}},\n}'
+    text = server(long) + server(long, name='"sell"').replace("server = ", "other = ").replace("@server", "@other")
+    (shop / "src" / "server.py").write_text(text, encoding="utf-8")
+    run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert (shop / "src" / "server.py").read_text(encoding="utf-8").count('"additionalProperties": False') == 2
+
+
+def test_each_of_two_servers_in_a_folder_is_fixed(shop: Path) -> None:
+    (shop / "src" / "another.py").write_text(server(LITERAL, name='"sell"'), encoding="utf-8")
+    done = run("schema-lint", "src", "--fix", "--write", cwd=shop)
+    assert "src/another.py: fixed 2 findings" in done.stderr
+    assert "src/server.py: fixed 2 findings" in done.stderr
+    for name in ("another", "server"):
+        assert TIGHT in (shop / "src" / f"{name}.py").read_text(encoding="utf-8")
 
 
 def test_the_report_offers_a_fix_only_for_literals(shop: Path) -> None:

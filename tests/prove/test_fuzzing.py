@@ -167,7 +167,7 @@ def test_a_tool_without_a_case_does_not_pass() -> None:
     assert document["tools"] == {"read": 5, "list": 0}
     assert {"what": "tool list", "why": "it refers to an external schema"} in document["not_tested"]
     done = mcproof("fuzz", "--cases", "5", *small_server([STRICT_TOOL, outside]))
-    assert done.output.splitlines()[-1].startswith("failed: 1 of 2 tools tested, all required (")
+    assert done.output.splitlines()[-1].startswith("✗ failed: 1 of 2 tools tested, all required")
 
 
 @pytest.mark.usefixtures("hurried", "impatient")

@@ -99,6 +99,15 @@ def test_a_suite_keeps_every_byte(newline: str) -> None:
     assert "the suite has this test" in again.errors
 
 
+def test_json_names_the_suite_and_the_test() -> None:
+    number = stored_failure(target={"command": ["other"], "env": ["KEY"], "complete": True}).id
+    done = mcproof("replay", number, "--to-suite", "s.yaml", "--env", f"KEY={SECRET}", "--format", "json")
+    assert (done.code, done.errors) == (0, "")
+    document = done.document
+    assert document.pop("test") in Path("s.yaml").read_text(encoding="utf-8")
+    assert document == {"schema_version": 1, "id": number, "suite": "s.yaml", "unset_variables": ["KEY"]}
+
+
 def test_another_server_gets_an_entry() -> None:
     number = stored_failure(target={"command": ["other"], "env": ["KEY"], "complete": True}).id
     Path("s.yaml").write_text(SUITE, encoding="utf-8")

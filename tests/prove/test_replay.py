@@ -176,6 +176,14 @@ def test_a_snapshot_cannot_be_sent_anything(here: Path) -> None:
     assert "--all names several servers" in refused("replay", number, "--all")
 
 
+def test_a_name_of_the_configuration_is_a_target(here: Path) -> None:
+    number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
+    (here / "mcproof.toml").write_text(
+        f"[targets.staging]\ncommand = {json.dumps(command('good'))}\n", encoding="utf-8"
+    )
+    assert replayed(number, "staging")["verdict"] == "fixed"
+
+
 # --- texts --------------------------------------------------------------------------------------------------------
 
 
@@ -183,11 +191,11 @@ def test_people_get_the_verdict_what_was_sent_and_the_answer() -> None:
     number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
     done = mcproof("replay", number)
     assert done.code == 1
-    assert done.output.startswith(f"{number}: still failing: accepted: an invalid call is accepted\n")
+    assert done.output.endswith(f"\n{number}: still failing: accepted: an invalid call is accepted\n")
     assert "  sent: find_book: without the required `query`\n" in done.output
-    assert "  answer: " in done.output
+    assert "  response: " in done.output
     assert done.errors.startswith("mcproof: sends tools/call to ")
-    assert mcproof("replay", number, "--", *command("good")).output.startswith(f"{number}: fixed: it is now rejected\n")
+    assert mcproof("replay", number, "--", *command("good")).output.endswith(f"\n{number}: fixed: it is now rejected\n")
 
 
 def test_without_an_id_the_stored_failures_are_listed() -> None:

@@ -20,12 +20,12 @@ from .snapshots import GRADED, SNAPSHOTS
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def printed(*args: str, cwd: Path, encoding: str = "utf-8") -> str:
+def printed(*args: str, cwd: Path, encoding: str = "utf-8", **variables: str) -> str:
     """What a run prints on standard output, read in the encoding that it was asked to print in."""
     done = subprocess.run(
         [sys.executable, "-m", "mcproof", *args],
         cwd=cwd,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
+        env={**os.environ, "PYTHONIOENCODING": encoding, **variables},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
@@ -63,6 +63,22 @@ def test_findings_are_printed_in_ascii_as_in_the_golden_file(tmp_path: Path, sna
     name = save(tmp_path, f"{snapshot}.json", SNAPSHOTS[snapshot])
     text = printed("lint", name, "--ruleset", "catalog,strict,grade,trust", cwd=tmp_path, encoding="ascii")
     compare(text, f"{snapshot}.ascii.txt")
+
+
+@pytest.mark.parametrize("snapshot", list(SNAPSHOTS))
+def test_findings_in_a_narrow_terminal_are_as_in_the_golden_file(tmp_path: Path, snapshot: str) -> None:
+    name = save(tmp_path, f"{snapshot}.json", SNAPSHOTS[snapshot])
+    text = printed("lint", name, "--ruleset", "catalog,strict,grade,trust", cwd=tmp_path, COLUMNS="60")
+    compare(text, f"{snapshot}.narrow.txt")
+    assert max(map(_width, text.splitlines())) <= 60
+
+
+@pytest.mark.parametrize("grade", list(GRADED))
+def test_the_grade_card_in_a_narrow_terminal_is_as_in_the_golden_file(tmp_path: Path, grade: str) -> None:
+    name = save(tmp_path, f"grade-{grade}.json", json.dumps(GRADED[grade], ensure_ascii=False))
+    text = printed("grade", name, "--min-grade", "B", "--max-tokens", "500", cwd=tmp_path, COLUMNS="60")
+    compare(text, f"grade-{grade}.narrow.txt")
+    assert max(map(_width, text.splitlines())) <= 60
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])

@@ -431,7 +431,11 @@ def test_the_reasons_for_passing_and_failing_are_listed() -> None:
     assert "at most 10 allowed" in text
     assert "at or above level error (--fail-on)" in text
     clean = page_of(run_of(report_of(GRADED["a"], gates=[], fail_on="never"))).one("ul", name="reasons").text
-    assert clean.strip() == "passed findings do not fail the run (--fail-on never)"
+    assert clean.strip().splitlines() == [
+        "not gated findings (--fail-on never)",
+        "not gated grade A",
+        "not tested behaviour: no tool was called",
+    ]
 
 
 def test_suppressed_findings_say_by_whom_where_and_why() -> None:
@@ -491,7 +495,7 @@ def test_several_targets_have_a_table_that_leads_to_each() -> None:
     links = [link.attributes["href"] for link in page.all("a")]
     assert [link for link in links if link.startswith("#t")] == ["#t1", "#t2", "#t3"]
     assert len(page.all("details", name="target")) == 3
-    assert "1 could not be checked" in page.one("p", name="headline").text
+    assert "1 of 3 targets could not be checked" in page.one("p", name="headline").text
 
 
 def test_a_target_that_cannot_be_read_says_why_and_where() -> None:
@@ -504,7 +508,7 @@ def test_a_target_that_cannot_be_read_says_why_and_where() -> None:
 @pytest.mark.parametrize(
     ("levels", "headline", "sign"),
     [
-        (["error", "error", "note"], "2 breaking changes", "✕"),
+        (["error", "error", "note"], "failed: 2 breaking changes (gate: breaking changes)", "✕"),
         (["warning", "note"], "1 change that may break callers", "?"),
         (["note"], "1 change, none breaking", "✓"),
         ([], "no changes", "✓"),

@@ -144,7 +144,7 @@ def test_a_page_of_a_suite_speaks_of_tests_and_not_of_findings() -> None:
         ("passed failed skipped", "1 of 3 tests failed", "failed ✕"),
         ("failed", "1 of 1 test failed", "failed ✕"),
         ("failed error error", "1 of 3 tests failed, 2 could not run", "failed ✕"),
-        ("passed error", "1 of 2 tests could not run", "failed ✕"),
+        ("passed error", "1 of 2 tests could not run", "incomplete ✕"),
         ("skipped not_applicable", "none of 2 tests ran, 1 skipped, 1 not applicable", "nothing was tested ?"),
         ("", "no tests", "nothing was tested ?"),
     ],
@@ -247,17 +247,15 @@ def test_several_suites_have_their_numbers_side_by_side() -> None:
         "SuitePassedFailedCould not runSkippedNot applicableTookResult",
         f"{FILE}2 passed2 failed2 could not run1 skipped1 not applicable4.5 sfailed",
         "other.yaml1 passed1 failed0 could not run0 skipped0 not applicable100 msfailed",
-        "gone.yamlcould not be checkedfailed",
+        "gone.yamlcould not be checkedincomplete",
     ]
     assert [row.attributes["href"] for row in page.all("a")][1:] == ["#t1", "#t2", "#t3"]
-    assert page.one("p", name="headline").text == (
-        "3 of 10 tests failed, 2 could not run · suites: 2 failed, 1 could not be checked"
-    )
-    assert page.one("title").text == "3 suites: 3 of 10 tests failed, 2 could not run · mcproof run"
+    assert page.one("p", name="headline").text == ("incomplete: 2 of 3 suites could not be checked in full, 2 failed")
+    assert page.one("title").text == "incomplete: 2 of 3 suites could not be checked in full, 2 failed · mcproof run"
     heads = [squeezed(each) for each in page.all("summary") if "target" in each.parents[-1].classes]
     assert heads == [
-        f"✗{FILE}2 of 8 tests failed, 2 could not run",
-        "✗other.yaml1 of 2 tests failed",
+        f"✕{FILE}2 of 8 tests failed, 2 could not run",
+        "✕other.yaml1 of 2 tests failed",
         "!gone.yamlcould not be checked",
     ]
 

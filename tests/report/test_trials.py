@@ -19,7 +19,6 @@ from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid
 from mcproof.report.outcome_phrases import promise_sentence
-from mcproof.report.terminal import grade_card
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
 from mcproof.results.run import BROKEN, RunResult, TargetResult, Untested
@@ -84,7 +83,9 @@ def test_a_trial_is_printed_as_in_the_golden_file(name: str, format: str) -> Non
 @pytest.mark.parametrize("name", TRIALS)
 def test_a_trial_in_colour_in_ascii_and_narrow_is_as_in_the_golden_file(name: str) -> None:
     compare(rendered(TRIALS[name], "text", colour=True), f"trials/{name}.colour.txt")
-    compare(rendered(TRIALS[name], "text", unicode=False, width=60), f"trials/{name}.ascii.txt")
+    narrow = rendered(TRIALS[name], "text", unicode=False, width=60)
+    compare(narrow, f"trials/{name}.ascii.txt")
+    assert max(display_width(line) for line in narrow.splitlines() if "library.py" not in line) <= 60
 
 
 @pytest.mark.parametrize("name", TRIALS)
@@ -210,8 +211,8 @@ def test_a_square_has_the_number_of_promises_and_of_lenient_values() -> None:
     text = rendered(TRIALS["prove"], "text")
     assert re.search(r"^  find_book +✓ 1/1 +✗ 3/4 ~2 +○ +○ +◐ 2/2$", text, re.MULTILINE)
     assert re.search(r"^  lend_book +\? 0/2 +✗ 0/1 +◆ +–$", text, re.MULTILINE)
-    assert "◐   1 partly tried" in text
-    assert "~ 106 lenient" in text
+    assert "◐ partly tried" in text
+    assert "~ lenient" in text
     assert "lenient" not in rendered(TRIALS["prove-clean"], "text")
 
 
@@ -230,7 +231,7 @@ def test_two_tools_of_one_name_have_a_row_each() -> None:
 def test_a_long_name_is_cropped_in_the_picture() -> None:
     picture = rendered(TRIALS["prove"], "text").split("\n\n")[1]
     assert LONG not in picture
-    assert LONG[:40] in picture
+    assert f"{LONG[:24]}…{LONG[-23:]}" in picture
 
 
 @pytest.mark.parametrize("width", [40, 61])
@@ -247,7 +248,7 @@ def test_wide_letters_do_not_push_the_marks_out_of_line(width: int) -> None:
 
 
 def test_what_was_not_tested_is_never_called_passed() -> None:
-    assert "failed: nothing was tested (0 tools" in rendered(TRIALS["prove-empty"], "text")
+    assert rendered(TRIALS["prove-empty"], "text").endswith("\nnothing was tested; no tools to call\n")
     assert page_of(TRIALS["prove-empty"]).one("p", name="tile").text == "nothing was tested ?"
     assert page_of(TRIALS["prove-clean"]).one("p", name="tile").text == "passed ✓"
 
@@ -359,7 +360,8 @@ def test_the_page_shows_a_square_for_each_cell_with_its_symbol_and_its_word() ->
     assert [each.text for each in squares[:4]] == ["✓proven 1/1", "✗broken promise 3/4 ~2", "○open", "○open"]
     title = "type: broken promise 3/4; an object for `title`: accepted; 2 accepted though of another type, "
     assert squares[1].attributes["title"] == f'{title}such as "5" for 5'
-    assert page.one("p", name="headline").text == "32 promises: 18 kept, 3 broken, 2 not shown, 9 not tested"
+    assert page.one("p", name="headline").text == "failed: 4 errors in behaviour; 4 of 5 tools called (1 suppressed)"
+    assert page.one("p", name="also").text == "32 promises: 18 kept, 3 broken, 2 not shown, 9 not tested"
     assert (
         page.one("svg", name="proportions").attributes["aria-label"] == "18 kept, 3 broken, 2 not shown, 9 not tested"
     )
@@ -388,20 +390,18 @@ def test_the_page_of_fuzzing_has_each_failure_with_its_command() -> None:
 
 def test_the_verdict_of_a_page_says_what_fails() -> None:
     verdict = page_of(TRIALS["prove"]).one("ul", name="reasons").text
-    assert verdict == "\nfailed 4 findings at level error in the server's behaviour (--fail-on broken)\n"
+    assert verdict.splitlines()[1:] == [
+        "failed 4 findings at level error in the server's behaviour (--fail-on broken)",
+        "not tested 1 tool: 4 of 5 tools called",
+    ]
     clean = page_of(TRIALS["prove-clean"]).one("ul", name="reasons").text
-    assert clean == "\npassed no findings at level error in the server's behaviour (--fail-on broken)\n"
-
-
-def test_the_card_of_a_grade_says_what_fails() -> None:
-    said = grade_card._verdict(prove_report(), Style())
-    assert said == "failed  4 findings at level error in the server's behaviour (--fail-on broken)\n"
+    assert clean == "\nmet no findings at level error in the server's behaviour (--fail-on broken)\n"
 
 
 def test_a_summary_of_a_job_shows_the_picture_and_the_sentence() -> None:
     page = refuse_markup(rendered(TRIALS["prove"], "markdown"), COLUMNS)
     assert ["find_book", "✓ 1/1", "✗ 3/4 ~2", "○", "○", "◐ 2/2"] in page.rows
-    assert page.text.index("32 promises") < page.text.index("4 errors")
+    assert page.text.index("failed: 4 errors in behaviour") < page.text.index("32 promises")
 
 
 # --- stored runs --------------------------------------------------------------------------------------------------

@@ -64,3 +64,22 @@ def test_columns_sets_the_width_even_in_a_pipe(columns: str, width: int, monkeyp
 
 def test_a_pipe_has_a_fixed_width() -> None:
     assert Style.of(io.StringIO()).width == PIPE_WIDTH == 120
+
+
+@pytest.mark.parametrize("unicode", [True, False])
+@pytest.mark.parametrize("room", range(5, 30))
+def test_a_name_is_cropped_in_the_middle(room: int, unicode: bool) -> None:
+    style, name = Style(unicode=unicode), "list_図書館_phone_numbers\x1b_local"
+    shown = style.shortened(name, room)
+    assert display_width(shown) <= room
+    first, last = shown.split(style.symbol("…", "..."))
+    assert style.text(name).startswith(first)
+    assert style.text(name).endswith(last)
+    assert "\\x1" not in shown.replace("\\x1b", "")
+    assert style.shortened("short", room) == "short"
+
+
+def test_words_in_colour_take_no_more_room() -> None:
+    painted = Style(colour=True).paint("two", "error")
+    assert display_width(painted) == 3
+    assert wrapped(f"one {painted} three", 7) == [f"one {painted}", "three"]

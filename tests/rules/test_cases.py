@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.peer import Peer
+from mcproof.compat.client_choice import ClientChoice
+from mcproof.compat.client_hits import ClientChecks
+from mcproof.compat.client_profiles import known_profiles
 from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
@@ -34,6 +37,10 @@ ALL = [
 ]
 
 
+EVERY_CLIENT = ClientChecks(ClientChoice(known_profiles()).all_active(), "weather")
+"""Every constraint of every client, also those that only named clients have."""
+
+
 def each(kind: str) -> pytest.MarkDecorator:
     chosen = [(rule, case) for rule, of_kind, case in ALL if of_kind == kind]
     return pytest.mark.parametrize(("rule", "case"), chosen, ids=[f"{rule.id}: {case.title}" for rule, case in chosen])
@@ -53,14 +60,18 @@ def findings(rule: Rule, text: str) -> list[Finding]:
     catalog = read_snapshot(text.encode(), "case.json")
     if rule.ruleset == "wire":
         catalog.connection = asyncio.run(connection_of({}))
-    found = check(catalog, rules_to_run(rule))
-    return [finding for finding in found if finding.rule is rule]
+    found = check(catalog, rules_to_run(rule), EVERY_CLIENT)
+    return [finding for finding in found if finding.rule.id == rule.id]
 
 
 def pointers(rule: Rule, case: RuleCase) -> list[str]:
     """Where a rule fires on a case."""
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
+    if case.wire is not None and rule.ruleset == "compat":
+        catalog = read_snapshot(b'{"tools": [{"name": "one"}]}', "case.json")
+        catalog.connection = asyncio.run(connection_of(case.wire))
+        return [finding.pointer for finding in check(catalog, [rule], EVERY_CLIENT)]
     if case.wire is not None:
         return [problem.at for problem in rule.check(asyncio.run(connection_of(case.wire)))]
     if case.trial is not None:
@@ -108,6 +119,7 @@ async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
         tuple(peer.anomalies),
         tuple(shown.get("unserved", {}).items()),
         None if ending is None else ProcessEnd(ending, 0),
+        shown.get("tool_pages", 1),
     )
 
 
@@ -179,6 +191,8 @@ def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: RuleCase) 
         case.wire,
         case.trial,
         case.source,
+        case.tools,
+        case.length,
         case.levels,
     ]
     assert sum(subject is not None for subject in subjects) == 1

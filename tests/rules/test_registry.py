@@ -26,6 +26,7 @@ ID_FORMS = {
     "trust": r"[a-z]+(_[a-z]+)+",
     "spec": r"SPEC-\d{3}",
     "polish": r"MP\d{3}",
+    "compat": r"CMP-\d{3}",
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcproof.catalog.model import Tool
-from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores
+from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores, judge
 from mcproof.targets.snapshot import read_snapshot
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "description": "Name of the place."}}}
@@ -275,7 +275,8 @@ def test_scores_are_by_tool_and_rounded() -> None:
         "no tool",
         {"name": "a", "description": "A.", "inputSchema": CITY},
     ]
-    scores = description_scores(read_snapshot(json.dumps({"tools": tools}).encode(), "case.json"))
+    catalog = read_snapshot(json.dumps({"tools": tools}).encode(), "case.json")
+    scores = description_scores(map(judge, catalog.tools))
     assert scores == {"a": scores["a"], "b": 0.0, "tools[2]": scores["tools[2]"], "tools[3]": 0.0}
     assert scores["a"] < 0.5, "of several tools of one name, the lowest"
     assert all(score == round(score, 2) for score in scores.values())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from limits import assert_linear, cpu_limit
 from mcproof.catalog.model import Tool
-from mcproof.scores.description import describe_score, description_scores
+from mcproof.scores.description import describe_score, description_scores, judge
 from mcproof.targets.snapshot import read_snapshot
 
 SCHEMA: dict[str, Any] = {
@@ -176,6 +176,6 @@ def test_the_work_grows_with_the_number_of_tools() -> None:
             for number in range(count)
         ]
         catalog = read_snapshot(json.dumps({"tools": tools}).encode(), "case.json")
-        description_scores(catalog)
+        description_scores(map(judge, catalog.tools))
 
     assert_linear(work, 30)

@@ -246,15 +246,16 @@ class Server:
         return {}
 
     def same_id(self, _: dict[str, Any], send: Any) -> dict[str, Any]:
-        for number in (1, 1):
-            send({"jsonrpc": "2.0", "id": number, "method": "elicitation/create", "params": form("Twice?")[1]})
+        """Asks twice with one id, and waits for one response."""
         self.answers[1] = queue.Queue()
-        both = [self.answers[1].get() for _ in range(2)]
-        return {"result": text(json.dumps([sorted(each) for each in both]))}
+        for _ignored in range(2):
+            send({"jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": form("Twice?")[1]})
+        return {"result": text(json.dumps(self.answers[1].get()))}
 
     def withdrawn(self, _: dict[str, Any], send: Any) -> dict[str, Any]:
-        """Cancels its question at once."""
+        """Cancels its question as soon as the client has read it."""
         send({"jsonrpc": "2.0", "id": "gone", "method": "elicitation/create", "params": form("Still there?")[1]})
+        self.ask("ping", {}, send)
         send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}})
         return {"result": text("never mind")}
 

@@ -4,9 +4,10 @@ Every call succeeds, except for these habits: `refuses-everything`, `refuses-emp
 `refuses-objects` (an object as an argument), `refuses-nested` (an object or a list), `refuses-unknown` (an undeclared
 argument), `refuses-long` (a string of more than 1,000 characters), `dies-of-full` (it crashes on a call with every
 argument of the schema), `tires` (it refuses every call after the first), `limits-rate` (the same, for a while),
-`shows-secret` (an error contains the variable SECRET), `repeats` (a result contains the arguments), `slow` (a call
-takes 50 ms), `no-tools` (it offers no tools), `no-list` (it crashes when it has to list them). The environment variable
-CALLED names a file to which every call is appended as a line.
+`hides-errors` (an error is a successful result with its text), `shows-secret` (an error contains the variable SECRET),
+`repeats` (a result contains the arguments), `slow` (a call takes 50 ms), `no-tools` (it offers no tools), `no-list` (it
+crashes when it has to list them). The environment variable CALLED names a file to which every call is appended as a
+line.
 """
 
 from __future__ import annotations
@@ -78,6 +79,8 @@ def called(params: dict[str, Any], tools: list[Any], habits: set[str]) -> dict[s
     text = done if refused is None else REFUSALS.get(refused, f"Invalid arguments: {refused}")
     if refused is not None and "shows-secret" in habits:
         text += f" ({os.environ.get('SECRET')})"
+    if "hides-errors" in habits and refused is not None:
+        return {"result": {"content": [{"type": "text", "text": f"Error: {text}"}]}}
     return {"result": {"content": [{"type": "text", "text": text}], "isError": refused is not None}}
 
 

@@ -90,7 +90,7 @@ class Web:
             verb, path, _ = first.split(" ")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            request = Request(verb, path, headers, _message(body))
+            request = Request(verb, path, headers, self.parsed(body))
             self.requests.append(request)
             await self.handle(request)
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
@@ -101,6 +101,14 @@ class Web:
                 await writer.wait_closed()
             except (ConnectionError, asyncio.CancelledError):  # the client does not read the rest
                 writer.transport.abort()
+
+    def parsed(self, body: bytes) -> dict[str, Any]:
+        """The message in a body; empty if it is not one."""
+        try:
+            value = json.loads(body)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
 
     async def handle(self, request: Request) -> None:
         if request.verb != "POST":
@@ -143,15 +151,6 @@ class Web:
     async def write(self, data: bytes) -> None:
         CONNECTION.get().write(data)
         await CONNECTION.get().drain()
-
-
-def _message(body: bytes) -> dict[str, Any]:
-    """The message in a body; empty if it is not one."""
-    try:
-        value = json.loads(body)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def event(envelope: Any) -> bytes:

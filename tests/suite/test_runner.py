@@ -320,15 +320,54 @@ def test_a_server_that_cannot_start_affects_only_its_own_tests(tmp_path: Path) -
     assert outcomes["tools/b"] == ("passed", "")
 
 
-def test_a_server_is_started_once_for_all_its_tests(tmp_path: Path) -> None:
-    script = tmp_path / "counting.py"
-    started = tmp_path / "started"
+def counting(folder: Path) -> dict[str, Any]:
+    """The entry of a server that writes an `x` into the file `started` whenever it starts."""
+    script = folder / "counting.py"
+    started = folder / "started"
     script.write_text(f"open({str(started)!r}, 'a').write('x')\nexec(open({suited.__file__!r}).read())\n")
+    return {"command": [sys.executable, str(script)]}
+
+
+def test_a_server_is_started_once_for_all_its_tests(tmp_path: Path) -> None:
     tests = [tool(f"t{number}", "echo", **ECHO) for number in range(20)]
     quality = [{"name": "q", "server": "s", "expect": [{"target": "min_score", "matcher": {"schema": {"minimum": 0}}}]}]
-    write_suite(tmp_path, {"s": {"command": [sys.executable, str(script)]}}, tools=tests, tool_quality=quality)
+    write_suite(tmp_path, {"s": counting(tmp_path)}, tools=tests, tool_quality=quality)
     assert run_json(tmp_path).returncode == 0
-    assert started.read_text() == "x"
+    assert (tmp_path / "started").read_text() == "x"
+
+
+@pytest.mark.slow
+def test_negative_paths_share_a_server(tmp_path: Path) -> None:
+    """The first start is for their calls, the second for their probes; with a time limit, they run one by one."""
+    block = {"checks": ["unknown_tool", "missing_required"]}
+    entry = {**counting(tmp_path), "annotations": {"echo": {"readOnlyHint": True}}}
+    tests = [tool(f"t{number}", "echo", negative_path=block, timeout_ms=9000, **ECHO) for number in range(4)]
+    write_suite(tmp_path, {"s": entry}, tools=tests)
+    assert run_json(tmp_path).returncode == 0
+    assert (tmp_path / "started").read_text() == "xx"
+
+
+@pytest.mark.slow
+def test_a_tool_that_may_change_something_is_probed_on_a_server_of_its_own(tmp_path: Path) -> None:
+    tests = [tool(f"t{number}", "fail", negative_path={"checks": ["unknown_tool"]}) for number in range(3)]
+    write_suite(tmp_path, {"s": counting(tmp_path)}, tools=tests)
+    run_json(tmp_path)
+    assert (tmp_path / "started").read_text() == "x" * 4
+
+
+@pytest.mark.slow
+def test_a_negative_path_after_a_crash_gets_a_fresh_server(tmp_path: Path) -> None:
+    """`look` ends the server where its arguments say so."""
+    block = {"checks": ["unknown_tool"]}
+    calls = {"a": {}, "b": {"die": 1}, "c": {}}
+    tests = [tool(name, "look", args=args, negative_path=block, timeout_ms=5000) for name, args in calls.items()]
+    write_suite(tmp_path, {"s": counting(tmp_path)}, tools=tests)
+    outcomes = outcomes_of(run_json(tmp_path))
+    assert {name: outcomes[f"negative_path/{name}"][0] for name in calls} == {
+        "a": "passed",
+        "b": "failed",
+        "c": "passed",
+    }
 
 
 def test_tests_are_selected_by_name_and_tag(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from mcproof.suite import definition
 from mcproof.suite.matchers import NAMES
-from mcproof.suite.parse import expectations, server_entries, suite_parser
+from mcproof.suite.parse import answer_fields, expectations, server_entries, suite_parser
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.text.yamltext import json_value, parse
@@ -39,6 +39,10 @@ setup:
   - {call: {server: local, tool: reset, args: {all: true}}, timeout_ms: 1000}
 teardown:
   - call: {server: local, tool: reset}
+answers:
+  - {kind: roots, reply: ["file:///a", {uri: "file:///b", name: b}]}
+  - {kind: sampling, asked: Summarize, reply: In short.}
+  - {kind: url, reply: decline}
 tools:
   - name: search finds
     server: api
@@ -46,6 +50,9 @@ tools:
     args: {query: "${city}"}
     tags: [smoke]
     timeout_ms: "${wait}"
+    answers:
+      - {asked: Which size?, reply: {size: L, count: 2, now: true, extras: [a, b], nick: null}}
+      - {kind: form, reply: accept}
     expect:
       assertions:
         - {target: result.isError, matcher: {exact: false}, message: it must not fail}
@@ -56,6 +63,7 @@ tools:
         - {target: result, matcher: {snapshot: {name: found, mask: [timestamps, "result.content[*].text"]}}}
         - {target: result, matcher: {snapshot: true}}
         - {target: error, matcher: {exact: null}}
+        - {target: "asked[0].message", matcher: {contains: size}}
         - {target: duration_ms, matcher: {schema: {maximum: 100}}}
       max_duration_ms: 2000
   - name: search rejects bad requests
@@ -92,6 +100,7 @@ def test_the_schema_has_exactly_the_keys_of_the_parser() -> None:
         assert set(properties[block]["items"]["properties"]) == set(keys)
     definitions = SCHEMA["$defs"]
     assert set(definitions["server"]["properties"]) == set(server_entries.KEYS)
+    assert set(definitions["answer"]["properties"]) == set(answer_fields.KEYS)
     assert set(definitions["assertions"]["items"]["properties"]) == set(expectations.KEYS)
     assert set(definitions["matcher"]["properties"]) == {*NAMES, "not"}
     assert set(definitions["negated"]["properties"]) == {*NAMES} - {"snapshot"}

@@ -96,6 +96,7 @@ HEAD = "servers: {s: {command: [x]}}\ntools:\n  - name: n\n    server: s\n    to
         ("    steps:\n      - {tool: a, args: {k: 'x ${steps.key}'}, save: {key: result.x}}\n", 7, "unknown value"),
         ("    steps: [{tool: a, save: {key: error.x}}]\n", 6, "must start with `result`"),
         ("    steps: [{tool: a, save: {a-b: result.x}}]\n", 6, "invalid name `a-b` in `save`"),
+        ("    save: {a: result.x}\n", 6, "(only `steps` can save values: a test has none for other tests)"),
         ("    steps: [{tool: a, sav: {a: result.x}}]\n", 6, "unknown key `sav`"),
         ("    steps: [{tool: a}]\n    negative_path: {}\n", 6, "`steps` cannot be combined with `negative_path`"),
         ("    steps: [{tool: '${steps.a}'}]\n", 6, "`${steps.a}` can only be used in `args` and in matchers"),

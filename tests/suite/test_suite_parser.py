@@ -149,8 +149,20 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         SERVERS + "tool_qualty: []\n",
         [
             "3:1: unknown key `tool_qualty` in a suite (did you mean `tool_quality`?); expected one of "
-            "servers, variables, imports, setup, teardown, tools, resources, prompts, tool_quality",
+            "servers, variables, imports, setup, teardown, answers, tools, resources, prompts, tool_quality",
         ],
+    ),
+    "an answer to an unknown kind of question": (
+        TOOLS + "  - {name: a, server: local, tool: t, answers: [{kind: frm, reply: accept}]}\n",
+        ["4:56: unknown kind `frm` (did you mean `form`?); expected one of form, url, sampling, roots"],
+    ),
+    "an answer that is not a reply": (
+        TOOLS + "  - {name: a, server: local, tool: t, answers: [{reply: sure}]}\n",
+        ["4:57: `reply` must be accept, decline or cancel, or a mapping with fields, not `sure`"],
+    ),
+    "roots with a text": (
+        "answers: [{kind: roots, asked: x, reply: []}]\n" + TOOLS + "  - {name: a, server: local, tool: t}\n",
+        ["1:32: `asked` cannot be combined with `kind: roots`, which has no text"],
     ),
     "nothing to test": (
         SERVERS,
@@ -161,7 +173,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
     "no mapping at all": (
         "- a\n",
         [
-            "1:1: a suite must be a mapping with servers, variables, imports, setup, teardown, tools, "
+            "1:1: a suite must be a mapping with servers, variables, imports, setup, teardown, answers, tools, "
             "resources, prompts, tool_quality, not a list",
         ],
     ),
@@ -192,7 +204,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         TOOLS + TEST + ", arguments: {}}\n",
         [
             "4:39: unknown key `arguments` in the test `n` (did you mean `args`?); expected one of name, "
-            "server, tool, args, steps, expect, tags, timeout_ms, negative_path, fuzz",
+            "server, tool, args, steps, answers, expect, tags, timeout_ms, negative_path, fuzz",
         ],
     ),
     "a test without its tool": (
@@ -239,7 +251,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         TOOLS + TEST + ", expect: [{target: results.content, matcher: {exact: 1}}]}\n",
         [
             "4:57: unknown target `results.content` (did you mean `result`?); expected one of "
-            "result, error, rejected, duration_ms",
+            "result, error, rejected, duration_ms, asked",
         ],
     ),
     "a bad path": (
@@ -421,13 +433,13 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
         "server: {}\ntools:\n  - {name: n, sever: local, tol: t}\n",
         [
             "1:1: unknown key `server` in a suite (did you mean `servers`?); expected one of servers, "
-            "variables, imports, setup, teardown, tools, resources, prompts, tool_quality",
+            "variables, imports, setup, teardown, answers, tools, resources, prompts, tool_quality",
             "3:5: the test `n` lacks `server`",
             "3:5: the test `n` lacks `tool`",
             "3:15: unknown key `sever` in the test `n` (did you mean `server`?); expected one of name, "
-            "server, tool, args, steps, expect, tags, timeout_ms, negative_path, fuzz",
+            "server, tool, args, steps, answers, expect, tags, timeout_ms, negative_path, fuzz",
             "3:29: unknown key `tol` in the test `n` (did you mean `tool`?); expected one of name, server, "
-            "tool, args, steps, expect, tags, timeout_ms, negative_path, fuzz",
+            "tool, args, steps, answers, expect, tags, timeout_ms, negative_path, fuzz",
         ],
     ),
 }

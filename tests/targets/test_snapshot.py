@@ -252,15 +252,15 @@ def test_a_cursor_that_leads_nowhere_is_no_page(
 # --- what TARGET stands for ---------------------------------------------------------------------------------------
 
 
-def test_a_folder_gives_its_json_files_by_name_and_nothing_below(tmp_path: Path) -> None:
+def test_a_folder_gives_its_json_files_by_name_then_those_below(tmp_path: Path) -> None:
     for name in ("b.json", "a.json", "notes.txt", "a.jsonl", ".hidden.json"):
         (tmp_path / name).write_text("{}")
     (tmp_path / "c.json").mkdir()
     (tmp_path / "c.json" / "below.json").write_text("{}")
-    names = [each.name for each in find_inputs([str(tmp_path)], LiveOptions())]
-    assert names[-2:] == [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
-    assert str(tmp_path / "c.json" / "below.json") not in names
-    assert all(each.from_folder for each in find_inputs([str(tmp_path)], LiveOptions()))
+    inputs = find_inputs([str(tmp_path)], LiveOptions())
+    expected = [".hidden.json", "a.json", "b.json", "c.json/below.json"]
+    assert [each.name for each in inputs] == [str(tmp_path / name) for name in expected]
+    assert all(each.folder == str(tmp_path) for each in inputs)
 
 
 def test_an_input_keeps_the_place_where_it_was_named_first(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_an_input_keeps_the_place_where_it_was_named_first(tmp_path: Path) -> No
     first = str(tmp_path / "b.json")
     inputs = find_inputs([first, str(tmp_path)], LiveOptions())
     assert [each.name for each in inputs] == [first, str(tmp_path / "a.json")]
-    assert [each.from_folder for each in inputs] == [False, True]
+    assert [each.folder for each in inputs] == ["", str(tmp_path)]
 
 
 def test_a_folder_of_snapshots_is_recognised_without_importing_discovery(tmp_path: Path) -> None:

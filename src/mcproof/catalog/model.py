@@ -122,7 +122,7 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_tree", "_written", "description", "is_plain", "schema", "source", "words")
+    __slots__ = ("_marshalled", "_tree", "_written", "description", "document", "schema", "source", "words")
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -132,14 +132,20 @@ class Tool(Item):
         """The description as received; empty if it is absent or not a string."""
         self.schema: dict[str, Any] | None = schema if isinstance(schema, dict) else None
         """The input schema, if it is an object."""
-        self.is_plain = False
-        """Whether its texts are known to have only ASCII characters, and of control characters only whitespace."""
+        self.document: JsonText | None = None
+        """The document it was read from, if it was read from a snapshot."""
         self.source: SourceTool | None = None
         """What its source code reveals, if it was read from source."""
         self.words: ToolWords | None = None
         """The words of its texts, cached for the `polish` rules until `release_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
+        self._marshalled: int | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its texts are known to have only ASCII characters, and of control characters only whitespace."""
+        return self.document is not None and self.document.is_plain
 
     def knows(self, pointer: str) -> bool:
         """Whether the value at a pointer is known; always true unless the tool was read from source."""
@@ -176,6 +182,19 @@ class Tool(Item):
             except ValueError:
                 self._written = b""
         return self._written
+
+    def may_exceed(self, limit: int) -> bool:
+        """Whether the compact JSON of the input schema could exceed `limit` bytes, without encoding it.
+
+        JSON takes at most six times as many bytes as `marshal`: `false,` for one byte, an escaped control character of
+        six for one, a double of 24 characters for nine.
+        """
+        if self._marshalled is None:
+            try:
+                self._marshalled = len(marshal.dumps(self.schema, 2))
+            except ValueError:  # too deep for marshal
+                self._marshalled = limit
+        return self._marshalled * 6 > limit
 
     def release_tree(self) -> None:
         """Drop cached trees and words, so that a large catalog is not held in memory twice."""

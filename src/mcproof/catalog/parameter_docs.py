@@ -13,9 +13,14 @@ _entry = re.compile(
 ).match
 
 
-@lru_cache(maxsize=1)  # two rules need them, one after the other
-def documented_parameters(description: str) -> frozenset[str]:
-    """The names that lines such as `name: text`, `- name (str): text`, `:param name: text` explain."""
+def documents_parameter(description: str, name: str) -> bool:
+    """Whether a line such as `name: text`, `- name (str): text` or `:param name: text` explains a parameter."""
+    return name in description and name in _documented_parameters(description)
+
+
+@lru_cache(maxsize=1)  # for all parameters of a tool, and for two rules, one after the other
+def _documented_parameters(description: str) -> frozenset[str]:
+    """The names that lines of a description explain."""
     names: set[str] = set()
     for line in description.splitlines():
         entry = _entry(line)

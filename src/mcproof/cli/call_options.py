@@ -49,6 +49,15 @@ def add_calls(parser: Parser) -> None:
         metavar="N",
         help="time limit for a call, after which it counts as a hang (default 10000)",
     )
+    add_answer(parser)
+
+
+def add_answer(parser: Parser) -> None:
+    parser.group(CALLS).add_argument(
+        "--answer",
+        metavar="FILE",
+        help="answer what the server asks the user, a model or for roots, with the replies in this YAML or JSON file",
+    )
 
 
 def add_security(parser: Parser) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.console import plural, print_lines, safe, safe_line, tell
-from mcproof.errors import UsageError
-from mcproof.execution.events import RunStarted, TargetFinished, TargetFixed
+from mcproof.errors import FINDINGS, UsageError
+from mcproof.execution.events import FixPlanned, RunStarted, TargetFinished, TargetFixed
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import FixRequest
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mcproof.results.run import TargetResult
 
 
+_KEEPING = "; --keep-optional leaves out those with a default or that may be null"
+
+
 def fix_command(request: LintRequest, options: FixOptions) -> int:
     """Fix the findings of a request; return the exit code."""
     fix = FixRequest(
@@ -28,9 +31,15 @@ def fix_command(request: LintRequest, options: FixOptions) -> int:
     )
     listener = FixListener(options)
     try:
-        return execute(fix, listener).exit_code
+        result = execute(fix, listener)
     finally:
         listener.clear()
+    is_explained = len(result.targets) == 1 and not options.prints_diff  # the summary names what is left
+    if result.exit_code == FINDINGS and not is_explained:
+        from mcproof.report.gate_verdicts import run_verdict
+
+        tell(str(run_verdict(result)))
+    return result.exit_code
 
 
 class FixListener(ConsoleListener):
@@ -44,6 +53,8 @@ class FixListener(ConsoleListener):
     def _show(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._start(event)
+        elif isinstance(event, FixPlanned):
+            self._warn(event.fixed)
         elif isinstance(event, TargetFixed):
             self._show_fixed(event.fixed)
         elif isinstance(event, TargetFinished):
@@ -64,6 +75,15 @@ class FixListener(ConsoleListener):
                 raise UsageError("--fix prints one catalog; for several use --write or --diff")
             if any(source.is_source and os.path.isdir(source.name) for source in run.inputs):
                 raise UsageError("--fix prints one file; for a folder of Python source use --write or --diff")
+
+    def _warn(self, fixed: FixedTarget) -> None:
+        """Report before anything is written that the fix breaks callers, in the words of `mcproof diff`."""
+        if fixed.made_required:
+            what, is_one = plural(fixed.made_required, "optional parameter"), fixed.made_required == 1
+            verb = "would become" if self._options.prints_diff else "becomes" if is_one else "become"
+            hint = "" if self._options.keep_optional else _KEEPING
+            omitted = "it" if is_one else "them"
+            tell(f"{safe(fixed.name)}: {what} {verb} required: breaking for callers that omit {omitted}{hint}")
 
     def _show_fixed(self, fixed: FixedTarget) -> None:
         if self._options.prints_diff:
@@ -86,12 +106,9 @@ class FixListener(ConsoleListener):
 
 def _summary(fixed: FixedTarget, options: FixOptions) -> str:
     """One line about what was fixed and what is left."""
-    done, became = ("would fix", "would become") if options.prints_diff else ("fixed", "became")
-    sentence = f"{safe(fixed.name)}: {done} {plural(fixed.applied, 'finding')}"
-    if fixed.made_required:
-        sentence += f"; {plural(fixed.made_required, 'optional parameter')} {became} required"
-        if not options.keep_optional:
-            sentence += " (--keep-optional leaves out those with a default or that may be null)"
+    sentence = (
+        f"{safe(fixed.name)}: {'would fix' if options.prints_diff else 'fixed'} {plural(fixed.applied, 'finding')}"
+    )
     counts: dict[str, int] = {}
     for finding in fixed.left:
         counts[finding.rule.id] = counts.get(finding.rule.id, 0) + 1

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.call_options import CALLS, parse_object, read_object
+from mcproof.cli.call_options import CALLS, add_answer, parse_object, read_object
 from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
@@ -45,6 +45,7 @@ def item_parser(
         parser.group(CALLS).add_argument(
             "--unchecked", action="store_true", help="send it even if the name is unknown or the arguments are invalid"
         )
+    add_answer(parser)
     add_live(parser)
     return parser
 
@@ -54,6 +55,11 @@ def item_command(options: argparse.Namespace, method: Method, item: str) -> int:
     request = _request(options, method, item)
     if method == "resources/read" and (request.arguments or request.pairs):
         raise UsageError("a resource has no arguments; name one URI")
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        from mcproof.cli.terminal_user import TerminalUser
+
+        user = TerminalUser(request.targets.answers)
+        request = request._replace(targets=request.targets._replace(answers=user))
     response = send_one(request, settings_for(os.curdir), ConsoleListener())
     if options.format == "json":
         from mcproof.report.response_document import response_document

@@ -19,6 +19,7 @@ COMMAND_GROUPS = {
         "lint": "check a catalog for problems that confuse agents and clients",
         "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
         "grade": "grade a catalog from A to F, with its token cost",
+        "compat": "show in which MCP clients a server breaks, and what to change",
         "diff": "show what changed between two catalogs, and what breaks callers",
     },
     "Test a live server": {
@@ -33,6 +34,7 @@ COMMAND_GROUPS = {
         "read": "read a resource, and show its contents",
         "prompt": "get a prompt, and show its messages",
         "capture": "save the catalog of a live server, or of any other target",
+        "auth": "log in to servers that require authorization",
     },
     "Test suites": {
         "init": "write a first test suite for a server",

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from mcproof.cli.near_misses import shown_words
 from mcproof.config.settings import settings_for
 from mcproof.errors import McproofError, UsageError
-from mcproof.targets.mistaken_targets import is_launcher, is_program, mistake_of, python_start, quoted_command
+from mcproof.targets.mistaken_targets import (
+    is_launcher,
+    is_program,
+    mistake_of,
+    node_start,
+    python_start,
+    quoted_command,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +44,7 @@ def refuse_mistakes(options: argparse.Namespace, names: Iterable[str], *, needs_
             how = f"`{_with(parser, arguments, name, mistake.words)}`{mistake.note}" if mistake.words else _ANY_COMMAND
             raise UsageError(f"{name}: {mistake.what}; start the server instead: {how}")
         if needs_server and (os.path.isdir(name) or (name.endswith(".py") and os.path.isfile(name))):
-            words = python_start(name)
+            words = python_start(name) or node_start(name)
             how = f"`{_with(parser, arguments, name, words)}`" if words else _ANY_COMMAND
             what = "a folder" if os.path.isdir(name) else "source"
             raise UsageError(f"{name}: this is {what}, not a live server; start the server: {how}")

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import EXAMPLES, NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
-from mcproof.errors import UsageError
+from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.run_requests import Detail
-from mcproof.report.formats import FORMATS, harmless, parse_output, render_target
+from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
 from mcproof.text.folder_bounds import leads_out
 
 if TYPE_CHECKING:
@@ -209,15 +209,28 @@ class Outputs:
             _append_job_summary(run)
 
     def print(self, run: RunResult) -> None:
-        """Print the document of a machine format, or the statistics."""
+        """Print the document of a machine format, the statistics, or the verdict, which is the last line of text."""
         if self._options.statistics:
             from mcproof.report.terminal.rule_counts import rule_counts
 
             configurations, self._configurations = self._configurations, []
-            _print_if_read(lambda: print_lines(chain(configurations, rule_counts(run, self._style)), sys.stdout))
+            counts = rule_counts(run, self._style)
+            _print_if_read(lambda: print_lines([*configurations, *counts, closing(run, self._style)], sys.stdout))
         elif not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
             _print_if_read(lambda: print_document(pieces))
+        elif self._format.name == "text":
+            _print_if_read(lambda: print_lines([closing(run, self._style)], sys.stdout))
+        elif run.exit_code == FINDINGS and not _is_listed(run):
+            from mcproof.report.gate_verdicts import run_verdict
+
+            _print_if_read(sys.stdout.flush)
+            tell(str(run_verdict(run)))
+
+
+def _is_listed(run: RunResult) -> bool:
+    """Whether the concise format lists a finding or a test that fails the run; it has one line for each, for grep."""
+    return any(result.failing or any(test.is_bad for test in result.tests) for result in run.targets)
 
 
 def _print_if_read(write: Callable[[], None]) -> None:

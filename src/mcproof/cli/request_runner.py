@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import Outputs
-from mcproof.console import VERBOSE, Counter, plural, remark, tell
+from mcproof.console import NORMAL, VERBOSE, Counter, plural, remark, tell
 from mcproof.errors import INTERRUPTED
 from mcproof.execution.check_catalog import NO_TOOLS
 from mcproof.execution.clock import interrupts_deferred
@@ -72,7 +72,7 @@ class ConsoleListener:
 
     def _show(self, event: Event) -> None:
         if isinstance(event, MessageSent):
-            remark(event.text)
+            remark(event.text, VERBOSE if event.is_detail else NORMAL)
         elif isinstance(event, ConfigurationApplied):
             remark(str(event.configuration))
         elif isinstance(event, NoticeRaised):

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.cli.authorization_options import add_authorization, parse_authorization
 from mcproof.cli.parser import seconds
 from mcproof.errors import UsageError
 from mcproof.execution.run_requests import TargetSelection
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcproof.cli.parser import Parser
+    from mcproof.client.answers import AnswerSource
 
 SERVERS = "Live servers"
 """The title of a group of options."""
@@ -95,6 +97,7 @@ def add_live(parser: Parser) -> None:
     group.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
     add_trace(parser)
     group.add_argument("--all", action="store_true", help="start every server of a client configuration")
+    add_authorization(parser)
 
 
 def add_start_timeout(parser: Parser) -> None:
@@ -124,13 +127,29 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
         environment=dict(map(_variable, options.env)),
         inherited=tuple(os.environ[name] for name in options.env if "=" not in name and name in os.environ),
         headers=dict(map(_header, options.header)),
+        access=parse_authorization(options, may_log_in=options.login),
         directory=options.cwd,
         all_configured=options.all,
         uses_configured=options.live,
     )
     return TargetSelection(
-        names=names, live=live, timeout=options.timeout, start_timeout=options.start_timeout, protocol=options.protocol
+        names=names,
+        live=live,
+        timeout=options.timeout,
+        start_timeout=options.start_timeout,
+        protocol=options.protocol,
+        answers=_answers(getattr(options, "answer", None)),
     )
+
+
+def _answers(file: str | None) -> AnswerSource | None:
+    """Read the answers of `--answer`."""
+    if file is None:
+        return None
+    from mcproof.client.answers import AnswerList
+    from mcproof.suite.parse.answer_fields import read_answer_file
+
+    return AnswerList(read_answer_file(file))
 
 
 def _is_unusual(name: str, needs_server: bool) -> bool:

@@ -126,11 +126,16 @@ def defaults_of(schema: Any) -> dict[str, Any]:
     return {name: field["default"] for name, field in fields_of(schema).items() if "default" in field}
 
 
+def schema_problem(oracle: Oracle) -> str | None:
+    """Why no answer can be checked; None if it can."""
+    return None if oracle.problem is None else f"the requested schema is invalid: {cropped(oracle.problem)}"
+
+
 def form_problem(content: dict[str, Any], schema: Any) -> str | None:
     """Why the requested schema does not allow these fields; None if it does."""
     oracle = Oracle(schema)
-    if oracle.problem is not None:
-        return f"the requested schema is invalid: {cropped(oracle.problem)}"
+    if (problem := schema_problem(oracle)) is not None:
+        return problem
     if oracle.accepts(content):
         return None
     for objection in oracle.objections(content):

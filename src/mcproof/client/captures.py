@@ -99,6 +99,7 @@ def _captured(server: Endpoint, connection: Connection, listing: Listing, ending
         unserved=tuple((method, hide(what)) for method, what in listing.unserved),
         ending=ending,
         expired_sessions=connection.memory.expired_sessions,
+        tool_pages=listing.pages.get("tools", 1),
     )
     return Capture(_document(server, connection, listing), facts)
 

@@ -6,7 +6,7 @@ import os
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.connection import Limits
+from mcproof.client.connection import Limits, authorized
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.era_detection import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcproof.client.answers import AnswerSource
+    from mcproof.client.auth.authorizer import OAuthAuthorizer
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint
 
@@ -36,10 +37,29 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
-        return await connect_http(
-            server.url, dict(server.headers), options.limits, options.protocol, answers=options.answers
-        )
+        authorizer = _authorizer(server)
+
+        async def send() -> Connection:
+            return await connect_http(
+                server.url,
+                dict(server.headers),
+                options.limits,
+                options.protocol,
+                answers=options.answers,
+                authorizer=authorizer,
+            )
+
+        return await authorized(authorizer, send)
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
+
+
+def _authorizer(server: UrlEndpoint) -> OAuthAuthorizer | None:
+    """The authorizer of a server; None if the user names the authorization to send."""
+    if server.has_authorization:
+        return None
+    from mcproof.client.auth.authorizer import authorizer_for
+
+    return authorizer_for(server.url, server.access)
 
 
 def _process(server: CommandEndpoint) -> Transport:
@@ -64,7 +84,8 @@ async def open_transport(
         from mcproof.client.transports.legacy_sse import LegacySse
 
         kind = LegacySse if transport == "sse" else StreamableHttp
-        opened = kind(server.url, dict(server.headers), limit)
+        authorizer = _authorizer(server)
+        opened = kind(server.url, dict(server.headers), limit, None if authorizer is None else authorizer.sign)
         if revision is not None:
             opened.is_stateless = True
             opened.protocol_headers = lambda message: stateless_headers(revision, message)

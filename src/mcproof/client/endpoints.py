@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.auth.access_options import AccessOptions
 from mcproof.client.secrets import hiding, redacted_command, redacted_url, secrets_of_command, secrets_of_url
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class UrlEndpoint(NamedTuple):
     headers: Mapping[str, str]
     filled: tuple[str, ...] = ()
     """Values of variables in the URL: secret, whatever they look like."""
+    access: AccessOptions = AccessOptions()
+    """How to get an authorization, if the server requires one."""
 
     @property
     def label(self) -> str:
@@ -59,7 +62,12 @@ class UrlEndpoint(NamedTuple):
     def secrets(self) -> list[str]:
         """Values that no report may contain."""
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
-        return [*values, *self.filled, *secrets_of_url(self.url)]
+        return [*values, *self.filled, *secrets_of_url(self.url), *self.access.secrets]
+
+    @property
+    def has_authorization(self) -> bool:
+        """Whether the user names the authorization to send."""
+        return any(name.lower() == "authorization" for name in self.headers)
 
     @property
     def named_secrets(self) -> list[tuple[str, str]]:

@@ -31,12 +31,21 @@ class HttpStatusError(ConnectError):
 class UnauthorizedError(HttpStatusError):
     """HTTP 401 or 403: the server requires another authorization than the one it got."""
 
-    def __init__(self, status: int, message: str, challenge: str, sent: str) -> None:
+    def __init__(self, status: int, message: str, evidence: str, challenge: str, sent: str) -> None:
         super().__init__(status, message)
+        self.evidence = evidence
+        """The part of the message that describes the response."""
         self.challenge = challenge
         """The value of `WWW-Authenticate`; empty if there is none."""
         self.sent = sent
         """The value of `Authorization` that was refused; empty if none was sent."""
+
+
+class AuthorizationError(HttpStatusError):
+    """No authorization can be got; the message is the reason."""
+
+    def __init__(self, message: str, status: int = UNAUTHORIZED[0]) -> None:
+        super().__init__(status, message)
 
 
 class ExpiredSessionError(HttpStatusError):

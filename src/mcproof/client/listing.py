@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connection import in_seconds
-from mcproof.client.failures import ConnectError, LostError
+from mcproof.client.failures import ConnectError, HttpStatusError, LostError
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Listing:
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Any]] = {}
+        self.pages: dict[str, int] = {}
+        """The number of pages of each list."""
         self.unserved: list[tuple[str, str]] = []
         self.is_complete = True
         """Whether every request got a response; if not, a late one may arrive, or the server has ended."""
@@ -74,6 +76,8 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             listing.is_complete = False
             break
         except (ConnectError, LostError) as problem:  # keep what was listed so far
+            if isinstance(problem, HttpStatusError) and problem.status == 401:
+                raise  # the user can do something about it
             listing.unserved.append((listed.method, problem.message))
             listing.is_complete = False
             break
@@ -88,6 +92,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             listing.unserved.append((listed.method, _instead(response.result, listed.key)))
             break
         items += page
+        listing.pages[listed.key] = listing.pages.get(listed.key, 0) + 1
         cursor = response.result.get("nextCursor")
         if cursor is None:
             break

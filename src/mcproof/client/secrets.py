@@ -143,11 +143,38 @@ def _redacted_url(url: str, found: Callable[[str], None]) -> str:
     return urlunsplit((parts.scheme, host, path, "&".join(query), ""))
 
 
+_learned: dict[str, None] = {}
+"""Secrets that this process got while it runs, such as tokens: every function that hides secrets hides them, too."""
+
+
+def learn_secret(secret: str) -> None:
+    """Hide a secret from now on, whatever it appears in."""
+    if len(secret) >= SHORTEST:
+        _learned[secret] = None
+
+
+class _Hidden:
+    """The texts to hide, longest first: those of some secrets and of all that were learned since."""
+
+    def __init__(self, secrets: Iterable[str], variants: Callable[[str], Iterable[str]]) -> None:
+        self._own = list(secrets)
+        self._variants = variants
+        self._known = -1
+        self._texts: list[str] = []
+
+    def texts(self) -> list[str]:
+        if self._known != len(_learned):
+            self._known = len(_learned)
+            self._texts = _longest_first(each for secret in (*self._own, *_learned) for each in self._variants(secret))
+        return self._texts
+
+
 def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
     """Return a function that hides secrets in evidence: whole, in parts, encoded or cut off."""
-    longest_first = _longest_first(part for secret in secrets for part in _parts(secret))
+    hidden = _Hidden(secrets, _parts)
 
     def hide(text: str) -> str:
+        longest_first = hidden.texts()
         for secret in longest_first:
             if secret in text:
                 text = text.replace(secret, HIDDEN)
@@ -169,10 +196,10 @@ def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]
 
 def hiding_whole(secrets: Iterable[str]) -> Callable[[str], str]:
     """Return a function that hides secrets that occur whole, unchanged or encoded."""
-    longest_first = _longest_first(coding for secret in secrets for coding in (secret, *_codings(secret)))
+    hidden = _Hidden(secrets, lambda secret: (secret, *_codings(secret)))
 
     def hide(text: str) -> str:
-        for secret in longest_first:
+        for secret in hidden.texts():
             if secret in text:
                 text = text.replace(secret, HIDDEN)
         return text

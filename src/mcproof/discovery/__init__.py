@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcproof.catalog.model import SourceTool
 from mcproof.discovery.frameworks.source_prefilter import may_register
 from mcproof.discovery.locations import SourceLocation, SourceProblem
-from mcproof.discovery.pipeline import Discovered, discover
+from mcproof.discovery.pipeline import Discovered, discover, discover_servers
 from mcproof.discovery.project.source_files import decoded, python_files, read_bytes
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "SourceTool",
     "decoded",
     "discover",
+    "discover_servers",
     "may_register",
     "python_files",
     "read_bytes",

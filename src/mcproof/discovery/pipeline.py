@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import re
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
@@ -27,11 +29,14 @@ from mcproof.discovery.project.project_metadata import ProjectDeclarations
 from mcproof.discovery.project.source_files import mcproof_comments, python_files
 from mcproof.discovery.rendering.render_items import render_items, server_numbers
 from mcproof.discovery.rendering.render_server_info import render_server_info
+from mcproof.discovery.rendering.server_groups import ServerGroup, group_by_server, group_names, nearest_group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.catalog.model import SourceTool
+    from mcproof.discovery.document.assembly import RenderedItem
+    from mcproof.discovery.frameworks.servers import ServerValue
     from mcproof.discovery.interp.modules import Module
     from mcproof.discovery.locations import SourceLocation
 
@@ -41,6 +46,8 @@ _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 class Discovered(NamedTuple):
     """The catalog in a source tree, and where its parts are."""
 
+    target: str
+    """The file or folder that was followed, which may hold other servers too."""
     document: dict[str, Any]
     """The catalog, in the format of a capture."""
     locations: dict[str, SourceLocation]
@@ -61,6 +68,8 @@ class Discovered(NamedTuple):
     """For each item, the further lines of a parameter or docstring, with the line that it starts on."""
     omissions: list[SourceProblem]
     """What is not checked, because discovery could not follow it."""
+    again: Callable[[Mapping[str, bytes]], Discovered | None]
+    """Repeats the discovery with other content of some files, by their real paths; None if the server is gone."""
 
 
 def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
@@ -69,49 +78,117 @@ def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
     all servers make one catalog. `instead` replaces the content of files, by their real paths, to preview a change.
     """
+    with _collector_paused():
+        source = _Source(target, instead, lambda changed: discover(target, changed, whole=whole), whole=whole)
+        only = None if whole or os.path.isdir(target) else os.path.abspath(target)
+        items = without_duplicates(source.render(only), as_one=whole)
+        return source.discovered(items, None, only)
+
+
+def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) -> list[tuple[str, Discovered]]:
+    """Return the catalog of each server in the Python source below a folder, with a name that leads to it."""
+
+    def again(number: int, changed: Mapping[str, bytes]) -> Discovered | None:
+        found = discover_servers(folder, changed)
+        return found[number][1] if len(found) == len(groups) else None
+
+    with _collector_paused():
+        source = _Source(folder, instead, partial(again, 0), whole=True)
+        groups = group_by_server(source.domain, list(source.render(None)))
+        if len(groups) == 1:
+            return [(folder, source.discovered(without_duplicates(groups[0].items, as_one=True), None, None))]
+        found = []
+        for number, (group, name) in enumerate(zip(groups, group_names(folder, groups), strict=True)):
+            items = without_duplicates(group.items, as_one=True)
+            others = [item for other in groups if other is not group for item in other.items]
+            catalog = source.discovered(items, group.servers, None, others)
+            found.append((name, catalog._replace(again=partial(again, number))))
+        return _with_problems_once(found, groups)
+
+
+def _with_problems_once(found: list[tuple[str, Discovered]], groups: list[ServerGroup]) -> list[tuple[str, Discovered]]:
+    """Catalogs of several servers, each with only those problems whose files are nearest to it."""
+    nearest = {problem: nearest_group(groups, problem.file) for problem in found[0][1].problems}
+    return [
+        (name, each._replace(problems=[problem for problem in each.problems if nearest[problem] is group]))
+        for (name, each), group in zip(found, groups, strict=True)
+    ]
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
     was_enabled = gc.isenabled()
     gc.disable()  # syntax trees are large, and none of them is garbage before the end
     try:
-        return _discover(target, instead, whole=whole)
+        yield
     finally:
         if was_enabled:
             gc.enable()
 
 
-def _discover(target: str, instead: Mapping[str, bytes] | None, *, whole: bool) -> Discovered:
-    problems: list[SourceProblem] = []
-    boundary = Boundary(target)
-    files = python_files(target, problems, boundary)
-    modules = Modules(files, target, problems, may_register, boundary, INSTALLED_PACKAGES, instead)
-    if whole and not os.path.isdir(target):
-        modules.add_imported()
-    candidates = modules.candidates()
-    domain = McpDomain(ProjectDeclarations(target, boundary, set(DISTRIBUTIONS.values())))
-    run = domain.run = Interpreter(modules, domain)
-    if any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates):
-        _Roots(domain, problems, target).follow(candidates)
-    only = None if whole or os.path.isdir(target) else os.path.abspath(target)
-    partial = set(LISTS.values()) if domain.is_partial else set()
-    items = without_duplicates(render_items(domain, only, partial), as_one=whole)
-    made = assemble(items, render_server_info(domain), server_numbers(domain), domain.omissions, partial)
-    comments = {}
-    for file in made.files:
-        module = run.modules.load(os.path.abspath(file))
-        if module is not None and (found := mcproof_comments(module.text)):
-            comments[file] = found
-    omissions = domain.omissions.reported()
-    return Discovered(
-        document=made.document,
-        locations=made.locations,
-        tools=made.tools,
-        lines=made.lines,
-        comments=comments,
-        problems=sorted(set(problems), key=lambda problem: (problem.file, problem.line or 0)),
-        files=made.files,
-        partial=frozenset(partial),
-        continued=made.continued,
-        omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
-    )
+class _Source:
+    """The source of a target, followed."""
+
+    def __init__(
+        self,
+        target: str,
+        instead: Mapping[str, bytes] | None,
+        again: Callable[[Mapping[str, bytes]], Discovered | None],
+        *,
+        whole: bool,
+    ) -> None:
+        self._target = target
+        self._problems: list[SourceProblem] = []
+        self._again = again
+        boundary = Boundary(target)
+        files = python_files(target, self._problems, boundary)
+        modules = Modules(files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead)
+        if whole and not os.path.isdir(target):
+            modules.add_imported()
+        candidates = modules.candidates()
+        self.domain = McpDomain(ProjectDeclarations(target, boundary, set(DISTRIBUTIONS.values())))
+        self._run = self.domain.run = Interpreter(modules, self.domain)
+        if any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates):
+            _Roots(self.domain, self._problems, target).follow(candidates)
+        self._partial = set(LISTS.values()) if self.domain.is_partial else set()
+
+    def render(self, only: str | None) -> Iterator[RenderedItem]:
+        """Everything that is served; with `only`, what is defined in that file."""
+        return render_items(self.domain, only, self._partial)
+
+    def discovered(
+        self,
+        items: list[RenderedItem],
+        servers: list[ServerValue] | None,
+        only: str | None,
+        others: Iterable[RenderedItem] = (),
+    ) -> Discovered:
+        """The catalog of some items; of all servers, or of some. `others` are items of further catalogs."""
+        domain = self.domain
+        numbers = server_numbers(domain) if servers is None else dict.fromkeys(map(id, domain.servers), 0)
+        made = assemble(items, render_server_info(domain, servers), numbers, domain.omissions, self._partial)
+        elsewhere = {line for item in others for line in (*item.lines, *item.continued)}
+        comments = {}
+        for file in made.files:
+            module = self._run.modules.load(os.path.abspath(file))
+            found = mcproof_comments(module.text) if module is not None else []
+            if found := [(line, text) for line, text in found if (file, line) not in elsewhere]:
+                comments[file] = found
+        omissions = domain.omissions.reported()
+        return Discovered(
+            target=self._target,
+            document=made.document,
+            locations=made.locations,
+            tools=made.tools,
+            lines=made.lines,
+            comments=comments,
+            problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
+            files=made.files,
+            partial=frozenset(self._partial),
+            continued=made.continued,
+            omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
+            again=self._again,
+        )
 
 
 class _Roots:

@@ -50,6 +50,8 @@ class ConnectionFacts(NamedTuple):
     """Methods that the capabilities declare but that failed, each with the reason."""
     ending: ProcessEnd | None
     """None if there is no process, or if it has not ended."""
+    tool_pages: int = 1
+    """The number of pages of `tools/list`."""
     expired_sessions: int = 0
     """How often the server has ended a session that was in use, so that another was started."""
 

@@ -18,6 +18,7 @@ from mcproof.results.scores import Descriptions, Scores, Weakness
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
+    from mcproof.compat.client_hits import ClientChecks
     from mcproof.config.settings import IgnoreFor
     from mcproof.execution.run_requests import Detail
     from mcproof.linting.code_help.code_snippets import CodeHelp
@@ -47,6 +48,8 @@ class Plan(NamedTuple):
     left_out: tuple[Untested, ...] = ()
     """The rules that the user chose not to run."""
     baseline: Baseline | None = None
+    clients: ClientChecks | None = None
+    """The constraints of clients to check; None for those of `lint`."""
 
 
 class CatalogFindings(NamedTuple):
@@ -68,7 +71,7 @@ class CatalogFindings(NamedTuple):
 
 def find_problems(catalog: Catalog, plan: Plan, tracker: IgnoreTracker) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
-    findings = check(catalog, plan.rules)
+    findings = check(catalog, plan.rules, plan.clients)
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
@@ -169,16 +172,18 @@ def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:
-    from mcproof.scores.description import describe_score, description_scores
+    from mcproof.scores.description import description_scores, judge
 
-    scores = description_scores(catalog)
+    judged = list(map(judge, catalog.tools))
+    scores = description_scores(judged)
     lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda each: each[1]))
     weakest: dict[str, Weakness] = {}
-    for tool in catalog.tools:
-        if tool.label in lowest and tool.label not in weakest:
-            described = describe_score(tool)
-            if described.reasons and round(described.score, 2) == lowest[tool.label]:
-                weakest[tool.label] = Weakness(tool.label, lowest[tool.label], described.reasons[0])
+    for each in judged:
+        label = each.tool.label
+        if label in lowest and label not in weakest and each.score == lowest[label]:
+            reasons = each.explained().reasons
+            if reasons:
+                weakest[label] = Weakness(label, lowest[label], reasons[0])
     return Descriptions(scores, sorted(weakest.values(), key=lambda each: each.score))
 
 

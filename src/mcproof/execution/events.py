@@ -52,6 +52,12 @@ class CallsPlanned(NamedTuple):
     permissions: tuple[Permission, ...]
 
 
+class FixPlanned(NamedTuple):
+    """The fixes of a target are known; nothing is written yet."""
+
+    fixed: FixedTarget
+
+
 class TargetFixed(NamedTuple):
     """The findings of a target are fixed."""
 
@@ -80,6 +86,8 @@ class MessageSent(NamedTuple):
     """A side effect or a skipped input, in one line."""
 
     text: str
+    is_detail: bool = False
+    """Whether it is of interest only to those who ask for details."""
 
 
 Event = (
@@ -88,6 +96,7 @@ Event = (
     | TargetStarted
     | ProgressMade
     | CallsPlanned
+    | FixPlanned
     | TargetFixed
     | TargetFinished
     | NoticeRaised

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.execution.events import ignore
-from mcproof.execution.run_requests import DiffRequest, FixRequest, FuzzRequest, ProbeRequest, SuiteRequest
+from mcproof.execution.run_requests import (
+    CompatRequest,
+    DiffRequest,
+    FixRequest,
+    FuzzRequest,
+    ProbeRequest,
+    SuiteRequest,
+)
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
@@ -35,6 +42,10 @@ def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
         from mcproof.execution.diff_catalogs import diff_catalogs
 
         return diff_catalogs(request, listen)
+    if isinstance(request, CompatRequest):
+        from mcproof.execution.check_clients import check_clients
+
+        return check_clients(request, listen)
     if isinstance(request, FixRequest):
         from mcproof.execution.fix_targets import fix_targets
 

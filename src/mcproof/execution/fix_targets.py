@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.execution.check_catalog import find_problems
-from mcproof.execution.events import TargetFixed
+from mcproof.execution.events import FixPlanned, TargetFixed
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import FixedFile, fix_source
@@ -45,11 +45,14 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
     run = TargetRun(request.check, listen)
 
     def check(target: LoadedTarget) -> Checked:
+        if request.writes:
+            target = _current(target)
         catalog = target.catalog
         found = find_problems(catalog, target.plan, run.tracker)
         fix = _fix_snapshot if catalog.source is None else _fix_source
         fixed = fix(target, found.scored, keep_optional=request.keep_optional)
         changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
+        listen(FixPlanned(fixed))
         if request.writes and changed:
             for file, _, _ in changed:
                 run.refuse_foreign(target.source, file)
@@ -61,6 +64,16 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
         return Checked(result)
 
     return run.run(check)
+
+
+def _current(target: LoadedTarget) -> LoadedTarget:
+    """One of several servers in a folder as its source is now: fixing another one may have changed shared files."""
+    found = target.catalog.source.again({}) if target.source.folder and target.catalog.source is not None else None
+    if found is None:
+        return target
+    from mcproof.targets.python_project import catalog_of
+
+    return target._replace(catalog=catalog_of(found, target.catalog.name))
 
 
 def _fix_snapshot(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:

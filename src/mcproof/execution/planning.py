@@ -10,6 +10,7 @@ from mcproof.console import shell_word
 from mcproof.errors import ConfigError, UsageError
 from mcproof.execution.check_catalog import Plan
 from mcproof.execution.run_requests import (
+    CompatRequest,
     FuzzRequest,
     GradeRequest,
     LintRequest,
@@ -52,6 +53,7 @@ DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if rulese
 LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
 SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
 GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
+COMPAT = RunKind("compat", ("compat", "catalog"))
 PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
 PROVE = RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True)
 FUZZ = RunKind("fuzz", ("wire",), fail_on=BROKEN, calls_tools=True)
@@ -60,6 +62,7 @@ _KINDS: dict[type, RunKind] = {
     LintRequest: LINT,
     SchemaLintRequest: SCHEMA_LINT,
     GradeRequest: GRADE,
+    CompatRequest: COMPAT,
     ProbeRequest: PROBE,
     ProveRequest: PROVE,
     FuzzRequest: FUZZ,
@@ -102,15 +105,15 @@ class Planner:
             raise self._no_server(live)
         how = f"`mcproof {self.kind.command} NAME` checks one, `--live` all"
         if live and len(live) == len(configured):
-            raise UsageError(f"nothing to check: {self._here.file} names only live servers ({_few(live)}); {how}")
+            raise UsageError(f"nothing to check: {self._here.file} names only live servers ({few(live)}); {how}")
         if live:
-            self.messages.append(f"{self._here.file}: live servers are left out ({_few(live)}); {how}")
+            self.messages.append(f"{self._here.file}: live servers are left out ({few(live)}); {how}")
         return [target for target in configured.values() if not is_live(target)] or [os.curdir]
 
     def _no_server(self, configured: list[str]) -> UsageError:
         """The error of a command that needs a live server, without one; `configured` are names that could be used."""
         command = f"mcproof {self.kind.command}"
-        named = f", or `{command} NAME` for one in {self._here.file} ({_few(configured)})" if configured else ""
+        named = f", or `{command} NAME` for one in {self._here.file} ({few(configured)})" if configured else ""
         ways = f"`{command} -- python server.py` or `{command} https://host/mcp`"
         return UsageError(f"nothing to test: name a live server, as in {ways}{named}")
 
@@ -264,9 +267,9 @@ def shown_target(target: Target) -> str:
     return " ".join(map(shell_word, redacted_command([target.entry["command"], *target.entry["args"]])))
 
 
-def _few(names: list[str]) -> str:
+def few(names: list[str], most: int = 5) -> str:
     """The first of many names."""
-    return ", ".join(names[:5]) + (f" and {len(names) - 5:,} more" if len(names) > 5 else "")
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _refuse_foreign_baseline(settings: Settings) -> None:

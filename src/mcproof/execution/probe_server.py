@@ -66,6 +66,8 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         catalog.connection = server.close(at_once=proof.was_cut)
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
+        else:
+            proof = _without_ids(proof)
         catalog.item_probes = with_shared_failures(proof.item_probes, catalog.server)
         result = check_catalog(catalog, target.plan, request.detail, run.tracker)
         matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
@@ -81,6 +83,14 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         return Checked(result, server.is_interrupted)
 
     return run.run(check)
+
+
+def _without_ids(proof: Proof) -> Proof:
+    """The result of probing without the ids of failures that are not stored, and cannot be replayed."""
+    item_probes = [
+        each._replace(records=[record._replace(failure=None) for record in each.records]) for each in proof.item_probes
+    ]
+    return proof._replace(item_probes=item_probes)
 
 
 def _with_attacks(proof: Proof, attacks: AttackRun, catalog: Catalog) -> Proof:

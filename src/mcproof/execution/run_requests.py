@@ -13,6 +13,8 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcproof.client.answers import AnswerSource
+
 
 class CatalogDocument(NamedTuple):
     """A catalog that is already in memory, as JSON text."""
@@ -34,6 +36,8 @@ class TargetSelection(NamedTuple):
     """Seconds from the start of a server to its first response; None for the default limit."""
     protocol: str | None = None
     """The protocol revision to speak; None to negotiate."""
+    answers: AnswerSource | None = None
+    """Answers to the questions of live servers; None to decline them."""
 
     @property
     def is_empty(self) -> bool:
@@ -139,6 +143,21 @@ class GradeRequest(NamedTuple):
     detail: Detail = Detail()
 
 
+class CompatRequest(NamedTuple):
+    """Judge catalogs client by client."""
+
+    targets: TargetSelection
+    clients: tuple[str, ...] = ()
+    """The clients to report on, as `NAME` or `NAME@VERSION`; empty for all."""
+    server_key: str = ""
+    """The server's name in client configurations; empty for the name it reports."""
+    require: tuple[str, ...] = ()
+    """Clients in which the server must not break."""
+    min_clients: int | None = None
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
 class ProbeRequest(NamedTuple):
     """Send a live server bad requests, and check that it rejects them."""
 
@@ -213,6 +232,6 @@ class DiffRequest(NamedTuple):
     settings: SettingsSource = SettingsSource()
 
 
-CheckRequest = LintRequest | GradeRequest | ProbeRequest | FuzzRequest
+CheckRequest = LintRequest | GradeRequest | CompatRequest | ProbeRequest | FuzzRequest
 """The requests that check catalogs against rules."""
 RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest

@@ -14,7 +14,7 @@ from mcproof.execution.clock import Clock
 from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
 from mcproof.execution.exit_code import exit_code
 from mcproof.results.payloads import SuitePayload
-from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.results.run import COMPLETE, Gate, RunResult, TargetResult, Trouble
 from mcproof.results.suite_tests import TestResult
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.run.runner import EARLIER_FAILURE, run_suite, skipped
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
 """The counts of a suite, which checks no catalog as such."""
+
+
+_UNFINISHED = [Gate(COMPLETE, "all tests", "interrupted", False)]
+"""The gates of a suite that the user interrupted."""
 
 
 class _SuiteRun(NamedTuple):
@@ -54,7 +58,8 @@ def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
     for suite, tests in _selected(suites, request):
         if stopped:
             payload = SuitePayload(skipped(tests, suite, stopped))
-            ran = _SuiteRun(TargetResult(suite.file, counts=NO_CATALOG, payload=payload))
+            gates = _UNFINISHED if is_interrupted else []
+            ran = _SuiteRun(TargetResult(suite.file, counts=NO_CATALOG, gates=gates, payload=payload))
         else:
             ran = _run(suite, tests, request, listen)
         results.append(ran.result)
@@ -133,5 +138,11 @@ def _run(suite: Suite, tests: list[SuiteTest], request: SuiteRequest, listen: Li
             listen(MessageSent(f"{store.file}: {what}; {done}"))
     except McproofError as error:  # the results of the tests still count
         results.append(TestResult("the snapshots are written", "teardown", "", "error", str(error), (), suite.file, 1))
-    result = TargetResult(suite.file, counts=NO_CATALOG, payload=SuitePayload(results), seconds=perf_counter() - start)
+    result = TargetResult(
+        suite.file,
+        counts=NO_CATALOG,
+        gates=_UNFINISHED if ran.interrupted else [],
+        payload=SuitePayload(results),
+        seconds=perf_counter() - start,
+    )
     return _SuiteRun(result, ran.interrupted, tuple(ran.notices))

@@ -20,19 +20,28 @@ if TYPE_CHECKING:
     from mcproof.config.settings import Settings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
-    from mcproof.targets.argument import Target
+    from mcproof.targets.argument import SkippedFiles, Target
 
 
-def inputs_of(names: Iterable[Target], targets: TargetSelection) -> list[Input]:
-    """The inputs behind some targets and documents."""
+def inputs_of(
+    names: Iterable[Target],
+    targets: TargetSelection,
+    *,
+    command: str = "lint",
+    skipped: SkippedFiles | None = None,
+    as_one: bool = False,
+) -> list[Input]:
+    """The inputs behind some targets and documents; see `find_inputs`."""
     documents = [Input(each.name, data=each.data) for each in targets.documents]
-    return [*find_inputs(names, targets.live), *documents]
+    return [*find_inputs(names, targets.live, command=command, skipped=skipped, as_one=as_one), *documents]
 
 
-def is_single_target(names: Iterable[Target], targets: TargetSelection) -> bool:
+def is_single_target(names: Iterable[Target], targets: TargetSelection, inputs: list[Input]) -> bool:
     """Whether the user names one target, as opposed to several or a folder of them."""
+    if len(inputs) > 1 or any(source.folder for source in inputs):
+        return False
     others = ["--"] * (bool(targets.live.command) + len(targets.documents))
-    return not targets.live.all_configured and is_single([*names, *others])
+    return not targets.live.all_configured and len([*names, *others]) == 1
 
 
 def is_file(source: Input) -> bool:
@@ -55,7 +64,7 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
         limits = limits._replace(request=timeout, total=max(limits.total, 20 * timeout))
     if targets.start_timeout is not None:
         limits = limits._replace(start=targets.start_timeout)
-    return ConnectOptions(limits, targets.protocol)
+    return ConnectOptions(limits, targets.protocol, targets.answers)
 
 
 def omissions(catalog: Catalog) -> list[Notice]:
@@ -80,7 +89,7 @@ def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: L
     for name in names:
         if isinstance(name, str) and name != "-" and os.path.isdir(name) and not is_single([name]):
             raise InputError("is a folder; name one catalog", file=name)
-    inputs = inputs_of(names, targets)
+    inputs = inputs_of(names, targets, as_one=True)
     if len(inputs) != 1:
         listed = ", ".join(source.title for source in inputs)
         raise UsageError(f"expected one target, got {len(inputs)}: {listed}")

@@ -21,7 +21,7 @@ from mcproof.execution.events import (
     TargetStarted,
 )
 from mcproof.execution.exit_code import exit_code
-from mcproof.execution.planning import Planner
+from mcproof.execution.planning import Planner, few
 from mcproof.execution.run_requests import FuzzRequest, ProbeRequest
 from mcproof.execution.target_inputs import (
     connect_options,
@@ -35,7 +35,7 @@ from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
 from mcproof.results.run import SESSION_EXPIRED, Notice, RunResult, TargetResult, Trouble
-from mcproof.targets.argument import read_catalog
+from mcproof.targets.argument import SkippedFiles, read_catalog
 from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ class TargetRun:
         self._targets = self._planner.targets
         self._listen = listen
         self._names = self._planner.target_names()
-        self._inputs = inputs_of(self._names, self._targets)
+        self._skipped = SkippedFiles()
+        command = self._planner.kind.command
+        self._inputs = inputs_of(self._names, self._targets, command=command, skipped=self._skipped)
         # All plans first: an error in the configuration of the last target is reported before any work is done.
         self._plans = [self._planner.plan_for(source) for source in self._inputs]
         self._updates_baseline = request.policy.updates_baseline
@@ -91,7 +93,7 @@ class TargetRun:
     def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
         """Check every target; one that cannot be read does not hide the others."""
         clock = Clock()
-        single = is_single_target(self._names, self._targets)
+        single = is_single_target(self._names, self._targets, self._inputs)
         self._listen(RunStarted(single, tuple(self._inputs), self._files()))
         configurations = list(self._planner.configurations())
         for configuration in configurations:
@@ -126,9 +128,9 @@ class TargetRun:
         """
         folder = self._planner.folder
         if folder is None:
-            if file == source.name and not source.from_folder:
+            if file == source.name and not source.folder:
                 return
-            folder = source.name if os.path.isdir(source.name) else os.path.dirname(source.name)
+            folder = source.folder or (source.name if os.path.isdir(source.name) else os.path.dirname(source.name))
             if leaves_folder(file, os.curdir) is None:
                 return
         if (problem := leaves_folder(file, folder)) is not None:
@@ -159,7 +161,24 @@ class TargetRun:
         if not results and not self._is_interrupted:
             names = ", ".join(name for name in self._names if isinstance(name, str))
             raise InputError(f"nothing to check: no snapshot among the `.json` files of {names}")
+        self._report_skipped()
         return results
+
+    def _report_skipped(self) -> None:
+        """Report the files in folders that are not catalogs, once for all."""
+        files = [file for file in self._skipped.files if not self._planner.is_baseline(file)]
+        if files:
+            from mcproof.targets.folder_contents import configured_servers
+
+            configured = list(configured_servers(files, self._planner.kind.command))
+            self._skipped.servers += configured
+            files = [file for file in files if file not in {each.where for each in configured}]
+        if len(files) == 1:
+            self._listen(MessageSent(f"skipped {files[0]} (not a catalog)"))
+        elif files:
+            self._listen(MessageSent(f"skipped {len(files):,} JSON files (not catalogs): {few(files, 3)}"))
+            for file in files:
+                self._listen(MessageSent(f"skipped {file}", is_detail=True))
 
     def _list_servers(self) -> LiveCatalogs | None:
         """List the catalogs of all live servers at once; None if there are none, or if the run calls their tools."""
@@ -195,8 +214,8 @@ class TargetRun:
             return checked
         except McproofError as error:
             if _is_skippable(source, error):
-                if not self._planner.is_baseline(source.name):
-                    self._listen(MessageSent(f"skipped {source.name} (not a catalog)"))
+                if not source.is_source:
+                    self._skipped.files.append(source.name)
                 return None
             return Checked(
                 TargetResult(source.title, Trouble.of(error), payload=empty_payload(self._planner.kind.command))
@@ -233,6 +252,7 @@ class TargetRun:
             yield from self._stale_entries()
         if all(result.trouble is None for result in results):  # else a target is missing that may need it
             yield from self._unused_ignores()
+        yield from (Notice("not-checked", each.message, each.where, None) for each in self._skipped.servers)
         yield from (Notice(*remark) for remark in self.tracker.notices.values() if remark is not None)
         yield from self._remarks
 
@@ -269,4 +289,4 @@ def _is_skippable(source: Input, error: McproofError) -> bool:
     """Whether an input is a file of a folder that is not a catalog, which is not an error."""
     from mcproof.targets.snapshot import NoCatalogError
 
-    return source.from_folder and isinstance(error, NoCatalogError)
+    return bool(source.folder) and isinstance(error, NoCatalogError)

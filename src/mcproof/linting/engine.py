@@ -6,14 +6,18 @@ finding about that rule; all other checks continue.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.compat.client_hits import ClientHits, usual_checks
 from mcproof.linting.finding import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from mcproof.catalog.model import Catalog, Item
+    from mcproof.compat.client_hits import ClientChecks, ClientHit
     from mcproof.linting.registry import Rule
 
 
@@ -30,11 +34,18 @@ class RuleCrash(NamedTuple):
     times: int
 
 
-def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
-    """Run rules on a catalog: the server's findings first, then each item's in catalog order."""
+def check(catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = None) -> list[Finding]:
+    """Run rules on a catalog: the server's findings first, then each item's in catalog order.
+
+    `clients` has the constraints for rules about clients; by default those that `lint` checks.
+    """
     run = _RuleRun(rules)
+    checks = (clients or usual_checks()) if run.has_rules_for("ClientHits") else None
     for each in catalog.by_server():
         run.check("Catalog", each, catalog.server)
+        if checks is not None:
+            run.check_hits(partial(checks.on_server, each), catalog.server)
+    server_key = checks.key_of(catalog) if checks is not None else ""
     if catalog.connection is not None:
         run.check("ConnectionFacts", catalog.connection, catalog.server)
     for tool in catalog.tools:
@@ -43,6 +54,8 @@ def check(catalog: Catalog, rules: list[Rule]) -> list[Finding]:
         run.check("Tool", tool, tool)
         if run.has_rules_for("SchemaTree") and tool.tree is not None:
             run.check("SchemaTree", tool.tree, tool)
+        if checks is not None:
+            run.check_hits(partial(checks.on_tool, tool, server_key), tool)
         tool.release_tree()
     for scope, items in (
         ("Resource", catalog.resources),
@@ -95,10 +108,16 @@ class _RuleRun:
 
     def check(self, scope: str, subject: Any, item: Item) -> None:
         """Run every rule of a scope on a subject, which is an item or a part of it."""
+        self._run(self._rules.get(scope, ()), subject, item)
+
+    def _run(self, rules: Iterable[Rule], subject: Any, item: Item) -> None:
         add = self.findings.append
-        for rule in self._rules.get(scope, ()):
+        for base in rules:
+            rule = base
             try:
-                for problem in rule.check(subject):
+                for problem in base.check(subject):
+                    if problem.severity is not None:
+                        rule = base.for_problem(problem.severity)
                     if problem.item is None:
                         add(_new(Finding, (rule, item, problem)))
                     else:
@@ -106,6 +125,18 @@ class _RuleRun:
                         self._deferred.setdefault(id(problem.item), []).append(found)
             except Exception as error:  # one rule's crash must not stop the others
                 self._record_crash(rule, item, error)
+
+    def check_hits(self, find: Callable[[], list[ClientHit]], item: Item) -> None:
+        """Run the rules about clients on an item, if it breaks a constraint of one."""
+        try:
+            hits = find()
+        except Exception as error:
+            self._record_crash(self._rules["ClientHits"][0], item, error)
+            return
+        if hits:
+            grouped = ClientHits(hits)
+            concerned = [rule for rule in self._rules["ClientHits"] if rule.id in grouped.by_rule]
+            self._run(concerned, grouped, item)
 
     def add_deferred(self, item: Item) -> None:
         """Add the findings of catalog-wide rules about an item."""

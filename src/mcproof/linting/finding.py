@@ -49,6 +49,8 @@ class Problem(NamedTuple):
     """A pointer or a span in the document to show instead, for values that are missing or have no pointer."""
     item: Item | None = None
     """The item at fault, if a catalog-wide rule reports a single item."""
+    severity: str | None = None
+    """Its severity, if that is not the rule's; a user's choice of severity comes first."""
 
 
 class Finding(NamedTuple):

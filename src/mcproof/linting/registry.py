@@ -65,6 +65,7 @@ RULESETS = {
         Ruleset("trust", "Whether agents and reviewers can rely on the catalog.", True),
         Ruleset("spec", "Demands of the MCP specification, by protocol revision.", True),
         Ruleset("polish", "Whether names, descriptions and schemas are clear to the model that reads them.", False),
+        Ruleset("compat", "What breaks in MCP clients and model APIs; not part of a score.", False),
         Ruleset("wire", "Problems of a live connection and its responses; not part of a score.", True),
     )
 }
@@ -108,6 +109,7 @@ class Rule:
         """Facts specific to its ruleset, such as a trust rule's weight, dimension and phase."""
         self.scope = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
+        self._variants: dict[str, Rule] = {}
 
     def with_severity(self, severity: str) -> Rule:
         """The same rule with another severity; scores do not change."""
@@ -116,6 +118,14 @@ class Rule:
         changed = copy(self)
         changed.severity, changed.level = severity, level_of(severity)
         return changed
+
+    def for_problem(self, severity: str) -> Rule:
+        """The rule as it reports a problem with its own severity; a user's choice of severity comes first."""
+        if severity == self.severity or self.severity != self.scheme_severity:
+            return self
+        if severity not in self._variants:
+            self._variants[severity] = self.with_severity(severity)
+        return self._variants[severity]
 
     @property
     def summary(self) -> str:
@@ -151,7 +161,7 @@ CRASHED = "CAT-004"
 
 SCOPES = (
     *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("ConnectionFacts", "ItemProbes", "RuleCrash"),
+    *("ClientHits", "ConnectionFacts", "ItemProbes", "RuleCrash"),
 )
 """What a rule can check: the types of its first parameter."""
 

@@ -37,6 +37,10 @@ class RuleCase(NamedTuple):
     """A Python file, for facts that only source shows."""
     levels: int | None = None
     """The nesting depth of a generated tool, for schemas too large to show."""
+    tools: int | None = None
+    """The number of generated tools, for catalogs too large to show."""
+    length: int | None = None
+    """The length of generated texts: the tool's description, its parameter's, and the server's instructions."""
     at: tuple[str, ...] = ()
     """The pointers of a bad case's findings, from the tool or from the reported item."""
     fixed: Any = None
@@ -49,6 +53,11 @@ class RuleCase(NamedTuple):
         if any(each is not None for each in (self.crash, self.wire, self.trial, self.source)):
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
+        if self.tools is not None:
+            document = {"tools": [_generated_tool(f"tool_{number}", 40) for number in range(self.tools)]}
+        elif self.length is not None:
+            tool = _generated_tool("long", self.length)
+            document = {"initialize": {"instructions": "x" * self.length}, "tools": [tool]}
         return json.dumps(document, indent=2, ensure_ascii=False)
 
     @property
@@ -69,6 +78,10 @@ class RuleCase(NamedTuple):
             return self.source.rstrip()
         if self.levels is not None:
             return f"(a schema with {self.levels} levels)"
+        if self.tools is not None:
+            return f"(a server with {self.tools:,} tools)"
+        if self.length is not None:
+            return f"(texts of {self.length:,} characters)"
         subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
         return compact_json(subject)
 
@@ -91,6 +104,16 @@ def nested_tool(levels: int) -> dict[str, Any]:
     for _ in range(levels // 2):
         schema = {"type": "object", "properties": {"inner": schema}}
     return {"name": "deep", "description": "Takes something very deep.", "inputSchema": schema}
+
+
+def _generated_tool(name: str, length: int) -> dict[str, Any]:
+    """A tool with an optional parameter and descriptions of this length."""
+    query = {"type": "string", "description": "x" * length}
+    return {
+        "name": name,
+        "description": "x" * length,
+        "inputSchema": {"type": "object", "properties": {"query": query}},
+    }
 
 
 def cases_of(rule: Rule) -> RuleCases:

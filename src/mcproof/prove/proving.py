@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.session import Session
 from mcproof.console import plural
 from mcproof.exchange.probe_facts import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
@@ -24,10 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mcproof.catalog.model import Catalog, Item
-    from mcproof.client.connect import ConnectOptions
-    from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
-    from mcproof.client.session import Response
+    from mcproof.client.session import Response, Session
     from mcproof.prove.permission import Permission
     from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.seen_responses import SeenResponse
@@ -67,14 +64,10 @@ def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Calla
     return _Evidence(catalog, plan, probing).proof()
 
 
-async def prove_within(catalog: Catalog, server: Endpoint, options: ConnectOptions, plan: ProbePlan) -> Proof:
-    """Async variant of `prove` with its own session; the caller handles interrupts."""
-    session = Session(server, options, plan.limit)
+async def prove_over(catalog: Catalog, session: Session, plan: ProbePlan) -> Proof:
+    """Async variant of `prove` over a session, which stays open; the caller handles interrupts."""
     probing = ProbeSession(catalog, session, plan, lambda *_: None)
-    try:
-        await probing.send_all()
-    finally:
-        await session.close()
+    await probing.send_all()
     return _Evidence(catalog, plan, probing).proof()
 
 

@@ -95,7 +95,7 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
 async def _attack_again(failed: StoredFailure, session: Session) -> ReplayResult:
     seen, text = await attack_again(failed, session)
     if seen is None:
-        return ReplayResult("could not tell", "the call needs a file or a port of mcproof, which could not be made")
+        return ReplayResult("could not tell", "the call needs a file or a port of mcproof, which could not be created")
     text = session.redacted(text)
     if seen.outcome == "clean" and failed.outcome == "injection":
         return ReplayResult("fixed", "the call has no effect", text)

@@ -12,6 +12,8 @@ import json
 import os
 from typing import Any
 
+from mcproof.client.state_folder import state_folder
+
 _KEY_BYTES = 32
 
 
@@ -35,11 +37,8 @@ def _seal(record: dict[str, Any], folder: str, key: bytes) -> str:
 
 
 def key_file() -> str:
-    """The file of the key: in `$XDG_STATE_HOME`, or else in `~/.local/state`."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    if not os.path.isabs(state):
-        state = os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(state, "mcproof", "replay-key")
+    """The file of the key."""
+    return os.path.join(state_folder(), "replay-key")
 
 
 def _key(*, creates: bool) -> bytes | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.errors import INTERRUPTED
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import CRASHED
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
+from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.phrases import gate_sentence
 from mcproof.report.probe_rules import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
+from mcproof.results.run import COMPLETE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +58,7 @@ class CheckSuite(NamedTuple):
 
 
 def suites_of(run: RunResult) -> list[CheckSuite]:
-    """Return a suite for each target, and one for the notices."""
+    """Return a suite for each target, one for the notices, and one for an interrupted run."""
     suites = [CheckSuite(result.target, list(_checks(result, run))) for result in run.targets]
     notices = [
         Check(
@@ -69,7 +72,12 @@ def suites_of(run: RunResult) -> list[CheckSuite]:
         )
         for notice in run.notices
     ]
-    return [*suites, CheckSuite("configuration", notices)] if notices else suites
+    if notices:
+        suites.append(CheckSuite("configuration", notices))
+    if run.exit_code == INTERRUPTED and not any(result.incomplete for result in run.targets):
+        unfinished = Check("run", COMPLETE, "error", "error", str(run_verdict(run)))
+        suites.append(CheckSuite("run", [unfinished]))
+    return suites
 
 
 def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:

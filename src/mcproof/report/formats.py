@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import Style, harmless_lines
 from mcproof.errors import UsageError, nearest
+from mcproof.results.payloads import CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,10 +89,19 @@ def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
             yield from render_target(result, format, style, is_single=run.is_single)
     for notice in run.notices:
         yield f"mcproof: {style.text(str(notice))}\n"
+    if format == "text":
+        yield closing(run, style)
+
+
+def closing(run: RunResult, style: Style) -> str:
+    """Return the last line of text: the verdict and its reason; empty if it is already there."""
+    from mcproof.report.terminal.closing_line import closing_line
+
+    return closing_line(run, style)
 
 
 def render_target(result: TargetResult, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
-    """Render one target as text, as soon as its result is there."""
+    """Render one target as text, as soon as its result is there; one of several with findings, below its name."""
     kind = result.payload.kind
     if format == "concise":
         module, name = _CONCISE.get(kind, ("frames", "concise"))
@@ -99,12 +110,15 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     else:
         module, name = _TEXTS[kind]
     pieces: Iterable[str] = getattr(import_module(f"mcproof.report.terminal.{module}"), name)(result, style)
+    if format == "text" and not is_single and (kind in CALLING or (kind == "lint" and result.findings)):
+        return chain([style.paint(style.text(result.target), "bold") + "\n\n"], pieces, ["\n"])
     return pieces
 
 
 _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
+    "compat": ("frames", "frames"),
     "diff": ("change_list", "changes_text"),
     "probe": ("matrix_text", "probe_text"),
     "prove": ("matrix_text", "prove_text"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import safe, without_commands
+from mcproof.errors import INTERRUPTED
 from mcproof.linting.finding import LEVELS
 from mcproof.report.ci_paths import repository_path
+from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.outcome_phrases import merge_unrun
 from mcproof.results.findings import group_by_fault
 
@@ -22,10 +24,17 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 def document(run: RunResult) -> Iterator[str]:
     """Write an annotation for each finding, the most serious first: GitHub shows ten of a kind."""
-    annotations = [*_troubles(run), *_notices(run), *_tests(run)]
+    annotations = [*_verdict(run), *_troubles(run), *_notices(run), *_tests(run)]
     annotations += [_annotation(group) for result in run.targets for group in group_by_fault(result.findings)]
     for level, command in sorted(annotations, key=lambda each: LEVELS.index(each[0])):
         yield f"::{_COMMANDS[level]} {command}\n"
+
+
+def _verdict(run: RunResult) -> Iterator[tuple[Level, str]]:
+    """Return the verdict if a gate failed or the run is incomplete, which no finding shows."""
+    is_missed = any(not gate.passed for result in run.targets for gate in result.gates)
+    if is_missed or run.exit_code == INTERRUPTED:
+        yield "error", _command(None, {}, f"mcproof {run.command}", str(run_verdict(run)))
 
 
 def _troubles(run: RunResult) -> Iterator[tuple[Level, str]]:

@@ -28,6 +28,7 @@ from mcproof.results.suite_tests import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.payloads import Kind
     from mcproof.results.records import Record
@@ -91,6 +92,23 @@ def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
     return _findings_document(head, result, notices)
 
 
+def _compat_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    if result.payload.kind != "compat":
+        raise ValueError("not a result about clients")
+    clients = {each.client: _client_record(each) for each in result.payload.outcomes}
+    head = {
+        "clients": clients,
+        "improvements": [each._asdict() for each in result.payload.improvements],
+        "gates": [gate._asdict() for gate in result.gates],
+    }
+    return _findings_document(head, result, {"summary": summary_record(result), **notices})
+
+
+def _client_record(each: ClientOutcome) -> Record:
+    hits = [{key: value for key, value in hit._asdict().items() if key != "level"} for hit in each.hits]
+    return {"name": each.name, "verdict": each.verdict, "through": list(each.through), "hits": hits}
+
+
 def _diff_document(result: TargetResult, _: Record) -> Iterator[str]:
     levels = result.levels()
     summary = {"breaking": levels["error"], "compatible": levels["note"], "unknown": levels["warning"]}
@@ -151,6 +169,7 @@ def _suite_document(result: TargetResult, notices: Record) -> Iterator[str]:
 _DOCUMENTS: dict[Kind, Callable[[TargetResult, Record], Iterator[str]]] = {
     "lint": _lint_document,
     "grade": _grade_document,
+    "compat": _compat_document,
     "diff": _diff_document,
     "probe": _probe_document,
     "prove": _probe_document,

@@ -9,6 +9,7 @@ from mcproof.console import plural, safe
 from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path
+from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.outcome_phrases import merge_unrun, split_static, static_sentence, summary_sentence, tests_sentence
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, scope_of
 from mcproof.report.probe_rules import covered_by_failures
@@ -54,7 +55,7 @@ def document(run: RunResult) -> Iterator[str]:
 
 
 def _pieces(run: RunResult) -> Iterator[str]:
-    yield f"{MARK}\n\n# mcproof {escaped(run.command)}: {_verdict(run)}\n"
+    yield f"{MARK}\n\n# mcproof {escaped(run.command)}: {escaped(str(run_verdict(run)))}\n"
     for notice in run.notices:
         place = code(_location(notice.file, notice.line))
         yield f"\n{_SIGNS[notice.level]} {place} {escaped(notice.message)}\n"
@@ -65,10 +66,6 @@ def _pieces(run: RunResult) -> Iterator[str]:
             yield from _target(result, run)
     if any(result.findings for result in run.targets) and run.kind != "diff":
         yield "\n`mcproof explain RULE` explains a rule and its fix.\n"
-
-
-def _verdict(run: RunResult) -> str:
-    return {0: "passed", 1: "failed", 130: "interrupted"}.get(run.exit_code, "incomplete")
 
 
 def _target(result: TargetResult, run: RunResult) -> Iterator[str]:

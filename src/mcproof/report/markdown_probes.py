@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.console import plural
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.outcome_phrases import arguments_text, probe_sentence
+from mcproof.report.outcome_phrases import arguments_text, server_sentence
 from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ def call_sections(result: TargetResult) -> Iterator[str]:
     if result.payload.kind == "fuzz":
         yield from _fuzzing(result.payload.fuzzing)
     else:
-        if kind == "prove":
-            yield f"\n{escaped(probe_sentence(result.probes))}\n"
+        if kind == "prove" and (sentence := server_sentence(result.probes)):
+            yield f"\n{escaped(sentence)}\n"
         grid = matrix_grid(result.matrix) if kind == "prove" else probe_grid(result.probes)
         if grid.rows:
             yield f"\n### {TITLES[kind]}\n\n"
@@ -43,16 +43,15 @@ def _table(grid: Grid) -> Iterator[str]:
     yield f"| tool | {' | '.join(grid.titles)} |\n|{' --- |' * (len(grid.titles) + 1)}\n"
     for row in grid.rows:
         yield f"| {code(row.tool)} | {' | '.join(map(_drawn, row.squares))} |\n"
-    yield f"\n{'; '.join(_meaning(mark, count) for mark, count in grid.legend())}\n"
+    yield f"\n{'; '.join(map(_meaning, grid.legend()))}\n"
 
 
 def _drawn(square: Square | None) -> str:
     return "" if square is None else square.label(square.mark.symbol)
 
 
-def _meaning(mark: Mark, count: int) -> str:
-    meaning = f" ({mark.meaning})" if mark.meaning else ""
-    return f"{mark.symbol} {count:,} {mark.words(count)}{meaning}"
+def _meaning(mark: Mark) -> str:
+    return f"{mark.symbol} {mark.word}" + (f" ({mark.meaning})" if mark.meaning else "")
 
 
 def _server(probes: list[ProbeResult]) -> Iterator[str]:

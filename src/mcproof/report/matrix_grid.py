@@ -42,10 +42,6 @@ class Mark(NamedTuple):
     """Such as `good`; formats with colours choose one by it."""
     meaning: str = ""
 
-    def words(self, count: int) -> str:
-        """Return the word for a number of marks."""
-        return f"{self.word}s" if count != 1 and self.word.endswith(("promise", "rule")) else self.word
-
 
 LENIENT = Mark("lenient", "~", "~", "fair", 'accepted though of another type, such as "5" for 5')
 """Stands beside a cell, with the number of such values."""
@@ -74,6 +70,7 @@ _PROBE_MARKS = {
         Mark("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
         Mark("rejected", "◆", "*", "fair", "though the schema does not declare it"),
         Mark("open", "○", "o", "open", "accepted, and the schema allows it"),
+        Mark("accepted", "○", "o", "open", "a refusal is recommended, not required"),
         LENIENT,
         Mark("not shown", "?", "?", "fair", "the response is that of the valid call, or about something else"),
         Mark(NOT_TESTED, "·", ".", "none"),
@@ -82,8 +79,14 @@ _PROBE_MARKS = {
 }
 
 
+_ADVISED = ("bad_cursor",)
+"""The probes that a server should refuse, but need not."""
+
+
 def mark_of(probe: ProbeResult) -> Mark:
     """Return the mark of a probe."""
+    if probe.passed and probe.outcome == "accepted" and probe.probe in _ADVISED:
+        return _PROBE_MARKS["accepted"]
     if probe.passed is not None:
         return _PROBE_MARKS["passed" if probe.passed else "failed"]
     if probe.outcome in ("not_tested", "not_applicable"):
@@ -133,18 +136,17 @@ class Grid(NamedTuple):
     titles: list[str]
     rows: list[Row]
 
-    def legend(self) -> list[tuple[Mark, int]]:
-        """Return the marks that occur and how often, the best first."""
+    def legend(self) -> list[Mark]:
+        """Return the marks that occur, the best first.
+
+        They are not counted: a square stands for several promises, and those are what the totals count.
+        """
         squares = [each for row in self.rows for each in row.squares if each is not None]
-        lenient = sum(each.lenient for each in squares)
-        return [*counted([each.mark for each in squares]), *([(LENIENT, lenient)] if lenient else [])]
-
-
-def counted(marks: list[Mark]) -> list[tuple[Mark, int]]:
-    """Return the marks that occur and how often, in the order of a legend."""
-    known = dict.fromkeys((*VERDICTS.values(), *_PROBE_MARKS.values()))
-    ranked = sorted(known, key=lambda mark: mark.tone == "none")
-    return [(mark, marks.count(mark)) for mark in ranked if mark in marks]
+        marks = {each.mark for each in squares}
+        known = dict.fromkeys((*VERDICTS.values(), *_PROBE_MARKS.values()))
+        ranked = sorted(known, key=lambda mark: mark.tone == "none")
+        is_lenient = any(each.lenient for each in squares) and LENIENT not in marks
+        return [*(mark for mark in ranked if mark in marks), *([LENIENT] if is_lenient else [])]
 
 
 def matrix_grid(matrix: Iterable[Cell]) -> Grid:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from mcproof.console import plural
 from mcproof.exchange.probe_facts import HOSTILE_PROBES
+from mcproof.report.matrix_grid import mark_of, server_probes
 from mcproof.results.proof import promises
 from mcproof.results.suite_tests import count_outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
@@ -72,6 +73,19 @@ def probe_sentence(probes: list[ProbeResult]) -> str:
     return ", ".join([head, *parts]) + (f"; {hostile}" if hostile else "")
 
 
+def server_sentence(probes: list[ProbeResult]) -> str:
+    """Return the result of the probes of the server as a whole, and what hostile arguments showed.
+
+    The probes of the tools are the evidence for the promises, which are counted instead.
+    """
+    words = [mark_of(each).word for each in server_probes(probes) if each.passed is not None]
+    counted = f"{words.count('passed'):,} passed, {words.count('failed'):,} failed"
+    counted += f", {words.count('accepted'):,} accepted" if "accepted" in words else ""
+    server = f"{plural(len(words), 'probe')} of the server as a whole: {counted}" if words else ""
+    hostile = _hostile_sentence([each for each in probes if each.probe in HOSTILE_PROBES])
+    return "; ".join(filter(None, [server, hostile]))
+
+
 def _hostile_sentence(probes: list[ProbeResult]) -> str:
     """Return what hostile arguments showed; empty if none were sent."""
     tools = len({each.tool for each in probes if each.passed is not None})
@@ -91,6 +105,24 @@ def tests_sentence(tests: list[TestResult]) -> str:
     """Return the number of tests, by outcome."""
     parts = [f"{count:,} {_TEST_WORDS.get(name, name)}" for name, count in count_outcomes(tests).items() if count]
     return f"{plural(len(tests), 'test')}: {', '.join(parts)}" if tests else "no tests"
+
+
+def tests_headline(tests: Sequence[TestResult]) -> str:
+    """Return the result of tests in a phrase that begins with what is wrong."""
+    counts = {name: count for name, count in count_outcomes(tests).items() if count}
+    if not counts:
+        return "no tests"
+    if counts.keys() == {"passed"}:
+        return f"all {len(tests):,} tests passed" if len(tests) > 1 else "1 test passed"
+    if not counts.keys() & {"failed", "error", "passed"}:
+        parts = [f"none of {plural(len(tests), 'test')} ran"]
+    else:
+        first = next(outcome for outcome in ("failed", "error", "passed") if outcome in counts)
+        parts = [f"{counts.pop(first):,} of {plural(len(tests), 'test')} {_TEST_WORDS.get(first, first)}"]
+        if first != "passed":
+            counts = {outcome: count for outcome, count in counts.items() if outcome == "error"}
+    others = [outcome for outcome in ("error", "skipped", "not_applicable") if outcome in counts]
+    return ", ".join([*parts, *(f"{counts[name]:,} {_TEST_WORDS.get(name, name)}" for name in others)])
 
 
 def merge_unrun(tests: list[TestResult]) -> list[TestResult]:

@@ -39,7 +39,7 @@ _RULES_OF_OUTCOME = {
 }
 """The rules that judge the outcome of any probe."""
 
-_RULES_OF_CASE_OUTCOME = {
+RULES_OF_CASE_OUTCOME = {
     "accepted": ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016"),
     "crash": ("WIR-017",),
     "hang": ("WIR-018",),
@@ -47,6 +47,7 @@ _RULES_OF_CASE_OUTCOME = {
     "leak": ("WIR-024",),
     "injection": ("WIR-032",),
 }
+"""The rules that judge the outcome of a case."""
 
 UNUSED_RULES: dict[Kind, frozenset[str]] = {
     "probe": frozenset({"WIR-024", "WIR-032"}),
@@ -72,4 +73,4 @@ def covered_by_probes(probes: Iterable[ProbeResult]) -> set[tuple[str | None, st
 
 def covered_by_failures(failures: Iterable[Failure]) -> set[tuple[str | None, str]]:
     """Return the tools and rules whose findings the failed cases already report."""
-    return {(each.tool, rule) for each in failures for rule in _RULES_OF_CASE_OUTCOME.get(each.outcome, ())}
+    return {(each.tool, rule) for each in failures for rule in RULES_OF_CASE_OUTCOME.get(each.outcome, ())}

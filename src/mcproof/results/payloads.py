@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from mcproof.compat.client_verdicts import ClientOutcome, Improvement
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
 
-Kind = Literal["lint", "grade", "diff", "probe", "prove", "fuzz", "suite"]
+Kind = Literal["lint", "grade", "compat", "diff", "probe", "prove", "fuzz", "suite"]
 
 
 class LintPayload(NamedTuple):
@@ -24,6 +25,16 @@ class GradePayload(NamedTuple):
     """Nothing: the scores are the result."""
 
     kind: Literal["grade"] = "grade"
+
+
+class CompatPayload(NamedTuple):
+    """What each client makes of a server, and what to change."""
+
+    outcomes: list[ClientOutcome] = []  # noqa: RUF012 (never mutated)
+    improvements: list[Improvement] = []  # noqa: RUF012 (never mutated)
+    named: tuple[str, ...] = ()
+    """The clients that the user named; empty for all."""
+    kind: Literal["compat"] = "compat"
 
 
 class DiffPayload(NamedTuple):
@@ -63,13 +74,16 @@ class SuitePayload(NamedTuple):
     kind: Literal["suite"] = "suite"
 
 
-Payload = LintPayload | GradePayload | DiffPayload | ProbePayload | ProvePayload | FuzzPayload | SuitePayload
+Payload = (
+    LintPayload | GradePayload | CompatPayload | DiffPayload | ProbePayload | ProvePayload | FuzzPayload | SuitePayload
+)
 
 CALLING: tuple[Kind, ...] = ("probe", "prove", "fuzz")
 """The kinds of run that call the tools of a live server."""
 
 _EMPTY: dict[str, Payload] = {
     "grade": GradePayload(),
+    "compat": CompatPayload(),
     "diff": DiffPayload(),
     "probe": ProbePayload(),
     "prove": ProvePayload(),

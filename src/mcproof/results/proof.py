@@ -88,6 +88,8 @@ class Failure(NamedTuple):
     """What is wrong with the response, in words."""
     times: int = 1
     """How many cases had the same result."""
+    response: str = ""
+    """The response as received, cropped; or why there is none."""
 
 
 class Fuzzing(NamedTuple):

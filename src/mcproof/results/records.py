@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 """The version of the formats that have not changed incompatibly."""
 PROVE_VERSION = 2
-"""The version of the document of `prove`: since 2, its matrix has a column for values, and counts."""
-"""The version of every JSON document; their schemas are in `mcproof/report/schemas`."""
+"""The version of the document of `prove`: since 2, its matrix has a column for values, and counts.
+
+The error document has a schema of its own, and so a version of its own, whichever command failed.
+"""
 
 _BATCH = 256
 """How many lines of a list are joined at once."""

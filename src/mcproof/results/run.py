@@ -109,6 +109,10 @@ class Untested(NamedTuple):
         return cls(", ".join(ids), why, ids)
 
 
+IN_PART = ", in part"
+"""Ends the name of something that was tested, but not in full."""
+
+
 class UntestedReason(NamedTuple):
     """A reason, and all that was not tested because of it."""
 
@@ -154,6 +158,15 @@ class TargetResult(NamedTuple):
     def tests(self) -> list[TestResult]:
         """The tests of a suite; empty for other kinds of run."""
         return self.payload.tests if self.payload.kind == "suite" else []
+
+    @property
+    def called_tools(self) -> set[str]:
+        """The names of the tools that were called."""
+        if self.payload.kind == "fuzz":
+            return {tool for tool, cases in self.payload.fuzzing.tools.items() if cases}
+        probed = {each.tool for each in self.probes if each.outcome not in ("not_tested", "not_applicable")}
+        shown = {cell.tool for cell in self.matrix if cell.verdict not in ("not tested", "not applicable")}
+        return {tool for tool in probed if tool is not None} | shown
 
     @property
     def was_tested(self) -> bool:
@@ -215,21 +228,34 @@ class TargetResult(NamedTuple):
         return dict(sorted(counted.items()))
 
     def untested_reasons(self) -> list[UntestedReason]:
-        """Return what was not tested, by reason: of the run, and of each probe and cell."""
+        """Return what was not tested, by reason; everything is named once, with all reasons of the run.
+
+        The reasons of probes and cells count only for tools that the run itself does not name.
+        """
         reasons: dict[str, dict[str, None]] = {}
+        whole: set[str] = set()
         for each in self.untested:
-            reasons.setdefault(each.why, {})[each.what] = None
+            what = each.what.removesuffix(IN_PART)
+            reasons.setdefault(what, {})[each.why] = None
+            if what == each.what:
+                whole.add(what)
+        named = set(reasons)
         parts = [
-            (each.reason, f"tool {each.tool}" if each.tool else each.probe)
+            (f"tool {each.tool}" if each.tool else each.probe, each.reason)
             for each in self.probes
             if each.outcome == "not_tested"
         ]
-        parts += [(cell.reason, f"tool {cell.tool}") for cell in self.matrix if cell.verdict == "not tested"]
-        for why, what in parts:
-            whats = reasons.setdefault(why, {})
-            if f"{what}, in part" not in whats:
-                whats[what] = None
-        return [UntestedReason(why or "unknown reason", list(whats)) for why, whats in reasons.items()]
+        parts += [(f"tool {cell.tool}", cell.reason) for cell in self.matrix if cell.verdict == "not tested"]
+        for what, why in parts:
+            if what not in named:
+                reasons.setdefault(what, {})[why] = None
+        tested = {f"tool {tool}" for tool in self.called_tools}
+        grouped: dict[str, list[str]] = {}
+        for what, whys in reasons.items():
+            is_partial = what not in whole and (what in named or what in tested)
+            why = "; ".join(whys) or "unknown reason"
+            grouped.setdefault(why, []).append(f"{what}{IN_PART}" if is_partial else what)
+        return [UntestedReason(why, whats) for why, whats in grouped.items()]
 
 
 class RunResult(NamedTuple):

@@ -26,23 +26,30 @@ def number_twins(findings: Sequence[Finding]) -> dict[int, int]:
         if problem.at and rule.ruleset != "wire":
             alike.setdefault((rule.id, problem.at, problem.message), []).append(at)
     numbers: dict[int, int] = {}
+    written: dict[int, bytes] = {}
     latest = 0
     for indices in alike.values():
         if len(indices) > 1:
-            for twins in _by_content(findings, indices):
+            for twins in _by_content(findings, indices, written):
                 if len({findings[at].item.pointer for at in twins}) > 1:
                     latest += 1
                     numbers |= dict.fromkeys(twins, latest)
     return numbers
 
 
-def _by_content(findings: Sequence[Finding], indices: list[int]) -> list[list[int]]:
-    """Group findings by the value that they point at; one that cannot be compared is left out."""
+def _by_content(findings: Sequence[Finding], indices: list[int], written: dict[int, bytes]) -> list[list[int]]:
+    """Group findings by the value that they point at; one that cannot be compared is left out.
+
+    `written` keeps each value as bytes, by identity: several rules report the same schemas.
+    """
     groups: dict[bytes, list[int]] = {}
     for at in indices:
         _, item, problem = findings[at]
         try:
-            content = dumps(resolve(item.raw, problem.at), _NO_REFERENCES)
+            value = resolve(item.raw, problem.at)
+            content = written.get(id(value))
+            if content is None:
+                content = written[id(value)] = dumps(value, _NO_REFERENCES)
         except (LookupError, ValueError):  # no such value, or nested too deeply
             continue
         groups.setdefault(content, []).append(at)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.parameter_docs import documented_parameters
+from mcproof.catalog.parameter_docs import documents_parameter
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
 from mcproof.schema.acceptance import are_all_optional
@@ -325,14 +325,12 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     Why: models fill in arguments from their descriptions; a name alone does not define format and meaning.
     Fix: describe its meaning and format, with an example where it helps.
     """
-    documented: frozenset[str] | None = None
     for node in tree.parameters:
         schema = node.schema
-        if truthy(schema) and (type(schema) is not dict or is_blank(schema.get("description"))):
-            if documented is None:
-                documented = documented_parameters(tree.explanation)
+        if is_blank(schema.get("description")) if type(schema) is dict else truthy(schema):
             name = node.name
-            hint = "; the tool's description explains it: move that to the schema" if name in documented else ""
+            is_documented = documents_parameter(tree.explanation, name)
+            hint = "; the tool's description explains it: move that to the schema" if is_documented else ""
             yield Problem(f"parameter `{name}` has no description{hint}", node.pointer, name)
 
 

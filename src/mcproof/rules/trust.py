@@ -5,7 +5,6 @@ Every rule has a weight, a dimension and a phase; rules of the post-handshake ph
 
 from __future__ import annotations
 
-import marshal
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
@@ -47,7 +46,7 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     tree = tool.tree
     if tree is None:
         return
-    found = list(_hits(tree))
+    found = list(_hits(tool, tree))
     if found:
         hits = [
             {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
@@ -58,9 +57,9 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
         yield Problem(f"{detail}{more}", f"{tree.base}{path}", evidence={"hits": hits})
 
 
-def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
+def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     """The defects of a schema: kind, pointer of the schema that contains it, and detail."""
-    if _may_exceed(tree.root, MAX_BYTES):
+    if tool.may_exceed(MAX_BYTES):
         size = len(stringify(tree.root).encode())
         if size > MAX_BYTES:
             yield "oversized", "", f"the schema has {size:,} bytes; the limit is {MAX_BYTES:,}"
@@ -82,15 +81,3 @@ def _hits(tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
         if reference.text not in reported:
             reported.add(reference.text)
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
-
-
-def _may_exceed(schema: dict[str, Any], limit: int) -> bool:
-    """Whether the compact JSON of a schema could exceed `limit`, four times faster than encoding it.
-
-    JSON takes at most six times as many bytes as `marshal`: `false,` for one byte, an escaped control character of six
-    for one, a double of 24 characters for nine.
-    """
-    try:
-        return len(marshal.dumps(schema, 2)) * 6 > limit
-    except ValueError:  # too deep for marshal
-        return True

@@ -5,7 +5,6 @@ Nothing is fetched; schemas in unknown dialects are not judged.
 
 from __future__ import annotations
 
-import marshal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -27,21 +26,19 @@ _KNOWN = {
         "http://json-schema.org/draft-04/schema",
     )
 }
+_SHORT_NAMES = {address.split("/")[-2]: address for address in _KNOWN.values()}
 _MOST_ERRORS = 20
-_SMALLEST_LEVEL = 4
-"""The fewest bytes `marshal` uses for one nesting level."""
-_CONTAINERS = (b"{", b"[", b"\xfb", b"\xdb")
-"""How `marshal` starts a dict or a list; the last two are the variants with a reference flag."""
 
 
-def objections(schema: dict[str, Any], written: bytes = b"") -> list[tuple[str, str]]:
+def objections(schema: dict[str, Any], levels: int | None = None) -> list[tuple[str, str]]:
     """The errors of a schema as JSON Schema, each with its pointer and message; empty if valid or not judged.
 
-    `written` is the schema, or a value that contains it, as `marshal` encodes it, if that is already available.
+    A schema that is nested so deep that the validator could exhaust the stack, and end the process, is not judged.
+    `levels` is its nesting depth, if it is known.
     """
     named = schema.get("$schema", DEFAULT)
     address = _KNOWN.get(named.partition("://")[2].removesuffix("#")) if isinstance(named, str) else DEFAULT
-    if address is None or _is_too_deep(schema, written):
+    if address is None or (nesting(schema) if levels is None else levels) > STRICT_LEVELS:
         return []
     try:
         validator = _meta_validator(address)
@@ -54,16 +51,19 @@ def objections(schema: dict[str, Any], written: bytes = b"") -> list[tuple[str, 
         return []
 
 
-def _is_too_deep(schema: dict[str, Any], written: bytes) -> bool:
-    """Whether a schema is nested so deep that the validator could exhaust the stack and end the process."""
-    try:
-        written = written or marshal.dumps(schema, 4)
-    except ValueError:  # too deep for marshal
+def is_valid_in(dialect: str, schema: dict[str, Any]) -> bool:
+    """Whether a schema is valid in a dialect given by its short name, such as `draft-07`, whatever it declares.
+
+    A schema that cannot be judged counts as valid.
+    """
+    if nesting(schema) > STRICT_LEVELS:
         return True
-    may_be_deep = (
-        len(written) > STRICT_LEVELS * _SMALLEST_LEVEL and sum(map(written.count, _CONTAINERS)) > STRICT_LEVELS
-    )
-    return may_be_deep and nesting(schema) > STRICT_LEVELS
+    try:
+        return bool(_meta_validator(_SHORT_NAMES[dialect]).is_valid(schema))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # the library cannot read it, or panics
+        return True
 
 
 @cache

@@ -9,13 +9,14 @@ from mcproof.suite.snapshots import Mask
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcproof.client.answers import Answer
     from mcproof.suite.matchers import Matcher
     from mcproof.suite.value_paths import ValuePath
 
 BLOCKS = ("tools", "resources", "prompts", "tool_quality")
 """The lists of tests in a suite."""
 
-KEYS = ("servers", "variables", "imports", "setup", "teardown", *BLOCKS)
+KEYS = ("servers", "variables", "imports", "setup", "teardown", "answers", *BLOCKS)
 """The top-level keys of a suite."""
 
 METHODS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
@@ -126,6 +127,13 @@ class SuiteTest(NamedTuple):
     negative_path: NegativePathBlock | None = None
     fuzz: FuzzBlock | None = None
     steps: tuple[CallStep, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    """Replies to what the server asks; those of the suite come after them."""
+
+    @property
+    def expects_questions(self) -> bool:
+        """Whether an expectation is about what the server asks."""
+        return self.expect is not None and any(each.path.root == "asked" for each in self.expect.assertions)
 
     @property
     def makes_call(self) -> bool:
@@ -164,3 +172,5 @@ class Suite(NamedTuple):
     """The working directory of programs in `setup` and `teardown`."""
     files: tuple[str, ...] = ()
     """The suite file and the files it imports."""
+    answers: tuple[Answer, ...] = ()
+    """Replies to what servers ask, in all tests and steps."""

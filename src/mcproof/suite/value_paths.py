@@ -23,7 +23,7 @@ _STEP = re.compile(
     re.VERBOSE,
 )
 
-CALL: Final = ("result", "error", "rejected", "duration_ms")
+CALL: Final = ("result", "error", "rejected", "duration_ms", "asked")
 """Roots of paths into the response to a call."""
 NEGATIVE_PATH: Final = ("checks_run", "failures", "gate_passed")
 FUZZ: Final = (
@@ -167,7 +167,7 @@ def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = (
     if root in BLOCKS and len(path.steps) > 1:
         return f"the target `{path.text}` needs a `{root}` block in the same test"
     if root in known:
-        return None if len(path.steps) == 1 or root in ("result", "error") else f"`{root}` has no parts"
+        return None if len(path.steps) == 1 or root in ("result", "error", "asked") else f"`{root}` has no parts"
     shown = [*known, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
     return f"unknown target `{path.text}`{nearest(root, shown)}; expected one of {', '.join(shown)}"
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mcproof.catalog.model import Origin
+from mcproof.client.auth.access_options import AccessOptions
 from mcproof.errors import InputError, reason_of
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
     from mcproof.targets.client_config import ConfiguredServer
+    from mcproof.targets.folder_contents import LeftOut
 
     Target = str | ConfiguredServer
     """A target as typed, or a live server that a configuration names."""
@@ -33,6 +35,7 @@ class LiveOptions(NamedTuple):
     inherited: tuple[str, ...] = ()
     """Values in `environment` that come from this process's environment: secret, whatever they look like."""
     headers: Mapping[str, str] = {}
+    access: AccessOptions = AccessOptions()
     directory: str | None = None
     all_configured: bool = False
     """Whether a client configuration without a server's name stands for all its servers."""
@@ -44,8 +47,8 @@ class Input(NamedTuple):
     """One thing to read: a file, standard input, or a live server."""
 
     name: str
-    from_folder: bool = False
-    """Whether it was found in a folder, so that it is skipped if it is not a catalog."""
+    folder: str = ""
+    """The folder that it was found in; a file of it is skipped if it is not a catalog."""
     obstacle: InputError | None = None
     """Why it cannot be read, if that is already known; other inputs still are."""
     is_source: bool = False
@@ -56,6 +59,8 @@ class Input(NamedTuple):
     """Where a live server is named."""
     data: bytes | None = None
     """The content, if it is already in memory."""
+    catalog: Catalog | None = None
+    """The catalog, if it is already known: that of one server of several in a folder."""
 
     @property
     def is_stdin(self) -> bool:
@@ -74,12 +79,38 @@ class Input(NamedTuple):
         return "-" if self.origin is None or self.origin.line is None else self.origin.file
 
 
-def find_inputs(targets: Iterable[Target], live: LiveOptions) -> list[Input]:
-    """The inputs that targets stand for, with folders expanded, in order and without duplicates."""
+class SkippedFiles:
+    """What is not checked in the folders among the targets."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        """JSON files that are not catalogs."""
+        self.servers: list[LeftOut] = []
+        """Servers in languages that are not read."""
+
+
+def find_inputs(
+    targets: Iterable[Target],
+    live: LiveOptions,
+    *,
+    command: str = "lint",
+    skipped: SkippedFiles | None = None,
+    as_one: bool = False,
+) -> list[Input]:
+    """The inputs that targets stand for, in order and without duplicates.
+
+    Folders stand for all servers and snapshots in them; `skipped` collects the rest, with hints for a `command` of
+    mcproof. With `as_one`, the Python source of a folder makes one catalog.
+    """
+    skipped = SkippedFiles() if skipped is None else skipped
     found: dict[str, Input] = {}
     for target in targets:
         try:
-            for each in _inputs(target, live) if isinstance(target, str) else [_named_server(target, live)]:
+            if isinstance(target, str) and not as_one and _is_folder(target):
+                inputs = _in_folder(target, command, skipped)
+            else:
+                inputs = _inputs(target, live) if isinstance(target, str) else [_named_server(target, live)]
+            for each in inputs:
                 _add(found, each)
         except InputError as error:
             name = (error.file or target) if isinstance(target, str) else target.name
@@ -107,6 +138,48 @@ def is_single(targets: Sequence[Target]) -> bool:
         return False
     (target,) = targets
     return not isinstance(target, str) or not os.path.isdir(target) or _is_source(target)
+
+
+def _is_folder(target: str) -> bool:
+    return target != "-" and not _is_url(target) and os.path.isdir(target)
+
+
+def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
+    """All servers and snapshots in a folder. Raises an InputError if there are none."""
+    from mcproof.targets.folder_contents import contents_of, nothing_in
+
+    try:
+        with os.scandir(folder):
+            pass
+    except OSError as error:
+        raise _unreadable(folder, error) from None
+    contents = contents_of(folder, command, _is_snapshot)
+    if contents.is_empty and not contents.has_source:
+        raise nothing_in(folder, contents)
+    skipped.files += contents.skipped
+    skipped.servers += contents.left_out
+    servers = contents.servers
+    if contents.has_source and not servers:
+        # Reading it gives the reason, which is an error only if there is nothing else.
+        found = [Input(folder, folder=folder if contents.snapshots else "", is_source=True)]
+    elif len(servers) == 1:
+        found = [Input(folder, is_source=True, catalog=servers[0])]
+    else:
+        found = [Input(each.name, folder=folder, is_source=True, catalog=each) for each in servers]
+    return found + [Input(file, folder=folder) for file in contents.snapshots]
+
+
+def _is_snapshot(file: str) -> bool:
+    """Whether a file is a catalog, or is meant to be one and cannot be read."""
+    from mcproof.targets.snapshot import NoCatalogError
+
+    try:
+        read_catalog(Input(file, folder=os.curdir))
+    except NoCatalogError:
+        return False
+    except InputError:
+        return True
+    return True
 
 
 def is_live(target: Target) -> bool:
@@ -139,7 +212,7 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
     if _is_url(target):
         from mcproof.client.endpoints import UrlEndpoint
 
-        endpoint = UrlEndpoint(target, live.headers)
+        endpoint = UrlEndpoint(target, live.headers, access=live.access)
         if target.partition("://")[0].lower() not in ("http", "https"):
             raise InputError("unsupported URL: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
@@ -149,18 +222,7 @@ def _inputs(target: str, live: LiveOptions) -> list[Input]:
         return [Input(target, is_source=True)]
     if live.all_configured and os.path.isfile(target):
         return _configured(target, None, live)
-    if target == "-" or not os.path.isdir(target):
-        return [Input(target)]
-    try:
-        with os.scandir(target) as entries:
-            names = sorted(entry.name for entry in entries if entry.name.endswith(".json") and entry.is_file())
-    except OSError as error:
-        raise _unreadable(target, error) from None
-    if not names:
-        raise InputError(
-            "nothing to check: no MCP server in Python and no `.json` snapshot in this folder", file=target
-        )
-    return [Input(os.path.join(target, name), from_folder=True) for name in names]
+    return [Input(target)]
 
 
 def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
@@ -210,7 +272,7 @@ def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
         )
     given = {name.lower() for name in live.headers}
     kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
-    return server._replace(headers={**kept, **live.headers})
+    return server._replace(headers={**kept, **live.headers}, access=live.access)
 
 
 def read_bytes(source: Input) -> bytes:
@@ -249,6 +311,8 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
     """Read the catalog in a file, standard input, or Python source; with `whole`, everything a source file serves."""
+    if source.catalog is not None:
+        return source.catalog
     if source.is_source:
         from mcproof.targets.python_project import read_source
 
@@ -257,7 +321,7 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
 
     data = read_bytes(source)
     try:
-        return read_snapshot(data, source.title)
+        return read_snapshot(data, source.title, is_certain=not source.folder)
     except InputError as error:
         from mcproof.targets.client_config import listing
 

@@ -60,19 +60,23 @@ def read_servers(text: str, file: str) -> list[ConfiguredServer] | None:
 
 def listing(data: bytes, file: str) -> str | None:
     """The message for a client configuration in place of a catalog; None if the file is not one."""
+    if (names := server_names(data, file)) is None:
+        return None
+    return (
+        f"not a catalog but a client configuration (servers: {', '.join(names) or 'none'}); nothing was started; "
+        f"select one with {file}#NAME, or use --all"
+    )
+
+
+def server_names(data: bytes, file: str) -> list[str] | None:
+    """The names of the servers in a client configuration, sorted; None if the file is not one."""
     if not any(f'"{key}"'.encode() in data for key in KEYS):
         return None
     try:
         servers = read_servers(data.decode("utf-8-sig"), file)
     except (InputError, UnicodeDecodeError):
         return None
-    if servers is None:
-        return None
-    names = ", ".join(sorted(each.name for each in servers)) or "none"
-    return (
-        f"not a catalog but a client configuration (servers: {names}); nothing was started; "
-        f"select one with {file}#NAME, or use --all"
-    )
+    return None if servers is None else sorted(each.name for each in servers)
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ import os
 import re
 from typing import NamedTuple
 
-from mcproof.targets.node_projects import SUFFIXES, start_of
+from mcproof.targets.node_projects import SUFFIXES, package_in, start_of
 
 _PROGRAMS = frozenset((
     "bash", "bun", "bunx", "cargo", "cmd", "deno", "docker", "dotnet", "go", "hatch", "java", "make", "mise", "node",
@@ -75,12 +75,16 @@ def mistake_of(target: str) -> Mistake | None:
     if suffix in SUFFIXES:
         what = "TypeScript is not read" if suffix in (".ts", ".mts", ".cts", ".tsx") else "JavaScript is not read"
         start = start_of(target)
-        folder = ("--cwd", start.folder) if start.folder not in ("", os.curdir) else ()
-        note = f" (after `{start.build}`)" if start.build else ""
-        return Mistake(what, (*folder, "--", *start.words), note)
+        return Mistake(what, start.arguments, f" (after `{start.build}`)" if start.build else "")
     if suffix in _OTHER_LANGUAGES and os.path.isfile(target):
         return Mistake(f"{_OTHER_LANGUAGES[suffix]} is not read", ())
     return None
+
+
+def node_start(folder: str) -> tuple[str, ...]:
+    """Options and `-- COMMAND ARG...` that start the server of a folder with `package.json`; empty if there is none."""
+    package = package_in(folder) if os.path.isdir(folder) else None
+    return package.start.arguments if package is not None else ()
 
 
 def python_start(target: str) -> tuple[str, ...]:

@@ -31,6 +31,12 @@ class NodeStart(NamedTuple):
     build: str = ""
     """What creates the file to start, if it does not exist yet."""
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of mcproof that start it."""
+        folder = ("--cwd", self.folder) if self.folder not in ("", os.curdir) else ()
+        return (*folder, "--", *self.words)
+
 
 class NodePackage(NamedTuple):
     """A folder with a `package.json`."""
@@ -63,7 +69,7 @@ class NodePackage(NamedTuple):
         return NodeStart(("node", path), "", "npm run build" if is_missing else "")
 
     def _built(self) -> str:
-        """The usual result of a build, in the folder that exists already or that the compiler is told."""
+        """The usual result of a build, in the folder that exists already or that the compiler writes to."""
         for folder in _BUILT:
             for name in ("index.js", "server.js", "index.mjs"):
                 if os.path.isfile(os.path.join(self.folder, folder, name)):

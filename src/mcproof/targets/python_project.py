@@ -12,7 +12,7 @@ from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
-    from mcproof.discovery import SourceProblem
+    from mcproof.discovery import Discovered, SourceProblem
 
 
 def holds_source(folder: str) -> bool:
@@ -81,18 +81,38 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
         raise _unreadable(name, error) from None
     found = discover(name, whole=whole)
     if not any(found.document.values()):
-        problems = found.problems or _problems_of_text(name)
-        if problems:
-            first = problems[0]
-            raise InputError(first.what, file=first.file, line=first.line, column=first.column)
-        if found.omissions:
-            first = found.omissions[0]
-            raise NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
-        if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
-            message = "nothing to check: what this file serves is defined in other files; pass their folder"
-            raise NoCatalogError(message, file=name)
-        message = "nothing to check: found no tool, resource or prompt of an MCP server in this source"
-        raise NoCatalogError(message, file=name)
+        raise _nothing_found(name, found, whole=whole)
+    return catalog_of(found, name)
+
+
+def read_servers_in(folder: str) -> list[Catalog]:
+    """Read the catalog of each server in the Python source below a folder; empty if there is none."""
+    from mcproof.discovery import discover_servers
+
+    return [catalog_of(found, name) for name, found in discover_servers(folder) if any(found.document.values())]
+
+
+def _nothing_found(name: str, found: Discovered, *, whole: bool) -> InputError:
+    """The error for source without any item."""
+    from mcproof.discovery import discover
+
+    problems = found.problems or _problems_of_text(name)
+    if problems:
+        first = problems[0]
+        return InputError(first.what, file=first.file, line=first.line, column=first.column)
+    if found.omissions:
+        first = found.omissions[0]
+        return NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
+    if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
+        message = "nothing to check: what this file serves is defined in other files; pass their folder"
+        return NoCatalogError(message, file=name)
+    return NoCatalogError(
+        "nothing to check: found no tool, resource or prompt of an MCP server in this source", file=name
+    )
+
+
+def catalog_of(found: Discovered, name: str) -> Catalog:
+    """The catalog in discovered source."""
     text = json.dumps(found.document, indent=2, ensure_ascii=False)
     try:
         data = text.encode()

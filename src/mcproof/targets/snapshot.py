@@ -19,6 +19,9 @@ SHAPES = (
     'or a capture with `"server"` or `"initialize"`'
 )
 _DESCRIBES_SERVER = ("server", "initialize", "discover")
+_TOOL_KEYS = frozenset(("name", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta"))
+_OTHER_KEYS = frozenset(("uri", "uriTemplate", "arguments", "mimeType"))
+"""Keys that only resources, templates or prompts have."""
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
@@ -26,14 +29,18 @@ class NoCatalogError(InputError):
     """Valid JSON that is not a catalog."""
 
 
-def read_snapshot(data: bytes, name: str) -> Catalog:
-    """Read the catalog in `data`. Raises an InputError with the location of the first error."""
+def read_snapshot(data: bytes, name: str, *, is_certain: bool = True) -> Catalog:
+    """Read the catalog in `data`. Raises an InputError with the location of the first error.
+
+    Unless the user means it for `is_certain`, a list of something else than tools is not a catalog.
+    """
     document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     catalog = _catalog_of(document, name)
-    if document.text.isascii() and "\\u" not in document.text:
-        for tool in catalog.tools:
-            tool.is_plain = True
+    if not is_certain and not _is_evident(catalog):
+        raise _no_catalog(document.value, name)
+    for tool in catalog.tools:
+        tool.document = document
     return catalog
 
 
@@ -50,6 +57,22 @@ def _catalog_of(document: JsonText, name: str) -> Catalog:
 
 def _looks_like_a_tool(value: Any) -> bool:
     return isinstance(value, dict) and any(key in value for key in ("name", "description", "inputSchema"))
+
+
+def _is_evident(catalog: Catalog) -> bool:
+    """Whether JSON is a catalog for certain, rather than other data with one of its keys."""
+    described = (catalog.server.fields.get(key) for key in _DESCRIBES_SERVER)
+    others = (*catalog.resources, *catalog.templates, *catalog.prompts)
+    return (
+        any(isinstance(value, dict) for value in described)
+        or any(_is_tool(tool.raw) for tool in catalog.tools)
+        or any(isinstance(each.raw, dict) and not each.raw.keys().isdisjoint(_OTHER_KEYS) for each in others)
+    )
+
+
+def _is_tool(value: Any) -> bool:
+    """Whether a value is a tool for certain, rather than any object with a name."""
+    return isinstance(value, dict) and ("inputSchema" in value or ("name" in value and value.keys() <= _TOOL_KEYS))
 
 
 def _is_capture(value: dict[str, Any]) -> bool:

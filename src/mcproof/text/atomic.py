@@ -80,6 +80,14 @@ def write_file(name: str, data: bytes, *, is_durable: bool = True) -> None:
         raise _unwritable(name, error) from None
 
 
+def write_private_file(name: str, data: bytes) -> None:
+    """Write a file atomically that only its owner can read; a link is replaced, not followed."""
+    try:
+        _put(os.path.abspath(name), data, 0o600, None, is_durable=True)
+    except OSError as error:
+        raise _unwritable(name, error) from None
+
+
 def append_file(name: str, data: bytes) -> None:
     """Append to a file that other processes may write to as well."""
     try:

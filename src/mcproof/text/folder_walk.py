@@ -38,16 +38,16 @@ def files_below(folder: str) -> Iterator[str]:
             continue
         folders = []
         for entry in entries:
-            path = entry.name if folder == os.curdir and here == folder else entry.path
+            path = entry.name if here == os.curdir else entry.path
             if _is_folder(entry):
-                if depth < DEEPEST_FOLDER and not is_left_out(entry.name):
+                if depth < DEEPEST_FOLDER and not _is_left_out(entry.name):
                     folders.append((path, depth + 1))
-            elif _is_file(entry):
+            elif is_file(entry):
                 yield path
         waiting.extend(reversed(folders))
 
 
-def is_left_out(name: str) -> bool:
+def _is_left_out(name: str) -> bool:
     """Whether a folder of this name is hidden, an environment, or contains libraries."""
     return name.startswith(".") or name in LIBRARY_FOLDERS or name in _ENVIRONMENTS
 
@@ -59,7 +59,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_file(entry: os.DirEntry[str]) -> bool:
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a regular file, or a link to one."""
     try:
         return entry.is_file()
     except OSError:

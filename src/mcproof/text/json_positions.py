@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
 _plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match
+_escaped_key: Callable[[str, int], re.Match[str]] = re.compile(  # type: ignore[assignment]
+    r'[ \t\n\r]*+"((?:[^"\\]|\\.)*+)"[ \t\n\r]*+:[ \t\n\r]*+'
+).match
 # Skipped values are discarded, so they are built cheaply, and integers of any length are accepted.
 _skip_value = make_scanner(JSONDecoder(object_pairs_hook=len, parse_int=float))  # type: ignore[arg-type]
 _new = tuple.__new__
@@ -98,54 +101,65 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
     Iterative, so any depth works; the state of the innermost container is in local variables, because runs with many
     findings spend most of their time here.
     """
-    outer: list[tuple[Wanted, int, int, int, bool, int, int, int, int]] = []  # the containers around `holder`
+    # The containers around `holder`.
+    outer: list[tuple[Wanted, int, int, int, bool, int, re.Match[str] | None, int]] = []
     holder, holder_key, holder_start, index, is_object = Wanted(), -1, -1, 0, False
     wanted: Wanted | None = root
-    key, start, separator_end, key_end = -1, _space(text, 0).end(), 0, 0
+    member: re.Match[str] | None = None  # the key before the value at `start`
+    start, separator_end, end = _space(text, 0).end(), 0, -1
     while True:
-        if wanted is None:
-            end = _skip_value(text, start)[1]
-        elif (wanted or wanted.needs_layout) and text[start] in "{[" and _is_filled(text, start):
-            outer.append((holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start))
-            holder, holder_key, holder_start, index, is_object = wanted, key, start, 0, text[start] == "{"
-            holder.entered = True
-            separator_end = start + 1
-            end = -1
-        else:
-            end = _skip_value(text, start)[1]
-            wanted.span = _new(Span, (key, start, end))
+        if wanted is not None:  # else the value has been skipped already
+            if last_wins:
+                wanted.forget()
+            key = -1 if member is None else member.start(1) - 1
+            if (wanted or wanted.needs_layout) and text[start] in "{[" and _is_filled(text, start):
+                outer.append((holder, holder_key, holder_start, index, is_object, separator_end, member, start))
+                holder, holder_key, holder_start, index, is_object = wanted, key, start, 0, text[start] == "{"
+                holder.entered = True
+                separator_end = start + 1
+                end = -1
+            else:
+                end = _skip_value(text, start)[1]
+                wanted.span = _new(Span, (key, start, end))
 
         while end >= 0:  # a value has ended, and perhaps the containers around it
             if not outer:
                 return
-            at = end if text[end : end + 1] == "," else _space(text, end).end()
+            at = end if text[end] == "," else _space(text, end).end()
             if text[at] == ",":
                 separator_end = at + 1
                 index += 1
                 break
             holder.span = _new(Span, (holder_key, holder_start, at + 1))
-            if holder.needs_layout and is_object:
-                before_key, colon = text[separator_end:key], text[key_end:start]
+            if holder.needs_layout and member is not None:
+                before_key, colon = text[separator_end : member.start(1) - 1], text[member.end(1) + 1 : start]
                 if not before_key and " " in colon and text[separator_end - 1] == "{":
                     before_key = " "  # a single member does not show the separator
                 holder.layout = Layout(before_key, colon, end, at)
-            holder, holder_key, holder_start, index, is_object, separator_end, key, key_end, start = outer.pop()
+            holder, holder_key, holder_start, index, is_object, separator_end, member, start = outer.pop()
             end = at + 1
 
         if is_object:
-            plain = _plain_key(text, separator_end)
-            if plain is not None:
-                first, last = plain.span(1)
-                key, token, key_end, start = first - 1, text[first:last], last + 1, plain.end()
-            else:  # a key with escapes
-                key = _space(text, separator_end).end()
-                token, key_end = scanstring(text, key + 1)
-                start = _space(text, _space(text, key_end).end() + 1).end()
+            while True:  # to the next wanted member, or to the end of a value that no comma follows directly
+                member = _plain_key(text, separator_end)
+                if member is not None:
+                    token = member[1]
+                else:
+                    member = _escaped_key(text, separator_end)
+                    token = scanstring(text, member.start(1))[0]
+                start = member.end()
+                wanted = holder.get(token)
+                if wanted is not None:
+                    break
+                end = _skip_value(text, start)[1]
+                if text[end] != ",":
+                    break
+                separator_end = end + 1
         else:
-            key, token, start = -1, str(index), _space(text, separator_end).end()
-        wanted = holder.get(token)
-        if last_wins and wanted is not None:
-            wanted.forget()
+            member, start = None, _space(text, separator_end).end()
+            wanted = holder.get(str(index))
+            if wanted is None:
+                end = _skip_value(text, start)[1]
 
 
 def _is_filled(text: str, start: int) -> bool:

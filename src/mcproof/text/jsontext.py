@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from json.decoder import JSONDecoder
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,6 +72,12 @@ class JsonText:
         except RecursionError:
             raise InputError("nested too deeply to parse", file=file) from None
         return cls(text, value, has_duplicate_keys=repeated)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether all its characters, also escaped ones, are ASCII and either printable or whitespace."""
+        text = self.text
+        return text.isascii() and ("\\" not in text or "\\u" not in text)  # a search for one character is fast
 
     def encode(self, text: str) -> bytes:
         """Encode a text like this document's file."""

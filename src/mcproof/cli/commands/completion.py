@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from mcproof.cli.introspection import Argument, CommandArguments
 
-NOTES = """\
-bash: eval "$(mcproof completion bash)" in ~/.bashrc. zsh: mcproof completion zsh > a folder of $fpath/_mcproof.
-fish: mcproof completion fish > ~/.config/fish/completions/mcproof.fish.
+EXAMPLES = """\
+eval "$(mcproof completion bash)"  in ~/.bashrc
+mcproof completion zsh > ~/.zfunc/_mcproof  a folder of $fpath, then compinit
+mcproof completion fish > ~/.config/fish/completions/mcproof.fish
 """
 _RULE_VALUES = ("RULE", "ID")
 """The placeholders of values that are rules."""
@@ -29,7 +30,7 @@ def parser() -> Parser:
         "completion",
         "Print a shell script that completes commands, options and rules.",
         usage="{bash,zsh,fish}",
-        notes=NOTES,
+        examples=EXAMPLES,
     )
     parser.add_argument("shell", choices=list(SCRIPTS), help="the shell")
     return parser

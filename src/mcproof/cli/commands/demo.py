@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from tempfile import TemporaryDirectory
 
 import mcproof
 from mcproof.cli.commands import grade, lint, prove
+from mcproof.cli.outputs import add_color
 from mcproof.cli.parser import Parser
 from mcproof.console import Style
 from mcproof.errors import FINDINGS, OK
@@ -23,26 +23,29 @@ _ENVIRONMENT = (
 
 
 def parser() -> Parser:
-    return Parser("demo", "Lint, grade and prove an example server, with the faults of real ones.", usage="")
+    parser = Parser(
+        "demo", "Lint, grade and prove an example server, with the faults of real ones.", examples="mcproof demo"
+    )
+    add_color(parser)
+    return parser
 
 
 def command(arguments: list[str]) -> int:
-    parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     style = Style.of(sys.stdout)
     # Makes `python` this interpreter, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    here = os.getcwd()
-    with TemporaryDirectory() as folder:  # for stored failures
-        os.chdir(folder)
-        try:
-            for name, run in (("lint", lint.command), ("grade", grade.command), ("prove", prove.command)):
-                sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
-                sys.stdout.flush()
-                code = run(["--no-config", *_ENVIRONMENT, "--", *SERVER])
-                if code not in (OK, FINDINGS):
-                    return code
-                sys.stdout.write("\n")
-        finally:
-            os.chdir(here)
+    for name, run in (("lint", lint.command), ("grade", grade.command), ("prove", _prove)):
+        sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
+        sys.stdout.flush()
+        code = run(["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER])
+        if code not in (OK, FINDINGS):
+            return code
+        sys.stdout.write("\n")
     sys.stdout.write("Now try it on a server of your own: mcproof prove -- python server.py\n")
     return OK
+
+
+def _prove(arguments: list[str]) -> int:
+    """Prove without storing failures: the demo leaves no files, so its output has no ids to replay."""
+    return prove.command(arguments, stores_failures=False)

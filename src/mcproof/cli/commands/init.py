@@ -157,7 +157,7 @@ def _output(given: str | None, target: Target | None, *, force: bool) -> str:
 def _read(parsed: _Options) -> list[_Found]:
     """Read the catalogs of the target; one that cannot be read does not hide the others."""
     targets = parsed.targets
-    inputs = inputs_of(parsed.resolved, targets)
+    inputs = inputs_of(parsed.resolved, targets, as_one=True)
     live = None
     if any(source.server is not None for source in inputs):
         from mcproof.targets.live_servers import LiveCatalogs

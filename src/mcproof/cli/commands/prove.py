@@ -43,9 +43,14 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
+def command(arguments: list[str], *, stores_failures: bool = True) -> int:
     options = parser().parse_args(arguments)
     outputs = parse_outputs(options)
     request = parse_probing(ProveRequest, options, outputs)
-    request = request._replace(max_calls=options.max_calls, is_strict=options.strict, security=options.security)
+    request = request._replace(
+        max_calls=options.max_calls,
+        is_strict=options.strict,
+        security=options.security,
+        calls=request.calls._replace(stores_failures=stores_failures),
+    )
     return run_command(request, outputs)

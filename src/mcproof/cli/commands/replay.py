@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mcproof.cli.call_options import add_answer
 from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
@@ -61,6 +62,7 @@ def parser() -> Parser:
         metavar="FILE",
         help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
     )
+    add_answer(parser)
     add_format(parser, "text", "json")
     add_verbosity(parser)
     add_live(parser)
@@ -82,7 +84,7 @@ def command(arguments: list[str]) -> int:
     if targets.is_empty and not options.trust and not is_own(failed.id):
         raise UsageError(_distrust(failed, server))
     if options.to_suite is not None:
-        return _write_test(failed, server, options.to_suite)
+        return _write_test(failed, server, options.to_suite, as_json=options.format == "json")
     remark(f"sends {failed.method} to {server.label}")
     result = replay(failed, server, connect_options(targets, None))
     if options.format == "json":
@@ -92,11 +94,16 @@ def command(arguments: list[str]) -> int:
     return _CODES[result.verdict]
 
 
-def _write_test(failed: StoredFailure, server: Endpoint, file: str) -> int:
+def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: bool) -> int:
     from mcproof.client.secrets import hiding
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
     from mcproof.suite.scaffold.regression_test import write_regression_test
 
     test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
+    if as_json:
+        record = {"schema_version": SCHEMA_VERSION, "id": failed.id, "suite": file, "test": test.name}
+        print_document([printable(encode({**record, "unset_variables": list(test.unset)})) + "\n"])
+        return OK
     remark(f"{file}: the test `{test.name}` was added; it fails until the server is fixed")
     if test.unset:
         remark(f"set before running it: {', '.join(test.unset)}")
@@ -195,10 +202,10 @@ def _environment(stored: dict[str, object], given: Mapping[str, str]) -> dict[st
 def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
-    lines = [f"{failed.id}: {verdict}: {style.text(result.reason)}\n", f"  sent: {_summary(failed, style)}\n"]
+    lines = [f"  sent: {_summary(failed, style)}\n"]
     if result.response:
-        lines.append(f"  answer: {style.text(result.response, 400)}\n")
-    return lines
+        lines.append(f"  response: {style.text(result.response, 400)}\n")
+    return [*lines, f"{failed.id}: {verdict}: {style.text(result.reason)}\n"]
 
 
 def _document(failed: StoredFailure, result: ReplayResult) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcproof.client.auth.advice import login_advice
 from mcproof.client.failures import (
     UNAUTHORIZED,
     ConnectError,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = 64 * 1024 * 1024
 _REDIRECTS = range(300, 400)
-_HOW = "send it with `--header 'Authorization: Bearer ${TOKEN}'`, or `headers` in a suite"
 _BAD_HEADER = "a header has characters that HTTP does not allow"
 
 
@@ -160,8 +160,8 @@ def refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
         if sent:
             message = f"the server refuses the authorization ({shown})"
         else:
-            message = f"needs authorization ({shown}): {_HOW}"
-        return UnauthorizedError(status, message, challenge, sent)
+            message = f"needs authorization ({shown}): {login_advice(str(response.request.url))}"
+        return UnauthorizedError(status, message, shown, challenge, sent)
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
     excerpt = f": {cropped(text)}" if text else ""

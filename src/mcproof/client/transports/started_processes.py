@@ -34,6 +34,8 @@ class StartedProcesses:
         self._own: set[int] = set()
         """The ids of all children that mcproof has started itself."""
         self._is_guarded = False
+        self._adopts = False
+        """Whether orphans among the descendants become children of mcproof."""
         self._watchdog: IO[bytes] | None = None
 
     def guard(self) -> None:
@@ -44,7 +46,7 @@ class StartedProcesses:
         """Prepare for a process that is about to be started with a mark."""
         if self._is_guarded:
             if not self._own:
-                _adopt_orphans()
+                self._adopts = _adopt_orphans()
                 self._start_watchdog()
             self._notify(f"+ {mark}")
 
@@ -55,11 +57,17 @@ class StartedProcesses:
             self._own.add(process)
             self._notify(f"+ {mark} {process}")
 
-    def kill(self, mark: str) -> None:
-        """Kill every process with this mark, also those that have left the process group."""
+    def kill(self, mark: str, *, has_ended: bool = False) -> None:
+        """Kill every process with this mark, also those that have left the process group.
+
+        If the first of them has ended and no other server runs, all that are left are children of mcproof or
+        descendants of those, so the environments of all processes of the machine need not be read.
+        """
         self._kill.pop(mark, None)
-        watchdog.kill_marked(mark.encode())
-        if self._is_guarded and not self._kill:  # else it may be another server's
+        is_last = self._is_guarded and not self._kill
+        if not (is_last and has_ended and self._adopts):
+            watchdog.kill_marked(mark.encode())
+        if is_last:  # else it may be another server's
             self._kill_adopted()
         self._notify(f"- {mark}")
 
@@ -111,13 +119,14 @@ STARTED = StartedProcesses()
 """All that this process has started. Global, because signal handlers need it."""
 
 
-def _adopt_orphans() -> None:
-    """Make orphans among the descendants children of this process; only Linux can."""
+def _adopt_orphans() -> bool:
+    """Make orphans among the descendants children of this process; return whether this worked. Only Linux can."""
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            return int(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0
+    return False
 
 
 def _children() -> list[int]:

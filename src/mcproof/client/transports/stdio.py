@@ -194,7 +194,7 @@ class Stdio:
                     how = "killed"
         finally:
             _signal_group(process, signal.SIGKILL)  # including its children
-            STARTED.kill(self._mark)
+            STARTED.kill(self._mark, has_ended=process.returncode is not None)
             await asyncio.wait(self._tasks[:1], timeout=DRAIN)  # what was printed at the end
             await self._stop(process)
         if how == "killed" and process.returncode == -signal.SIGTERM:

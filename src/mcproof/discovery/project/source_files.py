@@ -12,7 +12,7 @@ import tokenize
 
 from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.boundary import Boundary
-from mcproof.text.folder_walk import LIBRARY_FOLDERS
+from mcproof.text.folder_walk import LIBRARY_FOLDERS, is_file
 
 LARGEST_FILE = 8 << 20
 """Larger source files are generated data; they are reported and skipped."""
@@ -64,13 +64,14 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
             continue
         folders = []
         for entry in entries:
-            if boundary.is_foreign(entry.path):
+            path = entry.name if folder == os.curdir else entry.path
+            if boundary.is_foreign(path):
                 continue
             if _is_folder(entry):
                 if not (entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS or depth >= DEEPEST_FOLDER):
-                    folders.append((entry.path, depth + 1))
-            elif entry.name.endswith(".py") and _is_file(entry):
-                files.append(entry.path)
+                    folders.append((path, depth + 1))
+            elif entry.name.endswith(".py") and is_file(entry):
+                files.append(path)
                 if len(files) >= MOST_FILES:
                     problems.append(
                         SourceProblem(target, None, None, f"more than {MOST_FILES:,} files; the rest is not read")
@@ -83,13 +84,6 @@ def python_files(target: str, problems: list[SourceProblem], boundary: Boundary 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir() and not (os.path.exists(os.path.join(entry.path, "pyvenv.cfg")) and entry.name != "src")
-    except OSError:
-        return False
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
     except OSError:
         return False
 

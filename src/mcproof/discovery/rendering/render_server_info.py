@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mcproof.discovery.frameworks.servers import ServerValue
 
 
-def render_server_info(domain: McpDomain) -> dict[str, Any]:
-    """What the server reports when a client connects; of several servers, what they have in common."""
-    servers = _serving(domain)
+def render_server_info(domain: McpDomain, chosen: list[ServerValue] | None = None) -> dict[str, Any]:
+    """What the server reports when a client connects; of several servers, all or the chosen, what they share."""
+    servers = _serving(domain) if chosen is None else [each for each in chosen if not each.is_given]
     known: dict[str, str] = {}
     for key in ServerInfo.FIELDS if servers else ():
         values = {value if isinstance(value := unwrapped(each), str) else None for each in _given(domain, servers, key)}

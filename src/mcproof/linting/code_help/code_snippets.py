@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.linting.code_help.framework_guess import FRAMEWORKS, LITERAL, LOW_LEVEL, ZOD, frameworks_of
+from mcproof.linting.code_help.framework_guess import (
+    FRAMEWORKS,
+    LITERAL,
+    LOW_LEVEL,
+    ZOD,
+    frameworks_of,
+    live_frameworks,
+)
 from mcproof.linting.code_help.parameter_types import (
     LIST_SIZE,
     TEXT_SIZE,
     has_format,
+    is_flat,
     literal_members,
     python_type,
     python_value,
@@ -53,12 +61,13 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
         some = tried.setdefault((finding.rule.id, _is_nested(finding)), [])
         if len(some) < _MOST_TRIED:
             some.append(finding)
+    known = live_frameworks(catalog) if catalog.source is None else ()
     result: dict[str, list[CodeHelp]] = {}
     for (rule, is_nested), some in sorted(tried.items(), key=lambda each: each[0][1]):  # arguments first
         templates = [each for each in templates_of(rule) if each.nested in (None, is_nested)]
         if rule in result:
             templates = [each for each in templates if each.nested is not None]
-        filled = (_fill_all(catalog, finding, templates) for finding in some if templates)
+        filled = (_fill_all(catalog, finding, templates, known) for finding in some if templates)
         if found := next((each for each in filled if each), None):
             result.setdefault(rule, []).extend(found)
     return [each for found in result.values() for each in found]
@@ -79,7 +88,9 @@ def example_help(rule: str) -> list[CodeHelp]:
     return [CodeHelp(rule, ", ".join(names), place, code) for (place, code), names in shown.items()]
 
 
-def _fill_all(catalog: Catalog, finding: Finding, templates: list[SnippetTemplate]) -> list[CodeHelp]:
+def _fill_all(
+    catalog: Catalog, finding: Finding, templates: list[SnippetTemplate], known: tuple[str, ...]
+) -> list[CodeHelp]:
     """Return the snippets about one finding, one for each framework; empty if it needs none or is not suitable."""
     if finding.fix is not None and catalog.source is not None:
         from mcproof.linting.fixing.source_fix import may_be_fixed
@@ -87,7 +98,7 @@ def _fill_all(catalog: Catalog, finding: Finding, templates: list[SnippetTemplat
         if may_be_fixed(catalog.source, finding):
             return []
     shown: dict[tuple[str, str], list[str]] = {}
-    for framework in frameworks_of(catalog, finding.item):
+    for framework in known or frameworks_of(catalog, finding.item):
         for template in templates:
             if framework in template.frameworks:
                 values = _values(catalog, finding, framework)
@@ -229,8 +240,8 @@ def _parameter(name: str, schema: Any, *, is_required: bool, members: str = "") 
 def _default(schema: dict[str, Any], python: str, *, is_required: bool) -> str | None:
     """Return the default of a parameter as Python; None if it is too long to show."""
     if "default" in schema:
-        shown = python_value(schema["default"])
-        return f" = {shown}" if len(shown) <= _LONGEST_DEFAULT else None
+        shown = python_value(schema["default"]) if is_flat(schema["default"]) else None
+        return f" = {shown}" if shown is not None and len(shown) <= _LONGEST_DEFAULT else None
     if is_required:
         return ""
     return " = None" if python.endswith("None") else ""

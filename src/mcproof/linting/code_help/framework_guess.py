@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.model import Tool
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog, Item, Tool
+    from mcproof.catalog.model import Catalog, Item
 
 MCP2, MCP1, FASTMCP, LOW_LEVEL, ZOD, LITERAL = "mcp", "mcp1", "fastmcp", "lowlevel", "zod", "literal"
 FRAMEWORKS = {
@@ -32,16 +34,16 @@ _DIALECTS = ("http://json-schema.org/draft-07/schema#", "https://json-schema.org
 def frameworks_of(catalog: Catalog, item: Item) -> tuple[str, ...]:
     """Return the frameworks that an item may be written with: of its source, as recognised, or the two commonest."""
     if catalog.source is None:
-        return _of_live_server(catalog)
-    facts = [tool.source for tool in catalog.tools if tool.source is not None and (tool is item or item.kind != "tool")]
-    if not facts:
+        return live_frameworks(catalog)
+    facts = item.source if isinstance(item, Tool) else next((tool.source for tool in catalog.tools), None)
+    if facts is None:
         return ()
-    first = facts[0]
-    is_literal = first.schema_is_explicit and item.kind == "tool"
-    return (LOW_LEVEL,) if is_literal else (first.framework,) if first.framework in FRAMEWORKS else ()
+    is_literal = facts.schema_is_explicit and isinstance(item, Tool)
+    return (LOW_LEVEL,) if is_literal else (facts.framework,) if facts.framework in FRAMEWORKS else ()
 
 
-def _of_live_server(catalog: Catalog) -> tuple[str, ...]:
+def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
+    """Return the frameworks that a live server may be written with."""
     schemas = [tool.schema for tool in catalog.tools if tool.schema is not None and tool.parameters]
     language = _language(catalog.server.fields.get("server"))
     if any(map(_is_of_fastmcp, catalog.tools)):

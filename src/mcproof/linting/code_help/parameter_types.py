@@ -26,8 +26,8 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
         return "Any"
     if isinstance(reference := schema.get("$ref"), str):
         return _class_name(reference.rpartition("/")[2]) or "Any"
-    if values := _values(schema):
-        return f"Literal[{', '.join(map(python_value, values))}]"
+    if "enum" in schema or "const" in schema:
+        return f"Literal[{', '.join(map(python_value, _values(schema))) or '...'}]"
     if parts := _union(schema):
         types = dict.fromkeys(python_type(each, bounded=bounded, depth=depth + 1) for each in parts)
         return " | ".join(types)
@@ -59,10 +59,10 @@ def zod_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
     """Return the zod schema whose JSON Schema this is."""
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return "z.any()"
-    values = _values(schema)
-    if values and all(isinstance(each, str) for each in values):
-        listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in values)
-        return f"z.literal({listed})" if len(values) == 1 else f"z.enum([{listed}])"
+    if "enum" in schema or "const" in schema:
+        values = [each for each in _values(schema) if isinstance(each, str)]
+        listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in values) or "…"
+        return f"z.literal({listed})" if "const" in schema else f"z.enum([{listed}])"
     if parts := _union(schema):
         types = list(dict.fromkeys(zod_type(each, bounded=bounded, depth=depth + 1) for each in parts))
         others = [each for each in types if each != "z.null()"]
@@ -82,9 +82,10 @@ def literal_members(schema: Any, *, is_python: bool) -> str:
     """Return the members of a schema as the start of a literal, such as `"type": "string", `."""
     if not isinstance(schema, dict):
         return ""
-    shown = "".join(f"{_literal(key, is_python)}: {_literal(value, is_python)}, " for key, value in schema.items())
-    if len(shown) <= _LONGEST_MEMBERS:
-        return shown
+    if all(map(is_flat, schema.values())):
+        shown = "".join(f"{_literal(key, is_python)}: {_literal(value, is_python)}, " for key, value in schema.items())
+        if len(shown) <= _LONGEST_MEMBERS:
+            return shown
     kind = schema.get("type")
     return f'"type": "{kind}", ' if isinstance(kind, str) and kind in (*_PYTHON, "array", "object") else ""
 
@@ -93,8 +94,14 @@ def _literal(value: Any, is_python: bool) -> str:
     return python_value(value) if is_python else json.dumps(value, ensure_ascii=False)
 
 
+def is_flat(value: Any) -> bool:
+    """Whether a JSON value is a scalar, or has nothing but scalars in it: others are too long to show."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not any(isinstance(each, (dict, list)) for each in parts)
+
+
 def python_value(value: Any) -> str:
-    """Return a JSON value as Python, with double quotes."""
+    """Return a flat JSON value as Python, with double quotes."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{python_value(key)}: {python_value(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
@@ -104,7 +111,8 @@ def python_value(value: Any) -> str:
 
 def has_format(schema: Any) -> bool:
     """Whether a schema, or a branch of it, names a format: its type in code is unknown."""
-    return isinstance(schema, dict) and ("format" in schema or any(map(has_format, _union(schema))))
+    branches = [schema, *_union(schema)] if isinstance(schema, dict) else []
+    return any(isinstance(each, dict) and "format" in each for each in branches)
 
 
 def _values(schema: dict[str, Any]) -> list[Any]:
@@ -112,13 +120,14 @@ def _values(schema: dict[str, Any]) -> list[Any]:
     listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if not isinstance(listed, list) or not 0 < len(listed) <= _MOST_VALUES:
         return []
-    return listed if all(isinstance(each, str | int | bool) for each in listed) else []
+    is_short = sum(len(str(each)) for each in listed if is_flat(each)) <= _LONGEST_MEMBERS
+    return listed if is_short and all(isinstance(each, str | int | bool) for each in listed) else []
 
 
 def _union(schema: dict[str, Any]) -> list[Any]:
     """Return the branches of a union."""
     kinds = schema.get("type")
-    if isinstance(kinds, list):
-        return [{**schema, "type": kind} for kind in kinds]
+    if isinstance(kinds, list) and len(kinds) <= len(_PYTHON) + 2:
+        return [{**schema, "type": kind} for kind in kinds if isinstance(kind, str)]
     branches = schema.get("anyOf", schema.get("oneOf"))
-    return branches if isinstance(branches, list) else []
+    return branches if isinstance(branches, list) and len(branches) <= _MOST_VALUES else []

@@ -93,7 +93,7 @@ def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool
     by_object: dict[str, list[MemberChange]] = {}
     for change in changes:
         by_object.setdefault(change.pointer, []).append(change)
-    project = _Project(catalog.name, source)
+    project = _Project(source)
     fixes = []
     for pointer, wanted in by_object.items():
         try:
@@ -133,7 +133,7 @@ def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, Sou
         same = by_object.setdefault(change.pointer, {}).setdefault(change.key, [])
         if not same or same[0].value == change.value:
             same.append(change)
-    project = _Project(catalog.name, source)
+    project = _Project(source)
     edits: dict[int, SourceEdit] = {}
     for number in range(max(map(len, by_object.values()), default=0)):
         fixes = []
@@ -163,10 +163,9 @@ def may_be_fixed(source: Discovered, finding: Finding) -> bool:
 class _Project:
     """The files of a target, and the literals in them."""
 
-    def __init__(self, target: str, source: Discovered) -> None:
-        self.target = target
+    def __init__(self, source: Discovered) -> None:
         self._source = source
-        self._texts = SourceTexts(target)
+        self._texts = SourceTexts(source.target)
         self._own = set(self._texts.files)
         self._written: dict[tuple[str, int, int], int] = {}
         for place in source.locations.values():
@@ -254,8 +253,6 @@ class _Verifier:
         return first
 
     def _is_as_intended(self, fixes: list[_LiteralFix]) -> bool:
-        from mcproof.discovery import discover
-
         if self._left <= 0:
             return False
         self._left -= 1
@@ -263,8 +260,8 @@ class _Verifier:
             files = self._project.files_with(fixes)
         except UncertainError:
             return False
-        found = discover(self._project.target, {os.path.realpath(each.file): each.after for each in files})
-        if found.problems != self._source.problems:
+        found = self._source.again({os.path.realpath(each.file): each.after for each in files})
+        if found is None or found.problems != self._source.problems:
             return False
         same = found.tools == self._source.tools
         return same and json.dumps(found.document) == json.dumps(self._intended(fixes))

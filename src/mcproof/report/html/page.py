@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
 from mcproof.linting.finding import LEVELS
+from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.html import probe_views, suite_views, wording
 from mcproof.report.html.environment import environment
 from mcproof.report.html.finding_views import MOST, count_levels, rules_used, rulesets_used
-from mcproof.report.html.suite_views import all_tests, by_outcome, tests_headline
+from mcproof.report.html.suite_views import all_tests, by_outcome
 from mcproof.report.html.target_view import TargetView
+from mcproof.report.html.verdict_views import verdict_tile
 from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
 from mcproof.report.matrix_grid import MEANINGS, mark_of
 from mcproof.report.outcome_phrases import arguments_text
@@ -77,7 +78,9 @@ class PageView:
     def __init__(self, run: RunResult) -> None:
         self.run = run
         self.words = words_of(run.kind)
-        self.targets = [TargetView(result, number, self.words) for number, result in enumerate(run.targets, 1)]
+        self.verdict = run_verdict(run)
+        own = self.verdict if self.is_single and run.trouble is None else None  # with what concerns the whole run
+        self.targets = [TargetView(result, number, self.words, own) for number, result in enumerate(run.targets, 1)]
         room = self.most_findings = MOST
         for target in self.targets:
             target.findings.most = room
@@ -101,9 +104,8 @@ class PageView:
         if self.is_single:
             (target,) = self.targets
             grade = f"{target.grade.letter} · " if target.grade is not None else ""
-            return f"{grade}{target.result.title[:120]}: {target.headline} · mcproof"
-        tests = f": {tests_headline(all_tests(self.run))}" if self.is_suite else ""
-        return f"{plural(len(self.targets), self.words.target)}{tests} · mcproof {command}"
+            return f"{grade}{target.result.title[:120]}: {target.headlines[0]} · mcproof"
+        return f"{self.verdict} · mcproof {command}"
 
     @property
     def icon(self) -> str:
@@ -111,17 +113,12 @@ class PageView:
         from urllib.parse import quote
 
         grade = self.targets[0].scores.grade if self.is_single else None
-        if grade is not None and grade.letter in LETTERS:
-            letter, tone = grade.letter, GRADE_TONES.get(grade.letter, "bad")
+        if self.verdict.is_bad or grade is None or grade.letter not in LETTERS:
+            letter, tone, _ = verdict_tile(self.verdict)
         else:
-            letter, tone = ("✓", "good") if self.run.exit_code == 0 else ("✕", "bad")
+            letter, tone = grade.letter, GRADE_TONES.get(grade.letter, "bad")
         picture = environment().get_template("icon.svg").render(colour=_ICON_COLOURS[tone], letter=letter)
         return f"data:image/svg+xml,{quote(picture)}"
-
-    @property
-    def outcome(self) -> str:
-        """How the run ended, by its exit code."""
-        return {0: "passed", 1: "failed"}.get(self.run.exit_code, "incomplete")
 
     @property
     def stale(self) -> int:
@@ -130,22 +127,12 @@ class PageView:
 
     @property
     def tally(self) -> str:
-        """How many targets passed, failed and could not be checked; for suites, the tests first."""
-        passed = sum(result.passed for result in self.run.targets)
-        broken = len(self.run.failed)
-        counts = [
-            (passed, "passed"),
-            (len(self.targets) - passed - broken, "failed"),
-            (broken, "could not be checked"),
-        ]
-        parts = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-        if self.is_suite:
-            return f"{tests_headline(all_tests(self.run))} · suites: {parts}"
+        """The verdict on several targets, and their grades."""
         letters = [result.scores.grade.letter for result in self.run.targets if result.scores.grade is not None]
         grades = ", ".join(
             f"{letters.count(letter):,}\N{NO-BREAK SPACE}{letter}" for letter in LETTERS if letter in letters
         )
-        return parts + (f" · {grades}" if grades else "")
+        return str(self.verdict) + (f" · {grades}" if grades else "")
 
     def starts_open(self, target: TargetView) -> bool:
         """Whether a target is shown unfolded: if there are few, or if it is a suite that failed."""

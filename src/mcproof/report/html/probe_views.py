@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.report.html.wording import bar_width
-from mcproof.report.matrix_grid import LENIENT, TITLES, counted, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.outcome_phrases import probe_sentence
+from mcproof.report.matrix_grid import LENIENT, TITLES, matrix_grid, probe_grid, server_probes
+from mcproof.report.outcome_phrases import server_sentence
 
 if TYPE_CHECKING:
-    from mcproof.report.matrix_grid import Grid, Mark, Square
+    from mcproof.report.matrix_grid import Grid, Square
     from mcproof.results.proof import Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 
@@ -25,8 +25,7 @@ class ToolEvidence(NamedTuple):
     """The probes that are shown."""
     more: int
     """How many more were refused, as promised."""
-    marks: list[tuple[Mark, int]]
-    """The marks of all probes and how often each occurs."""
+    total: int
 
 
 class OutcomeBar(NamedTuple):
@@ -51,8 +50,8 @@ class ProbeView:
 
     @property
     def gist(self) -> str:
-        """The totals of the probes beside the heading of the matrix."""
-        return probe_sentence(self._result.probes) if self._result.payload.kind == "prove" else ""
+        """The totals of the probes of the server, for a page whose other totals count promises."""
+        return server_sentence(self._result.probes) if self._result.payload.kind == "prove" else ""
 
     @property
     def grid(self) -> Grid:
@@ -85,7 +84,7 @@ def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence
         if not each.passed or each.probe not in kinds:
             shown.append(each)
         kinds.add(each.probe)
-    return ToolEvidence(tool, anchor, shown, len(probes) - len(shown), counted([mark_of(each) for each in probes]))
+    return ToolEvidence(tool, anchor, shown, len(probes) - len(shown), len(probes))
 
 
 def square_title(square: Square, column: str) -> str:

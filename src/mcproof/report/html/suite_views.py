@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import plural
 from mcproof.report.html.wording import LOOKS, Look, Share
 from mcproof.results.suite_tests import OUTCOMES
 
@@ -35,23 +34,6 @@ def by_outcome(tests: Sequence[TestResult]) -> list[OutcomeGroup]:
     for test in tests:
         groups[test.outcome].append(test)
     return [OutcomeGroup(outcome, LOOKS[outcome], members) for outcome, members in groups.items() if members]
-
-
-def tests_headline(tests: Sequence[TestResult]) -> str:
-    """Return the result of tests in a phrase that begins with what is wrong."""
-    counts = {group.outcome: len(group.tests) for group in by_outcome(tests)}
-    if not counts:
-        return "no tests"
-    if len(counts) == 1 and "passed" in counts:
-        return f"all {len(tests):,} tests passed" if len(tests) > 1 else "1 test passed"
-    if not counts.keys() & {"failed", "error", "passed"}:
-        parts = [f"none of {plural(len(tests), 'test')} ran"]
-    else:
-        first = next(outcome for outcome in ("failed", "error", "passed") if outcome in counts)
-        parts = [f"{counts.pop(first):,} of {plural(len(tests), 'test')} {LOOKS[first].word}"]
-        if first != "passed":
-            counts = {outcome: count for outcome, count in counts.items() if outcome == "error"}
-    return ", ".join([*parts, *(f"{count:,} {LOOKS[outcome].word}" for outcome, count in counts.items())])
 
 
 def test_shares(tests: Sequence[TestResult]) -> list[Share]:

@@ -6,18 +6,21 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import plural
-from mcproof.linting.finding import LEVELS, level_of
+from mcproof.linting.finding import level_of
+from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict
 from mcproof.report.html.finding_views import Findings
-from mcproof.report.html.suite_views import OPEN, by_outcome, duration, servers_of, test_shares, tests_headline
+from mcproof.report.html.suite_views import OPEN, by_outcome, duration, servers_of, test_shares
+from mcproof.report.html.verdict_views import gate_rows, headlines, target_tile
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
-from mcproof.report.outcome_phrases import summary_sentence
-from mcproof.report.phrases import failing_words, fixing_hint, gate_sentence, scope_of
+from mcproof.report.phrases import fixing_hint, scope_of
 from mcproof.results.payloads import CALLING
 from mcproof.results.proof import promises
 from mcproof.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS
 
 if TYPE_CHECKING:
+    from mcproof.report.gate_verdicts import GateVerdict
     from mcproof.report.html.suite_views import OutcomeGroup
+    from mcproof.report.html.verdict_views import GateRow, Tile
     from mcproof.results.run import TargetResult
     from mcproof.results.scores import Scores
     from mcproof.scores.grade import Gain, Grade
@@ -27,14 +30,6 @@ BARS = 12
 
 ADVICE = 3
 """How many gains are shown."""
-
-
-class Tile(NamedTuple):
-    """The result as one large character."""
-
-    character: str
-    tone: str
-    spoken: str
 
 
 class CostRow(NamedTuple):
@@ -68,10 +63,11 @@ class Band(NamedTuple):
 class TargetView:
     """A result of a target, and its number on the page."""
 
-    def __init__(self, result: TargetResult, number: int, words: Words) -> None:
+    def __init__(self, result: TargetResult, number: int, words: Words, verdict: GateVerdict | None = None) -> None:
         self.result = result
         self.number = number
         self.words = words
+        self.verdict = target_verdict(result) if verdict is None else verdict
 
     @property
     def kind(self) -> str:
@@ -97,48 +93,20 @@ class TargetView:
 
     @property
     def tile(self) -> Tile:
-        """The grade, or whether the target passed."""
-        if self.result.trouble is not None:
-            return Tile("!", "bad", "could not be checked")
-        if self.kind == "diff":
-            levels = self.findings.levels
-            if levels["error"]:
-                return Tile("✕", "bad", "breaking")
-            return Tile("?", "fair", "cannot tell") if levels["warning"] else Tile("✓", "good", "compatible")
-        if self.result.scores.grade is not None:
-            return Tile(self.result.scores.grade.letter, self.grade_tone, "grade")
-        if self.result.incomplete and not self.result.failing:
-            return Tile("?", "fair", f"{self.result.incomplete}: incomplete")
-        if self.result.passed and self._tested_nothing():
-            return Tile("?", "fair", "nothing was tested")
-        return Tile("✓", "good", "passed") if self.result.passed else Tile("✕", "bad", "failed")
-
-    def _tested_nothing(self) -> bool:
-        """Whether a run that tests has tested nothing, which is not a success."""
-        if self.kind == "suite":
-            return all(test.outcome != "passed" for test in self.result.tests)
-        return self.kind in CALLING and not self.result.was_tested
+        """The grade, or the verdict."""
+        return target_tile(self.result, self.verdict, self.findings.levels)
 
     @property
-    def headline(self) -> str:
-        """The result in a phrase."""
-        result = self.result
-        if result.trouble is not None:
-            return "could not be checked"
-        if self.kind == "suite":
-            return tests_headline(result.tests)
-        if sentence := summary_sentence(result):
-            return sentence
-        levels = self.findings.levels
-        if self.kind == "diff":
-            if levels["error"]:
-                return plural(levels["error"], "breaking change")
-            if levels["warning"]:
-                return f"{plural(levels['warning'], 'change')} that may break callers"
-            return f"{plural(levels['note'], 'change')}, none breaking" if levels["note"] else "no changes"
-        if result.scores.grade is not None:
-            return f"{result.scores.grade.score} of 100, {result.scores.grade.word[:40]}"
-        return plural(len(self.findings.shown), "finding") if self.findings.shown else "no findings"
+    def headlines(self) -> list[str]:
+        """The result in phrases, the worst true statement first."""
+        return headlines(self.result, self.verdict, self.findings)
+
+    @property
+    def verdict_word(self) -> str:
+        """The verdict in a few words, for a table."""
+        if self.result.trouble is not None:
+            return INCOMPLETE
+        return self.verdict.word or self.verdict.reason.partition(";")[0].partition(" (")[0]
 
     @property
     def shares(self) -> list[Share]:
@@ -189,20 +157,9 @@ class TargetView:
             for (letter, threshold, _), upper in zip(THRESHOLDS, uppers, strict=False)
         ]
 
-    def verdict(self, stale: int) -> list[tuple[bool, str]]:
-        """Return the reasons why the target passes or fails; stale baseline entries fail the run, too."""
-        result, words = self.result, self.words
-        if result.fail_on == "never":
-            reasons = [(True, f"{words.noun}s do not fail the run (--fail-on never)")]
-        else:
-            failing = sum(result.fails(group.shown) for group in self.findings.shown)
-            count = plural(failing, words.noun) if failing else f"no {words.noun}s"
-            level = words.levels[result.fail_on] if result.fail_on in LEVELS else result.fail_on
-            reasons = [(not result.failing, f"{count} {failing_words(level)}")]
-        reasons += [(gate.passed, gate_sentence(gate)) for gate in result.gates]
-        if stale:
-            reasons.append((False, f"{stale:,} stale in the baseline"))
-        return reasons
+    def gate_rows(self, stale: int) -> list[GateRow]:
+        """What was gated, and what was not; stale baseline entries fail the run, too."""
+        return gate_rows(self.result, self.findings, self.words, stale)
 
     @property
     def advice(self) -> list[Gain]:

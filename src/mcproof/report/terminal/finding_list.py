@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import display_width, plural, safe, wrapped
+from mcproof.report.terminal.exchange_text import exchange_lines, exchanges_of
 from mcproof.results.rule_groups import count_findings, group_by_rule
 
 if TYPE_CHECKING:
@@ -116,6 +117,14 @@ def location_of(shown: ReportedFinding, style: Style) -> str:
     return ":".join(str(part) for part in parts if part is not None)
 
 
+def command_hint(hint: str, command: str, style: Style) -> list[str]:
+    """Return a hint with a command, which is not broken, so that it can be copied."""
+    line = ": ".join(filter(None, (hint, command)))
+    if not line or display_width(line) <= style.width or not command:
+        return wrapped(line, style.width, indent=4) if line else []
+    return [*wrapped(f"{hint}:", style.width, indent=4), f"    {command}"]
+
+
 def _gutter(shown: ReportedFinding) -> int:
     """Return the width of the column with the line number."""
     return len(str(shown.line or " ")) + 1
@@ -150,8 +159,17 @@ def _frame(shown: ReportedFinding, style: Style) -> list[str]:
             arrow += style.paint(f"  {pointer}", "dim")
         else:
             lines.append(" " * (gutter + 3) + style.paint(_tail(pointer, style.width - gutter - 3, style), "dim"))
-    excerpt = _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
-    return [arrow, *lines, *excerpt]
+    return [arrow, *lines, *_evidence(shown, gutter, style)]
+
+
+def _evidence(shown: ReportedFinding, gutter: int, style: Style) -> list[str]:
+    """Return the request and the response that show a finding, or else its line in the catalog."""
+    if shown.rule.ruleset == "wire" and (exchanges := exchanges_of(shown, style)):
+        bar = f"{' ' * gutter}{style.paint('|', 'help')}"
+        inner = style.narrower(gutter + 2)
+        lines = [f"{bar} {line}" for each in exchanges for line in exchange_lines(each, shown, inner)]
+        return [bar, *lines]
+    return _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
 
 
 def _tail(pointer: str, room: int, style: Style) -> str:
@@ -190,30 +208,10 @@ def _cropped(snippet: Snippet, room: int, style: Style) -> list[str]:
     if sum(map(display_width, shown)) > room:
         room -= len(ellipsis) * (2 - cut_before - cut_after)
         before = before if cut_before else before.lstrip(" ")
-        shown[1] = _beginning(marked, room * 2 // 3, style)
-        shown[0] = _ending(before, max(room // 3, room - display_width(shown[1] + shown[2])), style)
+        shown[1] = style.beginning(marked, room * 2 // 3)
+        shown[0] = style.ending(before, max(room // 3, room - display_width(shown[1] + shown[2])))
         is_whole = shown[1] == style.text(marked, 1_000)
-        shown[2] = _beginning(after, room - display_width(shown[0] + shown[1]), style) if is_whole else ""
+        shown[2] = style.beginning(after, room - display_width(shown[0] + shown[1])) if is_whole else ""
         cut_before = cut_before or shown[0] != style.text(before, 1_000)
         cut_after = cut_after or not is_whole or shown[2] != style.text(after, 1_000)
     return [ellipsis * cut_before + shown[0], shown[1], shown[2] + ellipsis * cut_after]
-
-
-def _beginning(text: str, room: int, style: Style) -> str:
-    """Return the beginning of a text that fits, escaped."""
-    return "".join(_fitting_characters(text, room, style))
-
-
-def _ending(text: str, room: int, style: Style) -> str:
-    """Return the end of a text that fits, escaped."""
-    return "".join(reversed(list(_fitting_characters(reversed(text), room, style))))
-
-
-def _fitting_characters(characters: Iterable[str], room: int, style: Style) -> Iterator[str]:
-    """Return characters, each escaped, as long as they fit."""
-    for character in characters:
-        escaped = style.text(character)
-        room -= display_width(escaped)
-        if room < 0:
-            return
-        yield escaped

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
+from mcproof.console import display_width, plural, wrapped
 from mcproof.linting.finding import LEVELS
 from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of
-from mcproof.report.terminal.finding_list import grouped_findings, location_of
+from mcproof.report.terminal.finding_list import command_hint, grouped_findings, location_of
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -41,9 +41,15 @@ def _sentence(shown: ReportedFinding, style: Style) -> str:
 
 def _in_code(result: TargetResult, rule: str, style: Style) -> str:
     """Return what to write in the server's code about the findings of a rule."""
-    bullet = style.paint("=", "help")
-    lines = [style.text(line, 200) for line in code_help_lines(result, rule)]
-    return "".join(f"     {line}\n" if line.startswith(" ") or not line else f"  {bullet} {line}\n" for line in lines)
+    bullet, lines = style.paint("=", "help"), []
+    for line in code_help_lines(result, rule):
+        text = style.text(line, 200)
+        if line.startswith(" ") or not line:
+            lines.append(f"     {text}".rstrip())
+        else:
+            first, *others = wrapped(text, style.width, used=4, indent=4)
+            lines += [f"  {bullet} {first}", *others]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> str:
@@ -53,9 +59,15 @@ def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> 
     polish = "" if result.scores.polish is None else f"polish score {result.scores.polish} of 100\n"
     if not result.findings:
         tick = style.paint(style.symbol("✓", "ok:"), "good")
-        return f"{tick} no findings in {scope}{hidden}\n{polish}"
+        return _wrapped(f"{tick} no findings in {scope}{hidden}", result, style) + polish
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]
-    lines = [f"{', '.join(parts)} in {scope}{hidden}", ": ".join(filter(None, fixing_hint(result)))]
-    return "\n".join(filter(None, lines)) + f"\n{polish}"
+    counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", result, style)
+    return counted + "".join(f"{line}\n" for line in command_hint(*fixing_hint(result), style)) + polish
+
+
+def _wrapped(line: str, result: TargetResult, style: Style) -> str:
+    """Wrap the line that ends with the target; a long target stays on it, as in a list of many."""
+    is_long = display_width(style.text(result.target)) > style.width // 2
+    return "\n".join([line] if is_long else wrapped(line, style.width, indent=4)) + "\n"

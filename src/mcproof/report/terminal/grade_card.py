@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import Style, display_width, plural, shell_word
+from mcproof.console import Style, display_width, plural, shell_word, wrapped
 from mcproof.linting.finding import level_of
-from mcproof.report.phrases import failing_words, gate_sentence
+from mcproof.report.gate_verdicts import target_verdict
+from mcproof.report.terminal.finding_list import command_hint
 from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ def card(result: TargetResult, style: Style) -> Iterator[str]:
         _descriptions(result.scores.descriptions, style),
         _bars(tokens, style),
         _input_findings(result, style),
-        _verdict(result, style),
     ]
     yield "\n".join(section for section in sections if section)
 
@@ -47,7 +47,8 @@ def row(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the grade of one of several catalogs on one line."""
     grade, tokens = _graded(result)
     letter = style.paint(grade.letter, _COLOUR[grade.letter], "bold")
-    failed = "".join(f"  {gate_sentence(gate)}" for gate in result.gates if not gate.passed)
+    verdict = target_verdict(result)
+    failed = f"  {verdict}" if verdict.is_bad else ""
     name = style.text(result.target)
     yield f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
 
@@ -103,9 +104,15 @@ def _advice(grade: Grade, style: Style) -> str:
     lines = [style.paint("What would help most", "bold")]
     if grade.gains[0].points == 0:
         below = f"{-grade.unclamped} points below zero" if grade.unclamped < 0 else "at zero"
-        lines.append(f"  the score is {below}: no single fix raises it, so start with the costliest")
-    lines += [f"  {_gain(gain, grade, style)}" for gain in grade.gains[:3]]
+        lines += _indented(f"the score is {below}: no single fix raises it, so start with the costliest", style)
+    for gain in grade.gains[:3]:
+        lines += _indented(_gain(gain, grade, style), style)
     return "\n".join(lines) + "\n"
+
+
+def _indented(text: str, style: Style) -> list[str]:
+    first, *others = wrapped(text, style.width, used=2, indent=4)
+    return [f"  {first}", *others]
 
 
 def _gain(gain: Gain, grade: Grade, style: Style) -> str:
@@ -120,13 +127,20 @@ def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
     if descriptions is None or not descriptions.tools:
         return ""
     lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
-    names = [style.text(each.tool, NAME_WIDTH) for each in descriptions.weakest]
+    names = [style.shortened(each.tool, _name_width(style)) for each in descriptions.weakest]
     column = max(map(display_width, names), default=0)
     for name, each in zip(names, descriptions.weakest, strict=True):
         padding = " " * (column - display_width(name))
         what, _, cost = style.text(each.reason, 80).rpartition("-")
-        lines.append(f"  {name}{padding}  {each.score:.2f}  {what}{style.symbol('−', '-')}{cost}")
+        reason = f"{what}{style.symbol('−', '-')}{cost}"
+        first, *others = wrapped(reason, style.width, used=column + 10, indent=column + 10)
+        lines += [f"  {name}{padding}  {each.score:.2f}  {first}", *others]
     return "\n".join(lines) + "\n"
+
+
+def _name_width(style: Style) -> int:
+    """Return the most columns that a tool's name takes."""
+    return min(NAME_WIDTH, style.width // 2)
 
 
 def _bars(tokens: TokenCost, style: Style) -> str:
@@ -136,13 +150,14 @@ def _bars(tokens: TokenCost, style: Style) -> str:
     lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
     ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
     widest = max(1, ranked[0][1])
-    names = {label: style.text(label, NAME_WIDTH) for label, _ in ranked[:BARS]}
+    names = {label: style.shortened(label, _name_width(style)) for label, _ in ranked[:BARS]}
     column = max(display_width(name) for name in names.values())
+    room = min(BAR_WIDTH, style.width - column - 12)
     block = style.symbol("█", "#")
     for label, count in ranked[:BARS]:
-        bar = block * max(1, round(BAR_WIDTH * count / widest))
+        bar = block * max(1, round(room * count / widest))
         padding = " " * (column - display_width(names[label]))
-        painted = style.paint(bar, "help") + " " * (BAR_WIDTH - len(bar))
+        painted = style.paint(bar, "help") + " " * (room - len(bar))
         lines.append(f"  {names[label]}{padding}  {painted} {count:>7,}")
     if len(ranked) > BARS:
         rest = sum(count for _, count in ranked[BARS:])
@@ -156,14 +171,5 @@ def _input_findings(result: TargetResult, style: Style) -> str:
     if not count:
         return ""
     what = style.paint(plural(count, "problem"), "warning")
-    return f"{what} with the input itself; see: mcproof lint {shell_word(result.target)} --ruleset catalog\n"
-
-
-def _verdict(result: TargetResult, style: Style) -> str:
-    """Render the reasons for the exit code."""
-    passed, failed = style.paint("passed", "good"), style.paint("failed", "error")
-    lines = [f"{passed if gate.passed else failed}  {gate_sentence(gate)}\n" for gate in result.gates]
-    if result.failing:
-        serious = plural(result.failing, "finding")
-        lines.append(f"{failed}  {serious} {failing_words(result.fail_on)}\n")
-    return "".join(lines)
+    command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
+    return "\n".join(command_hint(f"{what} with the input itself; see", command, style)) + "\n"

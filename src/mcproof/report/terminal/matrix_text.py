@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import Style, display_width, plural
+from mcproof.console import Style, display_width, plural, wrapped
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.outcome_phrases import probe_sentence, promise_sentence, split_static, static_sentence
-from mcproof.report.phrases import gate_sentence, scope_of
+from mcproof.report.outcome_phrases import (
+    probe_sentence,
+    promise_sentence,
+    server_sentence,
+    split_static,
+    static_sentence,
+)
 from mcproof.report.terminal.finding_list import grouped_findings
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions
@@ -32,21 +37,22 @@ def prove_text(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the contract matrix, then the findings and the totals."""
     heading = f"{TITLES['prove']}: what the schemas promise and the server keeps"
     yield from _text(result, heading, matrix_grid(result.matrix), style)
-    yield style.paint(promise_sentence(result.matrix), "bold") + "\n"
-    yield from _totals(result, style)
+    for total in filter(None, (promise_sentence(result.matrix), server_sentence(result.probes))):
+        yield from sentence(total, style)
 
 
 def probe_text(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the probes of each tool, then the findings and the totals."""
     heading = f"{TITLES['probe']}: bad requests, and whether the server rejects them"
     yield from _text(result, heading, probe_grid(result.probes), style)
-    yield from _totals(result, style)
+    yield from sentence(probe_sentence(result.probes), style)
 
 
 def _text(result: TargetResult, heading: str, grid: Grid, style: Style) -> Iterator[str]:
     """Render the grid, then what is wrong, what was predicted and what was not tested."""
     if grid.rows:
-        yield style.paint(style.fitting(heading, style.width), "bold") + "\n\n"
+        yield from sentence(heading, style)
+        yield "\n"
         yield from _grid(grid, style)
     yield from _server(server_probes(result.probes), style)
     yield from findings_text(result.findings, style)
@@ -66,7 +72,7 @@ def _grid(grid: Grid, style: Style) -> Iterator[str]:
     gap = 2 if left >= 2 * len(widest) + 12 else 1
     widths = [width + gap for width in widest]
     room = max(6, min(NAME_WIDTH, left - gap * len(widths)))
-    names = [style.fitting(row.tool, room) for row in grid.rows]
+    names = [style.shortened(row.tool, room) for row in grid.rows]
     column = max(map(display_width, names))
     titles = "".join(title.ljust(width) for title, width in zip(grid.titles, widths, strict=True))
     yield style.paint(f"  {' ' * column}  {titles}".rstrip(), "dim") + "\n"
@@ -104,14 +110,15 @@ def _symbol(mark: Mark, style: Style) -> str:
     return style.symbol(mark.symbol, mark.ascii)
 
 
-def _legend(marks: list[tuple[Mark, int]], style: Style) -> Iterator[str]:
-    """Render what the marks mean, and how often each occurs."""
-    digits = max((len(f"{count:,}") for _, count in marks), default=0)
-    longest = max((len(mark.words(count)) for mark, count in marks), default=0)
-    for mark, count in marks:
+def _legend(marks: list[Mark], style: Style) -> Iterator[str]:
+    """Render what the marks mean."""
+    longest = max((len(mark.word) for mark in marks), default=0)
+    for mark in marks:
         symbol = style.paint(_symbol(mark, style), _COLOURS[mark.tone])
-        line = f"{count:>{digits},} {mark.words(count):{longest}}  {mark.meaning}".rstrip()
-        yield f"  {symbol} {style.fitting(line, style.width - 4)}\n"
+        head = f"{mark.word:{longest}}  "
+        first, *others = wrapped(mark.meaning, style.width, used=len(head) + 4, indent=len(head) + 4)
+        yield f"  {symbol} {head}{first}".rstrip() + "\n"
+        yield from (f"{line}\n" for line in others)
     yield "\n"
 
 
@@ -124,8 +131,10 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
     for each in probes:
         mark = mark_of(each)
         symbol = style.paint(_symbol(mark, style), _COLOURS[mark.tone])
-        reason = style.fitting(each.reason or mark.word, max(8, style.width - longest - 6))
-        yield f"  {symbol} {each.probe:{longest}}  {reason}\n"
+        reason = style.text(each.reason or mark.word)
+        first, *others = wrapped(reason, style.width, used=longest + 6, indent=longest + 6)
+        yield f"  {symbol} {each.probe:{longest}}  {first}".rstrip() + "\n"
+        yield from (f"{line}\n" for line in others)
     yield "\n"
 
 
@@ -134,7 +143,7 @@ def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator
     shown, static = split_static(findings)
     yield from grouped_findings(group_by_fault(shown), style)
     if static:
-        yield f"{static_sentence(static)}\n\n"
+        yield "\n".join(wrapped(static_sentence(static), style.width, indent=4)) + "\n\n"
 
 
 def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
@@ -168,31 +177,10 @@ def _names(names: list[str], style: Style) -> str:
 
 def _wrapped(text: str, style: Style) -> list[str]:
     """Wrap a sentence into indented lines."""
-    from textwrap import wrap
-
-    lines = wrap(text, style.width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    return [f"{line}\n" for line in lines]
+    first, *others = wrapped(text, style.width, used=2, indent=4)
+    return [f"  {first}\n", *(f"{line}\n" for line in others)]
 
 
-def _totals(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render the last lines: the totals of the probes, and the verdict."""
-    yield f"{style.paint(probe_sentence(result.probes), 'bold')}\n"
-    yield verdict_line(result, style)
-
-
-def verdict_line(result: TargetResult, style: Style) -> str:
-    """Return whether the server passed; a server that was not tested has not."""
-    scope = f"{scope_of(result)} of {style.text(result.target)}"
-    hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
-    gates = "; ".join(gate_sentence(gate) for gate in result.gates if not gate.passed and gate.gate != "tested")
-    if result.failing:
-        failed = style.paint(f"{style.symbol('✗ ', '')}failed", "error")
-        more = f"; {gates}" if gates else ""
-        return f"{failed}: {plural(result.failing, 'finding')} in {scope}{hidden}{more}\n"
-    if result.incomplete:
-        return f"{style.paint(result.incomplete, 'warning')}: incomplete ({scope}){hidden}\n"
-    if not result.was_tested:
-        return f"{style.paint('failed', 'warning')}: nothing was tested ({scope}){hidden}\n"
-    if not result.passed:
-        return f"{style.paint('failed', 'warning')}: {gates} ({scope}){hidden}\n"
-    return f"{style.paint(style.symbol('✓ ', '') + 'passed', 'good')}: {scope}{hidden}\n"
+def sentence(text: str, style: Style) -> Iterator[str]:
+    """Render an important sentence."""
+    return (f"{style.paint(line, 'bold')}\n" for line in wrapped(text, style.width, indent=4))

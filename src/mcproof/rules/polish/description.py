@@ -120,7 +120,7 @@ def description_too_short(tool: Tool) -> Iterator[Problem]:
 
 
 def _is_short(text: str) -> bool:
-    return size(text[: 4 * SHORT]) < SHORT and size(text) < SHORT
+    return size(text[: 2 * SHORT]) < SHORT and size(text) < SHORT  # the beginning usually decides
 
 
 def _added_words(description: str, name: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.parameter_docs import documented_parameters
+from mcproof.catalog.parameter_docs import documents_parameter
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
@@ -81,13 +81,14 @@ def require_param_description(tool: Tool) -> Iterator[Problem]:
     Why: a model has to guess what an argument means and how it is written, and wrong guesses fail at run time.
     Fix: add a `description`; in Python, `Annotated[str, Field(description="…")]`.
     """
-    listed: frozenset[str] | None = None
     for name, schema, text in tool_words(tool).parameters:
         if is_blank(text) and not _is_explained(schema, tool) and not _is_forbidden(schema, tool):
-            if listed is None:
-                listed = documented_parameters(tool.description)
             pointer = pointer_of(name)
-            if name not in listed and tool.knows(f"{pointer}/description") and tool.knows("/description"):
+            if (
+                not documents_parameter(tool.description, name)
+                and tool.knows(f"{pointer}/description")
+                and tool.knows("/description")
+            ):
                 yield Problem(f"parameter `{name}` has no description", pointer, name)
 
 
@@ -253,7 +254,7 @@ def _flaw(tool: Tool) -> tuple[str, str] | None:
         return None
     if type(schema) is not dict:
         return "", "it is not an object"
-    for pointer, message in objections(schema, tool.written):
+    for pointer, message in objections(schema, tool.tree.deepest if tool.tree is not None else None):
         if tool.knows_all(f"/inputSchema{pointer}"):
             return pointer, message
     if "type" in schema and schema["type"] != "object" and tool.knows_all("/inputSchema/type"):

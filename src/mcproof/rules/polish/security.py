@@ -64,8 +64,8 @@ _BYTE_BEGINNINGS = (
 )
 """The same, after a rarer byte string that every match contains."""
 _MARKER_BEGINNINGS = ("<|", "[INST", "[/INST", "<<SYS", "<</SYS", "<im_", "</im_")
-_MARKER_PARTS = (b"|>", b"INST]", b"SYS>>", b"<im_", b"</im_")
-"""Byte strings of which every marker contains one."""
+_MARKER_PARTS = (b"<|", b"SYS>>", b"<im_", b"</im_")
+"""Byte strings of which every marker but `[INST]` contains one."""
 _marker = re.compile(_MARKERS).match
 _speech = re.compile(_SPEECH).match
 _speech_in_bytes = re.compile(
@@ -198,7 +198,9 @@ def _may_speak(tool: Tool) -> bool:
         return True
     if ("<" in description or "]" in description) and has_any(_MARKER_BEGINNINGS, description):
         return True
-    if has_any(_MARKER_PARTS, written) or (not tool.is_plain and _may_have_unseen(written)):
+    if b"INST]" in written or (b"<" in written and has_any(_MARKER_PARTS, written)):
+        return True
+    if not tool.is_plain and _may_have_unseen(written):
         return True
     if not description.isascii() and _may_have_unseen(description.encode("utf-8", "surrogatepass")):
         return True

@@ -13,9 +13,9 @@ from mcproof.scores.description import losses
 from mcproof.scores.description.sentences import parse_description, stems_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.catalog.model import Tool
     from mcproof.scores.description.losses import Loss
     from mcproof.scores.description.sentences import ParsedDescription
 
@@ -60,35 +60,56 @@ class DescriptionScore(NamedTuple):
         return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda each: -each[1])]
 
 
+class JudgedDescription(NamedTuple):
+    """A description with what each component lacks."""
+
+    tool: Tool
+    components: list[tuple[str, float, list[Loss]]]
+    """The name, weight and losses of each."""
+    nothing: Loss | None
+    """The loss of a description that contains nothing about the tool."""
+
+    @property
+    def score(self) -> float:
+        """The score to two decimals."""
+        return round(sum([weight * _score(lost) for _, weight, lost in self.components]), 2)
+
+    def explained(self) -> DescriptionScore:
+        """The score with the cost of each omission."""
+        components = [_component(*each) for each in self.components]
+        score = sum(each.score * each.weight for each in components)
+        return DescriptionScore(score, tuple(components), "" if self.nothing is None else self.nothing.what)
+
+
 def describe_score(tool: Tool) -> DescriptionScore:
     """The score of one description, with the cost of each omission."""
-    components = [_component(*each) for each in _judged(tool)]
-    nothing = _nothing(tool, parse_description(tool.description, stems_of(tool.name)))
-    score = sum(each.score * each.weight for each in components)
-    return DescriptionScore(score, tuple(components), "" if nothing is None else nothing.what)
+    return judge(tool).explained()
 
 
-def description_scores(catalog: Catalog) -> dict[str, float]:
+def description_scores(judged: Iterable[JudgedDescription]) -> dict[str, float]:
     """The scores by tool, to two decimals; the lowest for several tools of one name."""
     scores: dict[str, float] = {}
-    for tool in catalog.tools:
-        score = round(sum(weight * _score(losses) for _, weight, losses in _judged(tool)), 2)
-        scores[tool.label] = min(score, scores.get(tool.label, score))
+    for each in judged:
+        label, score = each.tool.label, each.score
+        scores[label] = min(score, scores.get(label, score))
     return scores
 
 
-def _judged(tool: Tool) -> Iterator[tuple[str, float, list[Loss]]]:
-    """The components of a description, each with its weight and its losses."""
+def judge(tool: Tool) -> JudgedDescription:
+    """Judge a tool's description."""
     parsed = parse_description(tool.description, stems_of(tool.name))
     # A leading underscore marks internal parameters.
     shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
     subject = losses.Subject(tool, parsed, shown)
     nothing = _nothing(tool, parsed)
     whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
-    for name, (weight, judge) in COMPONENTS.items():
-        applies = bool(shown) or name != "parameters"
-        lost = [nothing] if nothing is not None else judge(subject)
-        yield name, weight / whole if applies else 0.0, lost if applies else []
+    components: list[tuple[str, float, list[Loss]]] = []
+    for name, (weight, find_losses) in COMPONENTS.items():
+        if not shown and name == "parameters":
+            components.append((name, 0.0, []))
+        else:
+            components.append((name, weight / whole, find_losses(subject) if nothing is None else [nothing]))
+    return JudgedDescription(tool, components, nothing)
 
 
 def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
@@ -102,7 +123,7 @@ def _nothing(tool: Tool, parsed: ParsedDescription) -> Loss | None:
 
 
 def _score(losses: list[Loss]) -> float:
-    return max(0.0, 1.0 - sum(loss.share for loss in losses))
+    return max(0.0, 1.0 - sum([loss.share for loss in losses])) if losses else 1.0
 
 
 def _component(name: str, weight: float, losses: list[Loss]) -> Component:

@@ -43,6 +43,7 @@ _HEADING_WORDS, _HEADING_CHARACTERS, _REPEATED_WORDS, _IDLE_WORDS = 4, 40, 3, 5
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _BEFORE_UNSPACED = "\u0dff"
 _ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+(?:[.'_-][A-Za-z0-9]+)*")
+_EXPLAINS_NOTHING = CONNECTING | EMPTY
 _SAYS_NOTHING = CONNECTING | EMPTY | VERBS | frozenset(cue for cue in CUES if " " not in cue)
 _first_character = itemgetter(0)
 _CLOSING = " .!?*_，。—–-\u00a0"
@@ -113,8 +114,9 @@ class ParsedDescription(NamedTuple):
 
     def stems(self) -> frozenset[str]:
         """The stems of all words, to find what is mentioned."""
-        words = {token for sentence in self.sentences for token in sentence.tokens}
-        return frozenset(stem(part) for word in words for part in (word, *(word.split("_") if "_" in word else ())))
+        words: set[str] = set().union(*(sentence.tokens for sentence in self.sentences))
+        parts = [part for word in words if "_" in word for part in word.split("_")]
+        return frozenset(map(stem, words.union(parts)))
 
 
 def parse_description(description: str, name: frozenset[str]) -> ParsedDescription:
@@ -182,10 +184,10 @@ def stem(word: str) -> str:
 
 def says_more(text: str, than: frozenset[str]) -> bool:
     """Whether a text explains something beyond these stems; verbs and bounds explain a parameter too."""
-    return any(
-        _explains(match.group()) and stem(match.group()) not in than
-        for match in _pattern_for(text).finditer(text[:READ_CHARACTERS].lower())
-    )
+    for token in _words_of(text):  # noqa: SIM110 (a generator takes twice as long)
+        if _explains(token) and stem(token) not in than:
+            return True
+    return False
 
 
 def explains_parameter(tokens: tuple[str, ...], name: str, than: frozenset[str]) -> bool:
@@ -198,9 +200,7 @@ def explains_parameter(tokens: tuple[str, ...], name: str, than: frozenset[str])
 
 
 def _explains(token: str) -> bool:
-    if _is_unspaced(token):
-        return bool(_content((token,)))
-    return token not in CONNECTING and token not in EMPTY
+    return token not in _EXPLAINS_NOTHING and not (_is_unspaced(token) and not _pieces(token))
 
 
 def amount(content: Iterable[str]) -> float:
@@ -225,13 +225,18 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(_pattern_for(text).findall(text))
 
 
+@lru_cache(maxsize=256)  # two components read the parameters of a tool, one after the other
+def _words_of(text: str) -> tuple[str, ...]:
+    """The words of a text, such as a parameter's description, in lower case."""
+    return _tokens(text[:READ_CHARACTERS].lower())
+
+
 def gives_example(text: str) -> bool:
     """Whether a text, such as a parameter's description, contains an example."""
-    lowered = text[:READ_CHARACTERS].lower()
-    tokens = _tokens(lowered)
-    if lowered.isascii() and _EXAMPLE_WORDS.isdisjoint(tokens):
+    tokens = _words_of(text)
+    if text.isascii() and _EXAMPLE_WORDS.isdisjoint(tokens):
         return False
-    return any(aspect == "examples" for _, _, aspect in _cues(tokens, lowered))
+    return any(aspect == "examples" for _, _, aspect in _cues(tokens, text[:READ_CHARACTERS].lower()))
 
 
 def _lines(description: str) -> Iterator[str]:
@@ -253,7 +258,7 @@ def _without_repetition(tokens: tuple[str, ...], seen: set[tuple[str, ...]], len
 
 
 def _content(tokens: Iterable[str]) -> frozenset[str]:
-    return frozenset[str]().union(*map(_pieces, tokens))
+    return frozenset[str]().union(*map(_pieces, set(tokens).difference(_SAYS_NOTHING)))
 
 
 @lru_cache(maxsize=16_384)
@@ -341,13 +346,12 @@ def _content_up_to(most: float, tokens: tuple[str, ...], name: frozenset[str]) -
 
 def _cues(tokens: tuple[str, ...], text: str) -> Iterator[tuple[int, str, Aspect]]:
     """The cues in a sentence, each with the position of the words after it."""
-    for place, token in enumerate(tokens, 1):
-        if token in _LAST_WORDS:
-            previous = tokens[place - 2] if place > 1 else ""
-            if (pair := f"{previous} {token}") in CUES:
-                yield place, pair, CUES[pair]
-            elif token in CUES and (not previous or token not in ONLY_FIRST):
-                yield place, token, CUES[token]
+    for place in [place for place, token in enumerate(tokens) if token in _LAST_WORDS]:
+        token, previous = tokens[place], tokens[place - 1] if place else ""
+        if (pair := f"{previous} {token}") in CUES:
+            yield place + 1, pair, CUES[pair]
+        elif token in CUES and (not previous or token not in ONLY_FIRST):
+            yield place + 1, token, CUES[token]
     if not text.isascii() and _unspaced_pattern().search(text):
         for cue, aspect in CUE_RUNS:
             if cue in text:

@@ -44,16 +44,10 @@ class _Loader:
         self._done: dict[str, None] = {}
 
     def load(self, file: str, chain: tuple[str, ...]) -> None:
-        try:
-            text = decode(_read(file))
-            root = parse(text)
-        except OSError as error:
-            message = f"cannot be read: {reason_of(error)}"
-            self._problems.append(SuiteProblem(file, None, None, message))
+        found = _parsed(file, self._problems)
+        if found is None:
             return
-        except YamlError as error:
-            self._problems.append(SuiteProblem(file, error.line, error.column, error.message))
-            return
+        text, root = found
         fields = Fields(file, self._problems, None, [])
         if not isinstance(root.value, dict):
             fields.complain(root, f"a suite must be a mapping with {', '.join(KEYS)}, not {root.kind}")
@@ -83,6 +77,24 @@ class _Loader:
         if not name.endswith(ENDINGS):
             return f"cannot import `{name}`: it must end in .yaml or .yml"
         return f"more than {MOST_IMPORTS} imported files" if len(self._done) >= MOST_IMPORTS else None
+
+
+def parse_file(file: str, problems: list[SuiteProblem]) -> Node | None:
+    """Parse one file; None if that is not possible, with the problem recorded."""
+    found = _parsed(file, problems)
+    return None if found is None else found[1]
+
+
+def _parsed(file: str, problems: list[SuiteProblem]) -> tuple[str, Node] | None:
+    """The text of a file and its root."""
+    try:
+        text = decode(_read(file))
+        return text, parse(text)
+    except OSError as error:
+        problems.append(SuiteProblem(file, None, None, f"cannot be read: {reason_of(error)}"))
+    except YamlError as error:
+        problems.append(SuiteProblem(file, error.line, error.column, error.message))
+    return None
 
 
 def _read(file: str) -> bytes:

@@ -141,7 +141,11 @@ class Fields(NamedTuple):
         return value
 
 
+_STEPS_SAVE = " (only `steps` can save values: a test has none for other tests)"
+
+
 def unknown(kind: str, word: str, known: Iterable[str], where: str = "") -> str:
     """Return the message for a word that is not in `known`."""
     listed = list(known)
-    return f"unknown {kind} `{word[:SHOWN]}`{where}{nearest(word, listed)}; expected one of {', '.join(listed)}"
+    hint = _STEPS_SAVE if word == "save" and "steps" in listed else nearest(word, listed)
+    return f"unknown {kind} `{word[:SHOWN]}`{where}{hint}; expected one of {', '.join(listed)}"

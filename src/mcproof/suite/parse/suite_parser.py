@@ -20,6 +20,7 @@ from mcproof.suite.definition import (
     SuiteLocation,
     SuiteTest,
 )
+from mcproof.suite.parse.answer_fields import read_answers
 from mcproof.suite.parse.expectations import ExpectationParser
 from mcproof.suite.parse.loading import load, substituted
 from mcproof.suite.parse.problems import SuiteError, SuiteProblem
@@ -32,13 +33,26 @@ from mcproof.text.yamltext import json_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcproof.client.answers import Answer
     from mcproof.suite.parse.suite_fields import Fields
     from mcproof.text.yamltext import Node
 
 TEST_KEYS = {
-    "tools": ("name", "server", "tool", "args", "steps", "expect", "tags", "timeout_ms", "negative_path", "fuzz"),
-    "resources": ("name", "server", "uri", "expect", "tags", "timeout_ms"),
-    "prompts": ("name", "server", "prompt", "args", "expect", "tags", "timeout_ms"),
+    "tools": (
+        "name",
+        "server",
+        "tool",
+        "args",
+        "steps",
+        "answers",
+        "expect",
+        "tags",
+        "timeout_ms",
+        "negative_path",
+        "fuzz",
+    ),
+    "resources": ("name", "server", "uri", "answers", "expect", "tags", "timeout_ms"),
+    "prompts": ("name", "server", "prompt", "args", "answers", "expect", "tags", "timeout_ms"),
     "tool_quality": ("name", "server", "expect", "tags"),
 }
 SUBJECTS = {"tools": "tool", "resources": "uri", "prompts": "prompt"}
@@ -81,6 +95,8 @@ class _SuiteParser:
         """References to servers, checked once all documents are parsed."""
         self._setup: list[Step] = []
         self._teardown: list[Step] = []
+        self._answers: tuple[Answer, ...] = ()
+        """Those of an importing file come before those of the imported one."""
         self._expectations = ExpectationParser()
 
     def add(self, fields: Fields, root: Node) -> None:
@@ -93,6 +109,8 @@ class _SuiteParser:
         for key, steps in (("setup", self._setup), ("teardown", self._teardown)):
             if key in members:
                 steps += [step for node in fields.items(members[key], f"`{key}`") if (step := self._step(fields, node))]
+        check_references(fields, members.get("answers"), ())
+        self._answers = (*read_answers(fields, members.get("answers"), "`answers`"), *self._answers)
         for block in definition.BLOCKS:
             if block in members:
                 for node in fields.items(members[block], f"`{block}`"):
@@ -123,6 +141,7 @@ class _SuiteParser:
             secrets=tuple(dict.fromkeys(secrets)),
             folder=os.path.dirname(os.path.abspath(file)),
             files=files,
+            answers=self._answers,
         )
 
     def _check_annotations(self) -> None:
@@ -197,7 +216,7 @@ class _SuiteParser:
         own, of_blocks = _split_expect(whole)
         steps = read_steps(fields, members.get("steps"), what)
         saved = dict.fromkeys(name for step in steps for name, _ in step.save)
-        for key in ("args", "expect", *blocks):
+        for key in ("args", "answers", "expect", *blocks):
             check_references(fields, members.get(key), saved)
         if steps and blocks:
             fields.complain(members["steps"], f"`steps` cannot be combined with `{blocks[0]}`")
@@ -221,6 +240,7 @@ class _SuiteParser:
                 else None,
                 fuzz=self._fuzz(fields, fuzz, known_as, of_blocks) if fuzz is not None else None,
                 steps=steps,
+                answers=read_answers(fields, members.get("answers"), f"`answers` of {what}"),
             )
         )
 

@@ -28,18 +28,20 @@ def read_only_tests(tests: list[SuiteTest], catalog: Catalog, annotations: Mappi
 
     The suite's annotations outrank the server's.
     """
-    permissions = [permission(_annotated(tool, annotations)) for tool in catalog.tools]
+    permissions = [permission(annotated(tool, annotations)) for tool in catalog.tools]
     harmless = {each.tool.name for each in permissions if each.is_granted and not each.is_presumed}
     return {
         test.number
         for test in tests
         if is_untimed(test)
         and not test.steps
+        and not test.answers
+        and not test.expects_questions
         and (test.block != "tools" or test.subject in METHODS or test.subject in harmless)
     }
 
 
-def _annotated(tool: Tool, annotations: Mapping[str, ToolHints]) -> Tool:
+def annotated(tool: Tool, annotations: Mapping[str, ToolHints]) -> Tool:
     """The tool with the hints that the suite gives for it."""
     if tool.name not in annotations:
         return tool

@@ -51,6 +51,7 @@ class Caller:
         request fails. A request that may have arrived is repeated only if its test is read-only.
         """
         session = self.server.session
+        session.answer_from(self.server.answers_of(test))
         await self.server.connect()
         start = perf_counter()
         response = await session.send(*request, limit)
@@ -96,6 +97,7 @@ class Caller:
             return Batch(None)
         if not self._last_was_batch:
             await self.check_liveness()
+        self.server.session.answer_from(self.server.answers_of(None))
         await self.server.connect()
         batch = await self.server.session.send_together(requests)
         self._can_batch = self._last_was_batch = batch.responses is not None
@@ -124,4 +126,4 @@ class Caller:
         """Close the session; unless `at_once`, first check whether the last test ended the server."""
         if not at_once:
             await self.check_liveness()
-        await self.server.session.close(at_once=at_once)
+        await self.server.close(at_once=at_once)

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.errors import nearest
-from mcproof.prove.permission import Permission
+from mcproof.exchange.error_texts import reported_error
+from mcproof.exchange.probe_facts import SERVER_LOST
+from mcproof.prove.permission import Permission, permission
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
+from mcproof.suite.run.batching import annotated
 from mcproof.suite.run.caller import CALLED
 from mcproof.suite.run.expectation_check import ExpectationChecker, call_default, quality_default
 from mcproof.suite.run.saving_steps import StepFailedError, after_steps
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
     from mcproof.prove.hostile.attack_run import AttackRun
+    from mcproof.prove.probe_session import ProbePlan
+    from mcproof.prove.proving import Proof
     from mcproof.results.proof import ProbeResult
     from mcproof.results.suite_tests import TestOutcome
     from mcproof.suite.definition import FuzzBlock, NegativePathBlock, SuiteTest
@@ -33,7 +38,11 @@ if TYPE_CHECKING:
 OVERSIZED = 1024 * 1024
 MOST_FAILURES = 20
 """Maximum number of failures kept for one test."""
+_HOW_TO_ANSWER = "answer it with `answers`"
 _STRUCTURED = "result.structuredContent"
+UNMARKED_ERROR = "returns an error without `isError`: "
+"""The start of the note on a call that succeeds with a text that reports an error."""
+_LONGEST_NOTE = 200
 _CALLS = {"resources": ("resources/read", "uri"), "prompts": ("prompts/get", "name")}
 
 
@@ -160,11 +169,18 @@ def _assess_response(
         "error": response.message.error,
         "rejected": response.outcome == "rejected",
         "duration_ms": round(seconds * 1000),
+        "asked": [each.as_document() for each in response.questions],
     }
     if response.message.error is None:
         facts["result"] = response.message.result
     reasons = {"result.isError": _content_text(response)} if response.outcome == "rejected" else {}
     failures = checker.check(test.expect or call_default(test.block), facts, reasons)
+    faults = [checker.failure("", each.fault) for each in response.questions if each.fault]
+    if faults:
+        return Assessment(faults)
+    if response.asks and (failures or test.expect is None):
+        failures = [] if test.expect is None else failures
+        return Assessment([*failures, checker.failure("", f"the server {response.asks}; {_HOW_TO_ANSWER}")])
     if test.expect is None and failures:
         return Assessment([checker.failure("", f"the call failed: {failure_message(response)}")])
     if test.block == "tools" and response.outcome == "accepted" and not _expects(test, _STRUCTURED):
@@ -173,7 +189,8 @@ def _assess_response(
             got = shown(response.result["structuredContent"]) if "structuredContent" in response.result else "nothing"
             message = f"violates the tool's outputSchema: {violation}"
             failures.append(checker.failure(_STRUCTURED, message, "a value valid for the outputSchema", got))
-    return Assessment(failures)
+    text = reported_error(response.result) if test.expect is None and test.block == "tools" else None
+    return Assessment(failures, "" if text is None else server.hide(f"{UNMARKED_ERROR}{text[:_LONGEST_NOTE]}"))
 
 
 def _expects(test: SuiteTest, path: str) -> bool:
@@ -222,7 +239,7 @@ async def _negative_path(
     test: SuiteTest, block: NegativePathBlock, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
     from mcproof.prove.probe_session import ProbePlan
-    from mcproof.prove.proving import WEAK, prove_within
+    from mcproof.prove.proving import WEAK
     from mcproof.results.proof import negative_path
 
     catalog, permission, arguments = await _permitted(test, server)
@@ -234,7 +251,7 @@ async def _negative_path(
         size=OVERSIZED,
         limit=_limit(test, server),
     )
-    proof = await prove_within(catalog, server.endpoint, server.options, plan)
+    proof = await _probe(test, catalog, server, plan)
     counted = negative_path(proof.probes)
     is_weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
     note = "; ".join([_probe_summary(proof.probes, block.checks), *([WEAK] if is_weak else [])])
@@ -260,6 +277,24 @@ async def _negative_path(
         message = f"no probe could be evaluated: {why}"
         failures = [checker.failure("negative_path.checks_run", message, "at least 1", "0")]
     return Assessment(failures, note)
+
+
+async def _probe(test: SuiteTest, catalog: Catalog, server: ServerUnderTest, plan: ProbePlan) -> Proof:
+    """Send probes to a process that other negative paths share, unless the tool may change something.
+
+    After a crash or a hang, the others get a fresh process.
+    """
+    from mcproof.prove.proving import prove_over
+
+    tools = [annotated(each.tool, server.entry.annotations) for each in plan.permissions]
+    is_shared = all(permission(tool).is_granted for tool in tools)
+    servers = server.probe_servers
+    async with servers.borrow(plan.limit) if is_shared else servers.start(plan.limit) as session:
+        session.answer_from(server.answers_of(test))
+        proof = await prove_over(catalog, session, plan)
+        if any(each.outcome in SERVER_LOST for each in proof.probes) or _unexplained_crashes(proof.item_probes):
+            await session.close(at_once=True)
+    return proof
 
 
 def _probe_summary(probes: list[ProbeResult], checks: tuple[str, ...]) -> str:
@@ -303,9 +338,9 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
         cases=block.cases,
         limit=_limit(test, server, block.max_call_ms),
     )
-    fuzzed = await fuzz_within(catalog, server.endpoint, server.options, plan)
+    fuzzed = await fuzz_within(catalog, server.endpoint, server.options_of(test), plan)
     cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.item_probes)
-    attacks = await _attack(block, server, plan)
+    attacks = await _attack(test, block, server, plan)
     if attacks is not None:
         counted = attacks.outcomes()
         outcomes = {name: outcomes.get(name, 0) + counted.get(name, 0) for name in (*outcomes, "injection")}
@@ -337,7 +372,7 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     return Assessment(failures, plural(cases, "case"))
 
 
-async def _attack(block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> AttackRun | None:
+async def _attack(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> AttackRun | None:
     """Send the hostile arguments of a `fuzz` block; None if it asks for none."""
     if not block.security:
         return None
@@ -345,7 +380,8 @@ async def _attack(block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> 
     from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
 
     attacks = AttackRun(
-        Session(server.endpoint, server.options, plan.limit), AttackPlan(plan.permissions, plan.arguments, plan.limit)
+        Session(server.endpoint, server.options_of(test), plan.limit),
+        AttackPlan(plan.permissions, plan.arguments, plan.limit),
     )
     await attacks.run()
     return attacks

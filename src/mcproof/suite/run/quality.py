@@ -25,17 +25,18 @@ def quality_of(catalog: Catalog) -> Quality:
     """Rate the tools of a catalog, which must not be empty."""
     from mcproof.linting.engine import check
     from mcproof.linting.registry import rules_of
-    from mcproof.scores.description import describe_score, description_scores
+    from mcproof.scores.description import description_scores, judge
 
-    scores = description_scores(catalog)
+    judged = list(map(judge, catalog.tools))
+    scores = description_scores(judged)
     critical: list[str] = []
     warnings: list[str] = []
-    for tool in catalog.tools:
-        described = describe_score(tool)
+    for each in judged:
+        tool, described = each.tool, each.explained()
         if (why := _critical_flaw(tool, described)) is not None:
             critical.append(f"{tool.label}: {why}")
         else:
-            missing = [each.name for each in described.components if each.weight and not each.score]
+            missing = [part.name for part in described.components if part.weight and not part.score]
             warnings += [f"{tool.label}: no {name}" for name in missing]
     found = [each for each in check(catalog, rules_of("strict")) if each.rule.ruleset == "strict"]
     schema_findings = {

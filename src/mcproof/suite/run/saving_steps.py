@@ -39,7 +39,8 @@ async def after_steps(test: SuiteTest, caller: Caller, why: Callable[[Response],
         expect = None if test.expect is None else _filled(test.expect, saved)
     except MatcherError as error:
         raise StepFailedError(f"with the saved values, {error}") from None
-    return test._replace(arguments=filled(test.arguments, saved), expect=expect)
+    answers = tuple(each._replace(reply=filled(each.reply, saved)) for each in test.answers)
+    return test._replace(arguments=filled(test.arguments, saved), expect=expect, answers=answers)
 
 
 def _filled(expect: Expect, saved: dict[str, Any]) -> Expect:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from mcproof.client.answers import AnswerList
 from mcproof.client.captures import capture_over
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
@@ -15,13 +16,14 @@ from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Session
 from mcproof.client.tracing import hide_in_trace
 from mcproof.exchange.responses import OutputContract, structured_flaws
+from mcproof.suite.run.probe_servers import ProbeServers
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
-    from mcproof.suite.definition import ServerEntry, Suite
+    from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 PROBE_LIMIT = 10.0
 """Default time limit of a response to a probe, in seconds."""
@@ -52,9 +54,14 @@ class ServerUnderTest:
         seconds = entry.timeout_ms / 1000 if entry.timeout_ms is not None else timeout
         start = entry.start_timeout_ms / 1000 if entry.start_timeout_ms is not None else start_timeout
         limits = _limits(seconds, start, start_setting)
-        self.options = ConnectOptions(limits, entry.protocol)
+        self._answers = suite.answers
+        of_tests = [answer for test in suite.tests if test.server == entry.name for answer in test.answers]
+        self.options = ConnectOptions(limits, entry.protocol, AnswerList((*of_tests, *suite.answers)))
+        """With the answers of all tests, so that the connection declares what one of them needs."""
         self.probe_limit = seconds if seconds is not None else PROBE_LIMIT
         self.session = Session(self.endpoint, self.options, limits.request)
+        self.probe_servers = ProbeServers(self.endpoint, self.options)
+        """For negative paths, whose requests must not harm the session of the tests."""
         secrets = [*suite.secrets, *_secrets(self.endpoint)]
         hide_in_trace(secrets)
         self.hide = hiding(secrets)
@@ -69,6 +76,14 @@ class ServerUnderTest:
         self._contracts: dict[str, OutputContract] = {}
         self._responds_to_pings = True
         self._lock = asyncio.Lock()
+
+    def answers_of(self, test: SuiteTest | None) -> AnswerList:
+        """Return the answers for a test, or for a step of the suite."""
+        return AnswerList((*(test.answers if test is not None else ()), *self._answers))
+
+    def options_of(self, test: SuiteTest) -> ConnectOptions:
+        """Return the options for connections that only one test uses."""
+        return self.options._replace(answers=self.answers_of(test))
 
     async def connect(self) -> None:
         """Connect unless connected. Raises CannotRunError; a failed start is not repeated."""
@@ -140,6 +155,10 @@ class ServerUnderTest:
             return None
         flaws = structured_flaws(result, self._catalog.protocol or "", contract)
         return next((flaw.detail for flaw in flaws if flaw.kind in _CONTRACT_FLAWS), None)
+
+    async def close(self, *, at_once: bool) -> None:
+        """End all processes of the server."""
+        await asyncio.gather(self.session.close(at_once=at_once), self.probe_servers.close(at_once=at_once))
 
     async def crash_after_response(self) -> str | None:
         """Return how the server ended since its last response; None if it is alive or liveness is unknown."""

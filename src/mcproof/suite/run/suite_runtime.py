@@ -137,7 +137,7 @@ class SuiteRuntime:
             await all_of(*(partial(caller.close, at_once=at_once) for caller in self.callers.values()))
         except asyncio.CancelledError:
             for caller in self.callers.values():
-                await caller.server.session.close(at_once=True)
+                await caller.server.close(at_once=True)
             raise
         finally:
             if self._suite.setup or self._suite.teardown:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.exchange.probe_facts import CHECKS
 from mcproof.suite.definition import NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
+from mcproof.suite.run.execute_test import UNMARKED_ERROR
 from mcproof.suite.run.runner import run_suite
 from mcproof.suite.scaffold.drafts import with_results
 from mcproof.suite.scaffold.server_entry import milliseconds
@@ -112,6 +113,8 @@ def _with_trial(draft: Draft, call: TestResult | None, path: TestResult | None, 
     error = draft.failed_call
     if call is not None and call.outcome != "passed":
         error = call.message.removeprefix("the call failed: ")
+    elif call is not None and call.message.startswith(UNMARKED_ERROR):
+        error = call.message
     if path is None or path.outcome == "passed":
         return with_results(draft, error, (), "")
     failed = [(each.target, each.message) for each in path.failures]

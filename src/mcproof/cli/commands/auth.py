@@ -1,0 +1,160 @@
+"""`mcproof auth`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mcproof.cli.authorization_options import AUTHORIZATION, add_client, parse_authorization
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser, whole_number
+from mcproof.console import Style, print_document, print_lines, tell
+from mcproof.errors import FINDINGS, OK, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from mcproof.client.auth.token_requests import AccessToken
+    from mcproof.client.endpoints import UrlEndpoint
+
+EXAMPLES = """\
+mcproof auth login https://host/mcp  log in with the browser, for all later commands
+mcproof auth status  list the servers with a stored token
+mcproof auth logout https://host/mcp  delete the token
+"""
+NOTES = """\
+Tokens are stored in the state folder of the user, readable by the user only. `auth status URL` exits with 1 if no token
+is stored for it.
+"""
+
+
+def parser() -> Parser:
+    parser = Parser(
+        "auth",
+        "Log in to servers that require authorization.",
+        usage="[OPTIONS] login URL\n[OPTIONS] status [URL]\n[OPTIONS] logout URL",
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
+    parser.add_argument(
+        "action", choices=("login", "status", "logout"), metavar="ACTION", help="login, status or logout"
+    )
+    parser.add_argument("url", metavar="URL", nargs="?", help="the URL of the server")
+    add_client(parser)
+    parser.group(AUTHORIZATION).add_argument(
+        "--callback-port",
+        type=whole_number("a port", 1, 65535),
+        default=0,
+        metavar="PORT",
+        help="port of the redirect URI, http://127.0.0.1:PORT/callback, if that is registered (default: any)",
+    )
+    add_format(parser, "text", "json")
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    if options.action == "status":
+        return _status(options)
+    if options.url is None:
+        raise UsageError(f"`mcproof auth {options.action}` needs the URL of a server")
+    return _login(options) if options.action == "login" else _logout(options)
+
+
+def _server(options: argparse.Namespace) -> UrlEndpoint:
+    from mcproof.client.endpoints import UrlEndpoint
+    from mcproof.suite.parse.server_entries import is_http_url
+
+    if not is_http_url(options.url):
+        raise UsageError("not a URL such as https://host/mcp")
+    return UrlEndpoint(options.url, {})
+
+
+def _login(options: argparse.Namespace) -> int:
+    from mcproof.client.auth.login_run import log_in_to
+    from mcproof.client.auth.token_store import token_file
+    from mcproof.client.connect import ConnectOptions
+
+    access = parse_authorization(options, may_log_in=True, callback_port=options.callback_port)
+    server = _server(options)._replace(access=access)
+    token = log_in_to(server, ConnectOptions())
+    _print([(server.label, token)], as_json=options.format == "json")
+    tell(f"logged in; the token is stored in {token_file(server.url)}")
+    return OK
+
+
+def _logout(options: argparse.Namespace) -> int:
+    from mcproof.client.auth.token_store import delete_token
+
+    server = _server(options)
+    if not delete_token(server.url):
+        tell(f"no token is stored for {server.label}")
+        return FINDINGS
+    tell(f"logged out: the token for {server.label} is deleted here, and may still be valid")
+    return OK
+
+
+def _status(options: argparse.Namespace) -> int:
+    from mcproof.client.auth.token_store import load_token, stored_tokens
+
+    if options.url is None:
+        found = stored_tokens()
+    else:
+        server = _server(options)
+        token = load_token(server.url)
+        found = [] if token is None else [(server.label, token)]
+    _print(found, as_json=options.format == "json")
+    if not found:
+        tell("no token is stored" if options.url is None else f"no token is stored for {server.label}")
+    return OK if found or options.url is None else FINDINGS
+
+
+def _print(tokens: list[tuple[str, AccessToken]], *, as_json: bool) -> None:
+    from mcproof.results.records import SCHEMA_VERSION, encode, printable
+
+    if as_json:
+        record = {"schema_version": SCHEMA_VERSION, "tokens": [_record(*each) for each in tokens]}
+        print_document([printable(encode(record)) + "\n"])
+    else:
+        style = Style.of(sys.stdout)
+        print_lines((line for each in tokens for line in _lines(*each, style)), sys.stdout)
+
+
+def _record(url: str, token: AccessToken) -> dict[str, Any]:
+    """What may be shown of a token."""
+    from mcproof.client.secrets import redacted_url
+
+    return {
+        "url": url,
+        "resource": redacted_url(token.resource),
+        "issuer": redacted_url(token.issuer),
+        "client_id": token.client.id,
+        "scopes": token.granted.split(),
+        "expires_at": _time(token.expires_at),
+        "state": _state(token),
+    }
+
+
+def _state(token: AccessToken) -> str:
+    if not token.is_expired:
+        return "valid"
+    return "refreshable" if token.refresh_token else "expired"
+
+
+def _time(seconds: float | None) -> str | None:
+    from datetime import UTC, datetime
+
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _lines(url: str, token: AccessToken, style: Style) -> Iterator[str]:
+    record = _record(url, token)
+    yield f"{style.text(url)}: {record['state']}\n"
+    yield f"  issuer: {style.text(record['issuer'])}\n"
+    if record["scopes"]:
+        yield f"  scopes: {style.text(' '.join(record['scopes']))}\n"
+    if record["expires_at"] is not None:
+        yield f"  expires: {record['expires_at']}\n"

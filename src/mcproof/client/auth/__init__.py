@@ -1,0 +1,1 @@
+"""Authorization for servers at a URL: OAuth 2.1 as the MCP specification defines it."""

@@ -1,0 +1,227 @@
+"""Get the authorization that a server requires: a stored token, a refreshed one, or a new one."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from mcproof.client.auth.advice import login_advice
+from mcproof.client.auth.browser_login import LoginRequest, log_in
+from mcproof.client.auth.challenges import bearer_challenge, joined_scopes
+from mcproof.client.auth.issuer_metadata import find_server, server_without_metadata
+from mcproof.client.auth.oauth_clients import configured_client
+from mcproof.client.auth.resource_metadata import find_resource
+from mcproof.client.auth.safe_urls import canonical_url, origin_of
+from mcproof.client.auth.token_requests import Grant, refresh, use_client_credentials
+from mcproof.client.auth.token_store import load_token, save_token
+from mcproof.client.failures import AuthorizationError
+from mcproof.client.secrets import redacted_url
+from mcproof.errors import WriteError
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from mcproof.client.auth.access_options import AccessOptions
+    from mcproof.client.auth.challenges import Challenge
+    from mcproof.client.auth.issuer_metadata import AuthorizationServer
+    from mcproof.client.auth.resource_metadata import ProtectedResource
+    from mcproof.client.auth.token_requests import AccessToken
+    from mcproof.client.failures import UnauthorizedError
+
+YOUNG = 60.0
+"""For how many seconds a token is young."""
+MOST_REFUSED = 3
+"""How many young tokens a server may refuse."""
+
+
+class _TokenSource(NamedTuple):
+    """Where a token for a server comes from."""
+
+    resource: ProtectedResource
+    server: AuthorizationServer
+
+
+def _bearer(token: AccessToken) -> str:
+    return f"Bearer {token.value}"
+
+
+class OAuthAuthorizer:
+    """The authorization for one server at a URL."""
+
+    def __init__(self, url: str, options: AccessOptions, *, is_new: bool = False) -> None:
+        """With `is_new`, a stored token is not used."""
+        self._url = url
+        self._options = options
+        self._stored = None if options.uses_client_credentials else load_token(url)
+        self.token: AccessToken | None = None if is_new else self._stored
+        self._stale = self.token
+        """The token of an earlier run."""
+        self._uses = 2
+        """How many requests had the current token; that of an earlier run was used before."""
+        self._since = -YOUNG
+        """When the current token was received."""
+        self._refused = 0
+        """How many young tokens were refused."""
+        self._lock = asyncio.Lock()
+
+    def sign(self, request: httpx2.Request) -> httpx2.Request:
+        """Add the current token to a request."""
+        if self._header:
+            self._uses += 1
+            request.headers["Authorization"] = self._header
+        return request
+
+    @property
+    def _header(self) -> str:
+        """The value of `Authorization`; empty without a token, or if a stored one has expired."""
+        if self.token is None or (self.token is self._stale and self.token.is_expired):
+            return ""
+        return _bearer(self.token)
+
+    async def satisfy(self, refusal: UnauthorizedError) -> None:
+        """Get another token. Raises AuthorizationError if there is none that the server did not refuse yet."""
+        async with self._lock:
+            is_refused = self.token is not None and refusal.sent == _bearer(self.token)
+            if not is_refused and self._header:
+                return  # another request has got it in the meantime
+            challenge = bearer_challenge(refusal.challenge)
+            if refusal.status == 403 and not (challenge.error == "insufficient_scope" or challenge.scope):
+                raise AuthorizationError(refusal.message, refusal.status)
+            self._limit(refusal, is_refused=is_refused)
+            was_accepted = not is_refused or self._uses > 1
+            if refusal.status == 401 and was_accepted and await self._is_refreshed():
+                return
+            await self._replace(refusal, challenge, is_refused=is_refused, was_accepted=was_accepted)
+
+    def _limit(self, refusal: UnauthorizedError, *, is_refused: bool) -> None:
+        """Raise an AuthorizationError if the server refuses one token after another."""
+        self._refused += is_refused and monotonic() - self._since < YOUNG
+        if self._refused > MOST_REFUSED:
+            raise AuthorizationError(f"the server refuses one token after another ({refusal.evidence})", refusal.status)
+
+    async def _is_refreshed(self) -> bool:
+        """Whether the token could be refreshed, by this process or another."""
+        token = self.token
+        if token is None or not token.refresh_token:
+            return False
+        latest = load_token(self._url)
+        if latest is not None and latest.value != token.value and not latest.is_expired:
+            self._keep(latest)
+            return True
+        try:
+            new = await refresh(token)
+        except AuthorizationError:
+            return False
+        self._store(new)
+        self._keep(new)
+        return True
+
+    def _keep(self, token: AccessToken) -> None:
+        self.token, self._uses, self._since = token, 0, monotonic()
+
+    async def _replace(
+        self, refusal: UnauthorizedError, challenge: Challenge, *, is_refused: bool, was_accepted: bool
+    ) -> None:
+        """Get a new token, unless the server has just refused one with the same scopes."""
+        if not (self._options.uses_client_credentials or self._options.may_log_in):
+            raise AuthorizationError(self._advice(refusal, challenge), refusal.status)
+        source = await self._source(challenge)
+        previous = self.token if self.token is not None and self.token.issuer == source.server.issuer else None
+        scope = self._scope(source, challenge, previous)
+        if is_refused and previous is not None:
+            has_more = bool(set(scope.split()) - set(previous.requested.split()))
+            if not (has_more or (refusal.status == 401 and was_accepted)):
+                what = "a new token" if refusal.status == 401 else "a token with all scopes that it requires"
+                raise AuthorizationError(f"the server refuses {what} ({refusal.evidence})", refusal.status)
+        self._keep(await self._new_token(source, scope))
+
+    def _advice(self, refusal: UnauthorizedError, challenge: Challenge) -> str:
+        """What the user can do if no new token may be requested."""
+        if refusal.status == 403 and challenge.scope:
+            advice = login_advice(self._url, challenge.scope)
+            return f"needs the scope `{challenge.scope}` ({refusal.evidence}): {advice}"
+        if refusal.sent:
+            return f"the server refuses the stored token ({refusal.evidence}): {login_advice(self._url)}"
+        return refusal.message
+
+    async def request_token(self) -> AccessToken:
+        """Get a token although the server has not required one. Raises AuthorizationError."""
+        challenge = bearer_challenge("")
+        source = await self._source(challenge)
+        if not source.resource.is_published:
+            raise AuthorizationError("the server requires no authorization and publishes nothing about one")
+        token = await self._new_token(source, self._scope(source, challenge, None))
+        self._keep(token)
+        return token
+
+    def _scope(self, source: _TokenSource, challenge: Challenge, previous: AccessToken | None) -> str:
+        """The scopes to request: those that are required, else all that the server supports; and earlier ones."""
+        required = joined_scopes(self._options.scope, challenge.scope) or source.resource.scope
+        return joined_scopes("" if previous is None else previous.requested, required)
+
+    async def _source(self, challenge: Challenge) -> _TokenSource:
+        url = canonical_url(self._url).partition("?")[0]
+        try:
+            is_secure = origin_of(url).is_secure
+        except ValueError:
+            raise AuthorizationError("the URL of the server has characters that no resource identifier has") from None
+        if not is_secure:
+            raise AuthorizationError("a token would be sent without encryption: use an https URL")
+        resource = await find_resource(url, challenge)
+        for issuer in self._allowed(resource):
+            server = await find_server(issuer)
+            if server is not None:
+                return _TokenSource(resource, server)
+        if not resource.is_published:
+            return _TokenSource(resource, server_without_metadata(str(origin_of(self._url))))
+        listed = ", ".join(map(redacted_url, resource.issuers))
+        raise AuthorizationError(f"the authorization server publishes no metadata: {listed}")
+
+    def _allowed(self, resource: ProtectedResource) -> tuple[str, ...]:
+        """The authorization servers of a resource that the user allows."""
+        if not self._options.issuer:
+            return resource.issuers
+        if self._options.issuer not in resource.issuers:
+            listed = ", ".join(map(redacted_url, resource.issuers))
+            raise AuthorizationError(f"the server uses another issuer than --issuer: {listed}")
+        return (self._options.issuer,)
+
+    async def _new_token(self, source: _TokenSource, scope: str) -> AccessToken:
+        server, options = source.server, self._options
+        identifier = source.resource.identifier
+        if options.uses_client_credentials:
+            client = configured_client(server, options)
+            if client is None:
+                raise AuthorizationError("client credentials need `--client-id ID`")
+            return await use_client_credentials(Grant(server, client, identifier, scope))
+        stored = self._stored
+        known = stored.client if stored is not None and stored.issuer == server.issuer else None
+        token = await log_in(LoginRequest(server, identifier, scope, options, known))
+        self._store(token)
+        return token
+
+    def _store(self, token: AccessToken) -> None:
+        try:
+            save_token(self._url, token)
+        except WriteError as error:
+            raise AuthorizationError(f"the token cannot be stored: {error}") from None
+        self._stored = token
+
+
+_authorizers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, AccessOptions], OAuthAuthorizer]] = (
+    WeakKeyDictionary()
+)
+
+
+def authorizer_for(url: str, options: AccessOptions) -> OAuthAuthorizer:
+    """The authorizer of a server, one for all connections of an event loop."""
+    known = _authorizers.setdefault(asyncio.get_running_loop(), {})
+    return known.get((url, options)) or use_authorizer(url, options, OAuthAuthorizer(url, options))
+
+
+def use_authorizer(url: str, options: AccessOptions, authorizer: OAuthAuthorizer) -> OAuthAuthorizer:
+    """Use an authorizer for all connections of this event loop to a server."""
+    _authorizers.setdefault(asyncio.get_running_loop(), {})[url, options] = authorizer
+    return authorizer
