@@ -141,6 +141,11 @@ class Session:
     def is_connected(self) -> bool:
         return self._connection is not None
 
+    @property
+    def changed_lists(self) -> set[str]:
+        """The kinds of items whose list has changed since it was read over the current connection."""
+        return self._connection.transport.peer.notifications.changed if self._connection is not None else set()
+
     def answer_from(self, answers: AnswerSource) -> None:
         """Answer questions from here from now on, within the capabilities that the connection has declared."""
         self._answers = answers
