@@ -68,7 +68,7 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
     """Where a rule fires on a case."""
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
-    if case.wire is not None and rule.ruleset == "compat":
+    if case.wire is not None and rule.ruleset in ("compat", "spec"):
         catalog = read_snapshot(b'{"tools": [{"name": "one"}]}', "case.json")
         catalog.connection = asyncio.run(connection_of(case.wire))
         return [finding.pointer for finding in check(catalog, [rule], EVERY_CLIENT)]
@@ -112,7 +112,7 @@ async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
     ending = shown.get("ending")
     return ConnectionFacts(
         "stdio",
-        "handshake",
+        shown.get("era", "handshake"),
         "2025-11-25",
         shown.get("agreed", "2025-11-25"),
         shown.get("seconds_to_response", 0.1),

@@ -37,6 +37,17 @@ def test_an_equivalent_rule_is_in_another_ruleset_and_has_no_equivalent_itself()
         "MP002": "prop-no-description",
         "MP020": "tool-short-description",
         "MP021": "tool-long-description",
+        "SPEC-002": "tool-name-convention",
+        "SPEC-003": "server-duplicate-tools",
+        "SPEC-010": "tool-no-schema",
+        "SPEC-011": "tool-schema-not-object",
+        "SPEC-013": "CAT-007",
+        "SPEC-014": "MP005",
+        "SPEC-016": "tool_input_schemas_well_formed",
+        "SPEC-017": "tool_input_schemas_well_formed",
+        "SPEC-040": "CAT-006",
+        "SPEC-206": "WIR-006",
+        "SPEC-207": "CMP-064",
     }
     assert all(rule.ruleset != other.ruleset and other.same_as is None for rule, other in repeating.items())
     assert all(rule.fault is other.fault is None for rule, other in repeating.items())

@@ -276,6 +276,8 @@ class Catalog:
         """What was sent to the live server and what came back, item by item; None if nothing was called."""
         self.source: Discovered | None = None
         """The location of each part and other facts from source, if it was read from Python source."""
+        self.judged_as: str | None = None
+        """The protocol revision that the user wants it judged by, whatever it names."""
         self.origin = origin
         """Where a live server is named, since its catalog is not in a file."""
 
@@ -301,6 +303,16 @@ class Catalog:
         if isinstance(discovery, dict) and isinstance(discovery.get("_meta"), dict):
             pointer = f"{self.server.pointer}/discover/_meta/{escape(SERVER_INFO_META)}"
             yield pointer, discovery["_meta"].get(SERVER_INFO_META)
+
+    @property
+    def capabilities(self) -> dict[str, Any] | None:
+        """The capabilities that the server declares; None if the input does not contain them."""
+        for key in ("initialize", "discover"):
+            introduction = self.server.fields.get(key)
+            if isinstance(introduction, dict) and isinstance(introduction.get("capabilities"), dict):
+                declared: dict[str, Any] = introduction["capabilities"]
+                return declared
+        return None
 
     @property
     def protocol(self) -> str | None:
@@ -342,6 +354,8 @@ class Catalog:
         first = parts[0]
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
         first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
+        for part in parts:
+            part.judged_as = self.judged_as
         return parts
 
     @property

@@ -94,7 +94,9 @@ def add_live(parser: Parser) -> None:
         help="time limit for a response (default 30)",
     )
     add_start_timeout(parser)
-    group.add_argument("--protocol", metavar="REVISION", help="use this protocol revision, such as 2025-06-18")
+    group.add_argument(
+        "--protocol", metavar="REVISION", help="speak, and judge by, this protocol revision, such as 2025-06-18"
+    )
     add_trace(parser)
     group.add_argument("--all", action="store_true", help="start every server of a client configuration")
     add_authorization(parser)

@@ -13,19 +13,20 @@ from mcproof.client.connect import connect
 from mcproof.client.connection import in_seconds
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.interrupts import Interruptible
+from mcproof.client.list_variation import list_variation
 from mcproof.client.listing import list_everything
 from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.exchange.connection_facts import ConnectionFacts, cropped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.listing import Listing
     from mcproof.client.session import Session
-    from mcproof.exchange.connection_facts import ProcessEnd
+    from mcproof.exchange.connection_facts import Anomaly, ProcessEnd
 
 AT_ONCE = 8
 """How many servers are captured concurrently."""
@@ -78,8 +79,17 @@ async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:
     finally:
         ending = await connection.transport.close(confirmation.GRACE)
     captured = _captured(server, connection, listing, ending)
-    facts = await confirmation.confirmed(captured.connection, partial(connect, server, options))
+    again = partial(connect, server, options)
+    facts = await confirmation.confirmed(captured.connection, again)
+    if connection.era == "stateless" and (varies := await _variation(server, listing, again)) is not None:
+        facts = facts._replace(anomalies=(*facts.anomalies, varies))
     return captured._replace(connection=facts)
+
+
+async def _variation(server: Endpoint, listing: Listing, again: Callable[[], Awaitable[Connection]]) -> Anomaly | None:
+    """How another connection lists other tools, without secrets."""
+    hide = hiding_in_catalogs(server.named_secrets)
+    return await list_variation(listing, again, lambda lists: clean(lists, hide))
 
 
 async def capture_over(server: Endpoint, connection: Connection) -> Capture:

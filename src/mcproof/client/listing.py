@@ -9,7 +9,7 @@ from mcproof.client.failures import ConnectError, HttpStatusError, LostError
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mcproof.client.connection import Connection
 
@@ -80,6 +80,7 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
     cursor: str | None = None
     read = 0
     note = connection.transport.peer.note
+    scopes: list[str] = []
     for _ in range(MOST_PAGES):
         try:
             response = await connection.request(listed.method, None if cursor is None else {"cursor": cursor})
@@ -105,6 +106,9 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
             break
         items += page
         listing.pages[listed.key] = listing.pages.get(listed.key, 0) + 1
+        if connection.era == "stateless":
+            for fault in caching_faults(response.result, scopes):
+                note("caching-hint", fault, listed.method)
         cursor = response.result.get("nextCursor")
         if cursor is None:
             break
@@ -124,6 +128,22 @@ async def _list(connection: Connection, listed: Listed, listing: Listing) -> Non
     else:
         note("endless-pages", f"more than {MOST_PAGES:,} pages", listed.method)
     listing.lists[listed.key] = items
+
+
+def caching_faults(result: dict[str, Any], scopes: list[str]) -> Iterator[str]:
+    """What is wrong with the members that the stateless era requires of a list; `scopes` are those of earlier pages."""
+    if result.get("resultType") != "complete":
+        yield "`resultType` is not `complete`" if "resultType" in result else "`resultType` is missing"
+    ttl = result.get("ttlMs")
+    if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or ttl < 0:
+        yield "`ttlMs` is not a non-negative number" if "ttlMs" in result else "`ttlMs` is missing"
+    scope = result.get("cacheScope")
+    if scope not in ("public", "private"):
+        yield "`cacheScope` is neither `public` nor `private`" if "cacheScope" in result else "`cacheScope` is missing"
+    elif scope not in scopes:
+        if scopes:
+            yield f"`cacheScope` is `{scope}` on one page and `{scopes[0]}` on another"
+        scopes.append(scope)
 
 
 def _instead(result: Any, key: str) -> str:

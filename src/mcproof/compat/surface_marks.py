@@ -10,6 +10,8 @@ import marshal
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.schema.plain_schemas import COUNTS, DEFINITIONS, TYPES, UNIONS, VALUE_TYPES, distinct_texts
+
 if TYPE_CHECKING:
     from mcproof.catalog.model import Tool
     from mcproof.schema.tree import SchemaNode
@@ -46,27 +48,6 @@ _LONG = 500
 _LONGEST_KEY = 64
 _USUAL_MEMBERS = frozenset({"name", "description", "inputSchema"})
 _ELEMENTS = frozenset({"properties", "items", "prefixItems", "anyOf", "oneOf"})
-_TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
-
-_TEXT, _NUMBER, _COUNT, _FLAG, _LIST, _OBJECT = (str,), (int, float), (int,), (bool,), (list,), (dict,)
-_NEVER: tuple[type, ...] = ()
-_SHAPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("title", "description", "$schema", "$ref", "$comment", "format", "pattern"), _TEXT),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _NUMBER),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _COUNT),
-    **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated"), _FLAG),
-    **dict.fromkeys(("examples", "enum", "anyOf", "oneOf", "allOf", "required"), _LIST),
-    **dict.fromkeys(("properties", "$defs", "definitions", "items", "not"), _OBJECT),
-    "type": (str, list),
-    "additionalProperties": (dict, bool),
-    **dict.fromkeys(("$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"), _NEVER),
-    **dict.fromkeys(("$recursiveAnchor", "$vocabulary", "multipleOf", "contentSchema"), _NEVER),
-    **dict.fromkeys(("dependencies", "dependentSchemas", "dependentRequired", "patternProperties"), _NEVER),
-    **dict.fromkeys(("additionalItems", "unevaluatedItems", "unevaluatedProperties", "prefixItems"), _NEVER),
-    **dict.fromkeys(("contains", "minContains", "maxContains", "propertyNames", "if", "then", "else"), _NEVER),
-    **dict.fromkeys(("contentEncoding", "contentMediaType"), _NEVER),
-}
-"""The types of values that every dialect accepts for a keyword; other keywords accept anything."""
 
 
 def marks_of(tool: Tool, server_key: str) -> frozenset[str]:
@@ -80,7 +61,7 @@ def marks_of(tool: Tool, server_key: str) -> frozenset[str]:
     root = tree.root
     if root.get("type") != "object" or type(root.get("properties")) is not dict:
         marks.add(ODD_ROOT)
-    shapes = _SHAPES
+    value_types = VALUE_TYPES
     for node in tree.nodes:
         schema = node.schema
         if type(schema) is not dict:
@@ -88,12 +69,12 @@ def marks_of(tool: Tool, server_key: str) -> frozenset[str]:
             continue
         marks.update(schema)
         for keyword, value in schema.items():
-            expected = shapes.get(keyword)
+            expected = value_types.get(keyword)
             if expected is not None and type(value) not in expected:
                 marks.add(ODD)
         kind = schema.get("type")
         if type(kind) is str:
-            if kind not in _TYPES:
+            if kind not in TYPES:
                 marks.add(ODD)
             elif kind == "array" and "items" not in schema:
                 marks.add(BARE_ARRAY)
@@ -114,10 +95,7 @@ def marks_of(tool: Tool, server_key: str) -> frozenset[str]:
     return frozenset(marks)
 
 
-_COUNTED = frozenset({"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"})
-_UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
-_DEFINITIONS = frozenset({"$defs", "definitions"})
-_LESS_SIMPLE = _COUNTED | _UNIONS | _DEFINITIONS
+_LESS_SIMPLE = COUNTS | UNIONS | DEFINITIONS
 
 
 def _survey_members(tool: Tool, server_key: str, marks: set[str]) -> None:
@@ -137,19 +115,11 @@ def _survey_members(tool: Tool, server_key: str, marks: set[str]) -> None:
 
 
 def _survey_required(required: Any, declared: Any, marks: set[str]) -> None:
-    names = _distinct_texts(required)
+    names = distinct_texts(required)
     if names is None:
         marks.add(ODD)
     elif not names.issubset(declared):
         marks.add(UNDECLARED)
-
-
-def _distinct_texts(required: Any) -> set[str] | None:
-    """The entries of a list of distinct texts; None if it is something else."""
-    if type(required) is not list or not all(type(each) is str for each in required):
-        return None
-    names = set(required)
-    return names if len(names) == len(required) else None
 
 
 def _may_have_reference(schema: Any) -> bool:
@@ -167,11 +137,11 @@ def _survey_values(nodes: list[SchemaNode], marks: set[str]) -> None:
         if type(schema) is not dict or ODD in marks:
             continue
         for keyword, value in schema.items():
-            if keyword in _COUNTED:
+            if keyword in COUNTS:
                 is_usual = type(value) is int and value >= 0
-            elif keyword in _UNIONS:
+            elif keyword in UNIONS:
                 is_usual = type(value) is list and bool(value) and all(type(each) is dict for each in value)
             else:
-                is_usual = keyword not in _DEFINITIONS or all(type(each) is dict for each in value.values())
+                is_usual = keyword not in DEFINITIONS or all(type(each) is dict for each in value.values())
             if not is_usual:
                 marks.add(ODD)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.config.settings import DEFAULTS
 from mcproof.errors import InputError, UsageError, nearest
+from mcproof.exchange.revisions import REVISIONS
 from mcproof.execution.events import MessageSent, NoticeRaised, ignore
 from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.results.run import Notice
@@ -53,11 +54,8 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
     """How to connect to live servers, with the time limits of the request or else a configured one for responses."""
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Limits
-    from mcproof.exchange.revisions import REVISIONS
 
-    if targets.protocol is not None and targets.protocol not in REVISIONS:
-        hint = nearest(targets.protocol, list(REVISIONS))
-        raise UsageError(f"unknown protocol revision `{targets.protocol}`{hint}; there are {', '.join(REVISIONS)}")
+    refuse_unknown_protocol(targets.protocol)
     limits = Limits()
     timeout = targets.timeout if targets.timeout is not None else timeout
     if timeout is not None:
@@ -65,6 +63,13 @@ def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectO
     if targets.start_timeout is not None:
         limits = limits._replace(start=targets.start_timeout)
     return ConnectOptions(limits, targets.protocol, targets.answers)
+
+
+def refuse_unknown_protocol(revision: str | None) -> None:
+    """Raise a UsageError if the user names a protocol revision that does not exist."""
+    if revision is not None and revision not in REVISIONS:
+        hint = nearest(revision, list(REVISIONS))
+        raise UsageError(f"unknown protocol revision `{revision}`{hint}; there are {', '.join(REVISIONS)}")
 
 
 def omissions(catalog: Catalog) -> list[Notice]:

@@ -30,6 +30,7 @@ from mcproof.execution.target_inputs import (
     is_single_target,
     omissions,
     refuse_partial,
+    refuse_unknown_protocol,
 )
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
@@ -75,6 +76,7 @@ class TargetRun:
     def __init__(self, request: CheckRequest, listen: Listener) -> None:
         self._planner = Planner(request)
         self._targets = self._planner.targets
+        refuse_unknown_protocol(self._targets.protocol)
         self._listen = listen
         self._names = self._planner.target_names()
         self._skipped = SkippedFiles()
@@ -209,6 +211,7 @@ class TargetRun:
             self._remarks.update(dict.fromkeys(omissions(catalog)))
             if needs_all:
                 refuse_partial(catalog)
+            catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan))
             self._note_expired(source, catalog)
             return checked
@@ -235,6 +238,7 @@ class TargetRun:
 
         with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
             catalog = listed_catalog(open_server, source)
+            catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan, open_server))
         self._note_expired(source, catalog)
         return checked

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
 from mcproof.linting.finding import Finding
+from mcproof.linting.judged_items import ItemSurvey, JudgedItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,12 +52,17 @@ def check(catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = No
         if checks is not None:
             run.check_hits(partial(checks.on_server, each), catalog.server)
     server_key = checks.key_of(catalog) if checks is not None else ""
+    survey = run.survey(catalog)
+    if survey is not None:
+        run.check_judged(survey, catalog.server)
     if catalog.connection is not None:
         run.check("ConnectionFacts", catalog.connection, catalog.server)
     for tool in catalog.tools:
         run.check("Item", tool, tool)
         run.add_deferred(tool)
         run.check("Tool", tool, tool)
+        if survey is not None:
+            run.check_judged(survey, tool)
         if run.has_rules_for("SchemaTree") and tool.tree is not None:
             run.check("SchemaTree", tool.tree, tool)
         if checks is not None:
@@ -71,6 +77,8 @@ def check(catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = No
             run.check("Item", item, item)
             run.add_deferred(item)
             run.check(scope, item, item)
+            if survey is not None:
+                run.check_judged(survey, item)
     for tried in catalog.item_probes or ():
         run.check("ItemProbes", tried, tried.item)
     for crash in run.crashes():
@@ -118,18 +126,33 @@ class _RuleRun:
     def _run(self, rules: Iterable[Rule], subject: Any, item: Item) -> None:
         add = self.findings.append
         for base in rules:
-            rule = base
             try:
                 for problem in base.check(subject):
-                    if problem.severity is not None:
-                        rule = base.for_problem(problem.severity)
+                    rule = base
+                    if problem.severity is not None or problem.same_as is not None:
+                        rule = base.for_problem(problem.severity, problem.same_as)
                     if problem.item is None:
                         add(_new(Finding, (rule, item, problem)))
                     else:
                         found = Finding(rule, problem.item, problem)
                         self._deferred.setdefault(id(problem.item), []).append(found)
             except Exception as error:  # one rule's crash must not stop the others
-                self._record_crash(rule, item, error)
+                self._record_crash(base, item, error)
+
+    def check_judged(self, survey: ItemSurvey, item: Item) -> None:
+        """Run the rules of the revision that can concern an item."""
+        try:
+            concerned = survey.rules_for(item)
+        except Exception as error:
+            self._record_crash(self._rules["JudgedItem"][0], item, error)
+            return
+        if concerned:
+            self._run(concerned, JudgedItem(item, survey.judged_by.revision), item)
+
+    def survey(self, catalog: Catalog) -> ItemSurvey | None:
+        """The rules of the revision, by what they can concern; None if there are none."""
+        rules = self._rules.get("JudgedItem")
+        return None if rules is None else ItemSurvey(catalog, rules)
 
     def check_hits(self, find: Callable[[], list[ClientHit]], item: Item) -> None:
         """Run the rules about clients on an item, if it breaks a constraint of one."""

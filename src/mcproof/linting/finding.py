@@ -51,6 +51,8 @@ class Problem(NamedTuple):
     """The item at fault, if a catalog-wide rule reports a single item."""
     severity: str | None = None
     """Its severity, if that is not the rule's; a user's choice of severity comes first."""
+    same_as: str | None = None
+    """The id of the rule of another ruleset that reports the same, if not every problem of the rule has one."""
 
 
 class Finding(NamedTuple):

@@ -109,7 +109,7 @@ class Rule:
         """Facts specific to its ruleset, such as a trust rule's weight, dimension and phase."""
         self.scope = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
-        self._variants: dict[str, Rule] = {}
+        self._variants: dict[tuple[str, str | None], Rule] = {}
 
     def with_severity(self, severity: str) -> Rule:
         """The same rule with another severity; scores do not change."""
@@ -119,13 +119,18 @@ class Rule:
         changed.severity, changed.level = severity, level_of(severity)
         return changed
 
-    def for_problem(self, severity: str) -> Rule:
-        """The rule as it reports a problem with its own severity; a user's choice of severity comes first."""
-        if severity == self.severity or self.severity != self.scheme_severity:
+    def for_problem(self, severity: str | None, same_as: str | None) -> Rule:
+        """The rule as it reports a problem with its own severity or equivalent; a user's severity comes first."""
+        if severity is None or self.severity != self.scheme_severity:
+            severity = self.severity
+        same_as = same_as or self.same_as
+        if severity == self.severity and same_as == self.same_as:
             return self
-        if severity not in self._variants:
-            self._variants[severity] = self.with_severity(severity)
-        return self._variants[severity]
+        key = severity, same_as
+        if key not in self._variants:
+            self._variants[key] = self.with_severity(severity)
+            self._variants[key].same_as = same_as
+        return self._variants[key]
 
     @property
     def summary(self) -> str:
@@ -161,7 +166,7 @@ CRASHED = "CAT-004"
 
 SCOPES = (
     *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("ClientHits", "ConnectionFacts", "ItemProbes", "RuleCrash"),
+    *("JudgedItem", "ClientHits", "ConnectionFacts", "ItemProbes", "RuleCrash"),
 )
 """What a rule can check: the types of its first parameter."""
 

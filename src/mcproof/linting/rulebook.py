@@ -181,6 +181,8 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
         ("Needs a language model", "yes" if rule.needs_language_model else "no"),
         ("Stable since", rule.since),
     ]
+    if "revisions" in rule.traits:
+        facts += [("Revisions", ", ".join(rule.traits["revisions"])), ("Source", rule.traits["source"])]
     labels = {"weight": "Weight", "dimension": "Dimension", "phase": "Phase"}
     return facts + [(label, str(rule.traits[trait])) for trait, label in labels.items() if trait in rule.traits]
 

@@ -1,0 +1,110 @@
+"""Register rules of the specification, each with the revisions that make the demand and the page that has it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mcproof.exchange.revisions import FIRST_STATELESS, REVISIONS
+from mcproof.linting.judged_items import judging_revision
+from mcproof.linting.registry import rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.finding import Problem
+    from mcproof.linting.judged_items import JudgedItem
+
+FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
+"""The revisions: the first, those that added annotations, output schemas, and a default dialect, and the stateless."""
+
+_MOST = 100
+"""How many problems of one kind are reported for an item."""
+_SHOWN = 60
+_SITE = "https://modelcontextprotocol.io/specification"
+_SCHEMAS = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema"
+_PAGES = {
+    "tools": "server/tools",
+    "resources": "server/resources",
+    "prompts": "server/prompts",
+    "discover": "server/discover",
+    "pagination": "server/utilities/pagination",
+    "caching": "server/utilities/caching",
+    "lifecycle": "basic/lifecycle",
+    "basic": "basic",
+    "deprecated": "deprecated",
+}
+
+
+def demand(
+    id: str,
+    *,
+    name: str,
+    severity: str,
+    category: str,
+    source: str,
+    since: str = FIRST,
+    until: str = STATELESS,
+    kinds: tuple[str, ...] = ("tool",),
+    marks: Iterable[str] = (),
+    same_as: str | None = None,
+) -> Callable[[Callable[[Any], Iterator[Problem]]], Callable[[Any], Iterator[Problem]]]:
+    """Register a generator of problems as a rule about a `JudgedItem` or a `Catalog`.
+
+    `source` is a page with an anchor, `schema` with a definition, or an address. `kinds` and `marks` are those of the
+    items that can have a problem; an item needs one of the marks.
+    """
+    revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
+
+    def register(find: Callable[[Any], Iterator[Problem]]) -> Callable[[Any], Iterator[Problem]]:
+        scope = next(iter(find.__annotations__.values()))
+
+        def of_item(judged: JudgedItem) -> Iterator[Problem]:
+            for problem in islice(find(judged), _MOST):
+                yield _judged(problem, judged.revision)
+
+        def of_catalog(catalog: Catalog) -> Iterator[Problem]:
+            revision, is_assumed = judging_revision(catalog)
+            if revision in revisions or (is_assumed and since == FIRST_STATELESS):
+                for problem in find(catalog):
+                    yield _judged(problem, revision)
+
+        def _judged(problem: Problem, revision: str) -> Problem:
+            is_early = revision < since  # only if the revision is assumed
+            cited = since if is_early else revision
+            evidence = {**(problem.evidence or {}), "revision": cited, "source": address_of(source, cited)}
+            return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
+
+        check = of_item if scope == "JudgedItem" else of_catalog
+        check.__doc__ = find.__doc__
+        rule(
+            id,
+            ruleset="spec",
+            name=name,
+            severity=severity,
+            category=category,
+            same_as=same_as,
+            revisions=revisions,
+            source=address_of(source, revisions[-1]),
+            kinds=kinds,
+            marks=frozenset(marks),
+        )(check)
+        return find
+
+    return register
+
+
+def address_of(source: str, revision: str) -> str:
+    """The address of a source in a revision."""
+    if source.startswith("https:"):
+        return source
+    page, _, anchor = source.partition("#")
+    if page == "schema":
+        return f"{_SCHEMAS}/{revision}/schema.json ({anchor})"
+    return f"{_SITE}/{revision}/{_PAGES[page]}" + (f"#{anchor}" if anchor else "")
+
+
+def shown(text: str) -> str:
+    """A text of the server as a message quotes it."""
+    return f"`{text}`" if len(text) <= _SHOWN else f"`{text[:_SHOWN]}…`"

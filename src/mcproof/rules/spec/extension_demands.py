@@ -1,0 +1,226 @@
+"""`spec` rules about icons, the keys of `_meta`, and parameters that clients repeat in HTTP headers."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from mcproof.catalog.model import Tool
+from mcproof.catalog.tool_names import words_of
+from mcproof.linting.finding import Problem
+from mcproof.linting.judged_items import HEADER, SERVER_ICONS
+from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
+from mcproof.rules.spec.member_demands import ITEMS
+from mcproof.schema.header_parameters import header_parameters
+from mcproof.text.jsontext import kind_of
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.model import Item
+    from mcproof.linting.judged_items import JudgedItem
+
+_SIZE = re.compile(r"[0-9]+x[0-9]+|any")
+_SAFE_ICON = re.compile(r"(?:https|data):", re.IGNORECASE)
+_LABEL = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+_META_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_RESERVED = ("mcp", "modelcontextprotocol")
+_DEFINED = frozenset({"related-task", "model-immediate-response", "serverInfo", "ui", "subscriptionId"})
+"""Names under `io.modelcontextprotocol/` that the protocol and its extensions define."""
+_VENDORS = {"openai/": "OpenAI", "_fastmcp": "FastMCP", "anthropic/": "Anthropic"}
+"""Keys that a client or a framework defines, by how they start."""
+_SECRET_WORDS = frozenset(
+    {"password", "passwd", "passphrase", "secret", "secrets", "token", "apikey", "credential", "credentials", "jwt"}
+)
+_SECRET_KEYS = frozenset({"api", "access", "private", "secret", "auth"})
+_LONGEST_HEADER_NAME = 200
+
+
+@demand(
+    "SPEC-050",
+    name="icon-address",
+    severity="warning",
+    category="protocol",
+    source="basic#icons",
+    since=DIALECTS,
+    kinds=(*ITEMS, "server"),
+    marks=("icons", SERVER_ICONS),
+)
+def icon_address(judged: JudgedItem) -> Iterator[Problem]:
+    """The address of an icon is neither `https:` nor `data:`.
+
+    Why: clients must reject other schemes, and careful ones refuse `http:`; users see no icon.
+    Fix: serve the icon over HTTPS, or embed it as a `data:` URI.
+    """
+    for at, icon in _icons(judged.item):
+        source = icon.get("src") if isinstance(icon, dict) else None
+        if isinstance(source, str) and _SAFE_ICON.match(source) is None:
+            yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
+
+
+@demand(
+    "SPEC-051",
+    name="icon-form",
+    severity="error",
+    category="protocol",
+    source="schema#Icon",
+    since=DIALECTS,
+    kinds=(*ITEMS, "server"),
+    marks=("icons", SERVER_ICONS),
+)
+def icon_form(judged: JudgedItem) -> Iterator[Problem]:
+    """An icon has no `src`, `sizes` that are not a list of `WxH` or `any`, or a `theme` other than `light` and `dark`.
+
+    Why: clients that validate reject the whole list. `sizes` as one string is a form from before the release.
+    Fix: write `"sizes": ["48x48"]`, and leave `theme` out if the icon suits both.
+    """
+    for at, icon in _icons(judged.item):
+        if not isinstance(icon, dict):
+            yield Problem(f"the icon is {kind_of(icon)}, not an object", at)
+            continue
+        if not isinstance(icon.get("src"), str):
+            what = f"`src` is {kind_of(icon['src'])}, not a string" if "src" in icon else "the icon has no `src`"
+            yield Problem(what, f"{at}/src" if "src" in icon else at)
+        if "sizes" in icon and not isinstance(icon["sizes"], list):
+            yield Problem(f"`sizes` is {kind_of(icon['sizes'])}, not a list", f"{at}/sizes")
+        elif "sizes" in icon:
+            odd = next((each for each in icon["sizes"] if not isinstance(each, str) or not _SIZE.fullmatch(each)), None)
+            if odd is not None or None in icon["sizes"]:
+                what = shown(odd) if isinstance(odd, str) else kind_of(odd)
+                yield Problem(f"`sizes` has {what}, which is neither like `48x48` nor `any`", f"{at}/sizes")
+        if "theme" in icon and icon["theme"] not in ("light", "dark"):
+            yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
+
+
+@demand(
+    "SPEC-060",
+    name="meta-key-format",
+    severity="warning",
+    category="protocol",
+    source="basic#meta",
+    since=STRUCTURED,
+    kinds=ITEMS,
+    marks=("_meta",),
+)
+def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
+    """A key of `_meta` does not have the required form.
+
+    The form is `name` or `prefix/name`: the prefix is labels with dots between them, each starting with a letter; the
+    name starts and ends with a letter or digit. Keys that a client or a framework defines are only notes.
+
+    Why: keys of another form may collide with those of the protocol or of clients.
+    Fix: use a domain that you own as the prefix: `com.example/name`.
+    """
+    for key in _meta(judged.item):
+        if _is_meta_key(key):
+            continue
+        vendor = next((each for start, each in _VENDORS.items() if key.startswith(start)), None)
+        whose = f" ({vendor} defines it)" if vendor is not None else ""
+        yield Problem(
+            f"the key {shown(key)} does not have the form `prefix/name`{whose}",
+            f"/_meta/{escape(key)}",
+            severity=None if vendor is None else "note",
+        )
+
+
+@demand(
+    "SPEC-061",
+    name="meta-key-reserved",
+    severity="warning",
+    category="protocol",
+    source="basic#meta",
+    since=STRUCTURED,
+    kinds=ITEMS,
+    marks=("_meta",),
+)
+def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
+    """A key of `_meta` uses a prefix that is reserved for the protocol.
+
+    Reserved are prefixes whose second label is `mcp` or `modelcontextprotocol`. Keys that the protocol defines are not
+    reported.
+
+    Why: a later revision may give the key another meaning.
+    Fix: use a domain that you own as the prefix: `com.example/name`.
+    """
+    for key in _meta(judged.item):
+        prefix, slash, name = key.partition("/")
+        if slash and prefix.split(".", 2)[1:2] in ([each] for each in _RESERVED):
+            if prefix == "io.modelcontextprotocol" and name in _DEFINED:
+                continue
+            yield Problem(f"the prefix of {shown(key)} is reserved for the protocol", f"/_meta/{escape(key)}")
+
+
+@demand(
+    "SPEC-070",
+    name="invalid-parameter-header",
+    severity="error",
+    category="protocol",
+    source="tools#x-mcp-header",
+    since=STATELESS,
+    marks=(HEADER,),
+)
+def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
+    """An `x-mcp-header` annotation is invalid.
+
+    Why: from revision 2026-07-28 on, clients over HTTP must drop the whole tool, so no model can call it.
+    Fix: annotate only parameters of type string, integer or boolean, at the top or below `properties` alone. Give each
+    a header name of its own, of letters, digits and hyphens.
+    """
+    if isinstance(judged.item, Tool) and judged.item.tree is not None:
+        for node, message in header_parameters(judged.item.tree).problems:
+            yield Problem(message, node.pointer)
+
+
+@demand(
+    "SPEC-071",
+    name="secret-parameter-header",
+    severity="warning",
+    category="security",
+    source="tools#x-mcp-header",
+    since=STATELESS,
+    marks=(HEADER,),
+)
+def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
+    """A parameter with a secret is annotated with `x-mcp-header`.
+
+    The name of the parameter or of the header decides.
+
+    Why: headers are visible to proxies and written to logs.
+    Fix: remove the annotation; do not pass secrets as arguments at all.
+    """
+    if isinstance(judged.item, Tool) and judged.item.tree is not None:
+        for path, header in header_parameters(judged.item.tree).valid:
+            if _says_secret(path[-1]) or _says_secret(header):
+                pointer = "".join(f"/properties/{escape(name)}" for name in path)
+                message = f"the value of {shown(path[-1])} is sent in the header `Mcp-Param-{header[:60]}`"
+                yield Problem(message, f"/inputSchema{pointer}", path[0])
+
+
+def _icons(item: Item) -> Iterator[tuple[str, Any]]:
+    """The icons of an item, or of the server's own description, each with its pointer."""
+    base, holder = "", item.fields
+    if item.kind == "server":
+        base, holder = "/initialize/serverInfo", item.fields["initialize"]["serverInfo"]
+    icons = holder.get("icons")
+    for index, icon in enumerate(icons if isinstance(icons, list) else ()):
+        yield f"{base}/icons/{index}", icon
+
+
+def _meta(item: Item) -> dict[str, Any]:
+    meta = item.fields.get("_meta")
+    return meta if isinstance(meta, dict) else {}
+
+
+def _is_meta_key(key: str) -> bool:
+    prefix, slash, name = key.rpartition("/")
+    if slash and not all(_LABEL.fullmatch(label) for label in prefix.split(".")):
+        return False
+    return not name or _META_NAME.fullmatch(name) is not None
+
+
+def _says_secret(name: str) -> bool:
+    words = words_of(name[:_LONGEST_HEADER_NAME])
+    pairs = pairwise(words)
+    return not _SECRET_WORDS.isdisjoint(words) or any(a in _SECRET_KEYS and b == "key" for a, b in pairs)

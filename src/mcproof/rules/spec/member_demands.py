@@ -1,0 +1,278 @@
+"""`spec` rules about the other members of tools: annotations, titles, `execution`, and nulls anywhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.linting.finding import Problem
+from mcproof.linting.judged_items import NULL, TOOL_MEMBERS, UNKNOWN, judging_revision
+from mcproof.rules.spec.demands import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
+from mcproof.text.jsontext import kind_of
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.judged_items import JudgedItem
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+ITEMS = ("tool", "resource", "template", "prompt")
+_SUPPORT = ("forbidden", "optional", "required")
+_OPTIONAL = {
+    "tool": ("title", "description", "outputSchema", "annotations", "execution", "icons", "_meta"),
+    "resource": ("title", "description", "mimeType", "size", "annotations", "icons", "_meta"),
+    "template": ("title", "description", "mimeType", "annotations", "icons", "_meta"),
+    "prompt": ("title", "description", "arguments", "icons", "_meta"),
+}
+_ADDED_TO_ALL = {"title": STRUCTURED, "_meta": STRUCTURED, "icons": DIALECTS}
+_ADDED = {
+    "tool": {"annotations": ANNOTATED, "outputSchema": STRUCTURED, **_ADDED_TO_ALL},
+    **dict.fromkeys(("resource", "template", "prompt"), _ADDED_TO_ALL),
+}
+"""The members that a revision added. Many SDKs send `execution` in any revision, which harms nobody."""
+
+
+@demand(
+    "SPEC-030",
+    name="annotation-type",
+    severity="error",
+    category="annotations",
+    source="schema#ToolAnnotations",
+    since=ANNOTATED,
+    marks=("annotations",),
+)
+def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
+    """A hint of a tool's annotations is not a boolean, or their title is not a string.
+
+    Why: clients built on the TypeScript and Rust SDKs reject the whole list because of one such tool.
+    Fix: write `true` or `false` without quotes; the title is a string.
+    """
+    hints = _annotations(judged)
+    for key in HINTS:
+        if hints.get(key) is not None and not isinstance(hints[key], bool):
+            yield Problem(f"`{key}` is {kind_of(hints[key])}, not a boolean", f"/annotations/{key}")
+    if hints.get("title") is not None and not isinstance(hints["title"], str):
+        yield Problem(f"the title is {kind_of(hints['title'])}, not a string", "/annotations/title")
+
+
+@demand(
+    "SPEC-031",
+    name="unknown-annotation",
+    severity="note",
+    category="annotations",
+    source="schema#ToolAnnotations",
+    since=ANNOTATED,
+    marks=("annotations",),
+)
+def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
+    """A tool's annotations have a member that the protocol does not define.
+
+    Why: clients ignore it.
+    Fix: correct the name of the hint, or move the member into `_meta`.
+    """
+    for key in _annotations(judged):
+        if key not in HINTS and key != "title":
+            yield Problem(f"annotations have no member {shown(key)}", f"/annotations/{escape(key)}")
+
+
+@demand(
+    "SPEC-032",
+    name="contradicting-hints",
+    severity="warning",
+    category="annotations",
+    source="schema#ToolAnnotations",
+    since=ANNOTATED,
+    marks=("annotations",),
+)
+def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
+    """A tool is annotated as both read-only and destructive.
+
+    Why: a destructive tool changes something. Clients that trust `readOnlyHint` do not ask the user before a call.
+    Fix: remove the wrong hint.
+    """
+    hints = _annotations(judged)
+    if hints.get("readOnlyHint") is True and hints.get("destructiveHint") is True:
+        yield Problem("`readOnlyHint` and `destructiveHint` are both true", "/annotations")
+
+
+@demand(
+    "SPEC-034",
+    name="two-titles",
+    severity="note",
+    category="annotations",
+    source="schema#Tool",
+    since=STRUCTURED,
+    marks=("title",),
+)
+def two_titles(judged: JudgedItem) -> Iterator[Problem]:
+    """A tool has two different titles: `title` and `annotations.title`.
+
+    Why: clients prefer `title`; older ones know only `annotations.title`, so users see different names.
+    Fix: make them equal, or remove `annotations.title`.
+    """
+    title, other = judged.item.fields.get("title"), _annotations(judged).get("title")
+    if isinstance(title, str) and isinstance(other, str) and title != other:
+        yield Problem(f"`title` is {shown(title)}, `annotations.title` is {shown(other)}", "/annotations/title")
+
+
+@demand(
+    "SPEC-035",
+    name="empty-title",
+    severity="note",
+    category="naming",
+    source="schema#BaseMetadata",
+    since=STRUCTURED,
+    kinds=ITEMS,
+    marks=("title",),
+)
+def empty_title(judged: JudgedItem) -> Iterator[Problem]:
+    """A title is empty.
+
+    Why: clients show the title instead of the name, so users see nothing.
+    Fix: write a title, or leave it out; clients then show the name.
+    """
+    title = judged.item.fields.get("title")
+    if isinstance(title, str) and not title.strip():
+        yield Problem("`title` is empty", "/title")
+
+
+@demand(
+    "SPEC-040",
+    name="null-member",
+    severity="error",
+    category="protocol",
+    source="schema#Tool",
+    kinds=ITEMS,
+    marks=(NULL, "annotations"),
+    same_as="CAT-006",
+)
+def null_member(judged: JudgedItem) -> Iterator[Problem]:
+    """An optional member is null.
+
+    Why: optional members may be left out, but not be null; clients built on the TypeScript SDK reject the whole list.
+    Fix: leave the member out. In Python, serialize with `exclude_none=True`.
+    """
+    item = judged.item
+    for key in _OPTIONAL[item.kind]:
+        if key in item.fields and item.fields[key] is None:
+            yield Problem(f"`{key}` is null", f"/{key}")
+    if item.kind == "tool":
+        hints = _annotations(judged)
+        for key in ("title", *HINTS):
+            if key in hints and hints[key] is None:
+                yield Problem(f"`{key}` is null", f"/annotations/{key}")
+
+
+@demand(
+    "SPEC-041",
+    name="task-support",
+    severity="note",
+    category="protocol",
+    source="schema#ToolExecution",
+    since=DIALECTS,
+    marks=("execution",),
+)
+def task_support(judged: JudgedItem) -> Iterator[Problem]:
+    """`execution.taskSupport` has an invalid value, or one that revision 2026-07-28 does not have any more.
+
+    Why: clients ignore it, or refuse the tool.
+    Fix: use `forbidden`, `optional` or `required`; leave `execution` out from revision 2026-07-28 on.
+    """
+    execution = judged.item.fields["execution"]
+    if execution is None:
+        return  # SPEC-040
+    if not isinstance(execution, dict):
+        yield Problem(f"`execution` is {kind_of(execution)}, not an object", "/execution")
+        return
+    support = execution.get("taskSupport", "forbidden")
+    if support not in _SUPPORT:
+        what = shown(support) if isinstance(support, str) else kind_of(support)
+        yield Problem(f"`taskSupport` is {what}, not one of {', '.join(_SUPPORT)}", "/execution/taskSupport")
+    elif judged.revision > DIALECTS and support != "forbidden":
+        yield Problem(f"`taskSupport` is `{support}`, which this revision does not have", "/execution/taskSupport")
+
+
+@demand(
+    "SPEC-042",
+    name="task-capability",
+    severity="note",
+    category="protocol",
+    source="tools#tool",
+    since=DIALECTS,
+    until=DIALECTS,
+)
+def task_capability(catalog: Catalog) -> Iterator[Problem]:
+    """A tool supports tasks, but the server does not declare that it does.
+
+    Why: clients ignore `taskSupport` without the capability `tasks.requests.tools.call`.
+    Fix: declare the capability, or leave `execution` out.
+    """
+    capabilities = catalog.capabilities
+    if capabilities is None or _member(capabilities, "tasks", "requests", "tools", "call") is not None:
+        return
+    for tool in catalog.tools:
+        execution = tool.fields.get("execution")
+        support = execution.get("taskSupport") if isinstance(execution, dict) else None
+        if support in ("optional", "required"):
+            message = f"`taskSupport` is `{support}`, but the server does not declare `tasks.requests.tools.call`"
+            yield Problem(message, "/execution/taskSupport", item=tool)
+
+
+@demand(
+    "SPEC-043",
+    name="unknown-member",
+    severity="note",
+    category="protocol",
+    source="schema#Tool",
+    marks=(UNKNOWN,),
+)
+def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
+    """A tool has a member that no revision defines.
+
+    Why: clients ignore it; a mistyped name loses its value without a word.
+    Fix: correct the name, or move the member into `_meta`.
+    """
+    for key in judged.item.fields:
+        if key not in TOOL_MEMBERS:
+            yield Problem(f"a tool has no member {shown(key)}", f"/{escape(key)}")
+
+
+@demand(
+    "SPEC-044",
+    name="later-member",
+    severity="note",
+    category="protocol",
+    source="schema#Tool",
+    until=DIALECTS,
+)
+def later_member(catalog: Catalog) -> Iterator[Problem]:
+    """Items have a member that a later revision added.
+
+    Why: clients of the negotiated revision ignore it.
+    Fix: none is needed if newer clients get it too; do not rely on it in older ones.
+    """
+    revision = judging_revision(catalog).revision
+    for items in (catalog.tools, catalog.resources, catalog.templates, catalog.prompts):
+        for key, since in _ADDED[items[0].kind].items() if items else ():
+            if revision >= since:
+                continue
+            having = [each for each in items if key in each.fields]
+            if having:
+                what = having[0].list_key
+                message = f"{len(having)} of {len(items)} {what} have `{key}`, which revision {since} added"
+                yield Problem(
+                    message, near=f"{having[0].pointer}/{key}", evidence={"member": key, "count": len(having)}
+                )
+
+
+def _annotations(judged: JudgedItem) -> dict[str, Any]:
+    annotations = judged.item.fields.get("annotations")
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _member(value: Any, *keys: str) -> Any:
+    """The value at a path of members; None if there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,286 @@
+"""`spec` rules about resources, resource templates and prompts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from mcproof.linting.finding import Problem
+from mcproof.rules.spec.demands import STRUCTURED, demand, shown
+from mcproof.text.jsontext import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.catalog.model import Catalog, Item
+    from mcproof.linting.judged_items import JudgedItem
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_NOT_IN_URI = re.compile(r'[\x00-\x20\x7f<>"{}|\\^`]')
+_NOT_IN_TEMPLATE = re.compile(r'[\x00-\x20\x7f<>"|\\^`{}]')
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+_VARIABLES = re.compile(
+    r"[+#./;?&]?[A-Za-z0-9_%]+(?:\.[A-Za-z0-9_%]+)*(?:\*|:[0-9]{1,4})?"
+    r"(?:,[A-Za-z0-9_%]+(?:\.[A-Za-z0-9_%]+)*(?:\*|:[0-9]{1,4})?)*"
+)
+_PART = r"[A-Za-z0-9!#$&^_.+-]+"
+_MIME = re.compile(rf"{_PART}/{_PART}(?:\s*;.*)?", re.DOTALL)
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?")
+_RESOURCES = ("resource", "template")
+_AUDIENCE = ("user", "assistant")
+
+
+@demand(
+    "SPEC-100",
+    name="resource-uri",
+    severity="warning",
+    category="protocol",
+    source="schema#Resource",
+    kinds=("resource",),
+)
+def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
+    """The `uri` of a resource is missing, or not an absolute URI.
+
+    Why: clients parse it as a URI; those that validate reject the whole list.
+    Fix: start with a scheme, and escape spaces and other special characters: `notes:///my%20file`.
+    """
+    fields = judged.item.fields
+    uri = fields.get("uri")
+    if not judged.item.is_object:
+        return
+    if "uri" not in fields:
+        yield Problem("has no `uri`")
+    elif not isinstance(uri, str):
+        yield Problem(f"`uri` is {kind_of(uri)}, not a string", "/uri", same_as="CAT-006")
+    elif (fault := _uri_fault(uri)) is not None:
+        yield Problem(f"`uri` {fault}: {shown(uri)}", "/uri")
+
+
+@demand(
+    "SPEC-101",
+    name="resource-uri-unique",
+    severity="warning",
+    category="protocol",
+    source="resources#resource",
+)
+def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
+    """Two resources have the same `uri`.
+
+    Why: the URI identifies a resource; only one of them can be read.
+    Fix: give every resource a URI of its own.
+    """
+    yield from _repeated(catalog.resources, "uri")
+
+
+@demand(
+    "SPEC-102",
+    name="resource-template",
+    severity="error",
+    category="protocol",
+    source="schema#ResourceTemplate",
+    kinds=("template",),
+)
+def resource_template(judged: JudgedItem) -> Iterator[Problem]:
+    """A `uriTemplate` is missing, or not a template of an absolute URI as RFC 6570 defines it.
+
+    Why: clients cannot build a URI from it.
+    Fix: start with a scheme, and write variables as `{name}`: letters, digits and underscores.
+    """
+    fields = judged.item.fields
+    template = fields.get("uriTemplate")
+    if not judged.item.is_object:
+        return
+    if "uriTemplate" not in fields:
+        yield Problem("has no `uriTemplate`")
+    elif not isinstance(template, str):
+        yield Problem(f"`uriTemplate` is {kind_of(template)}, not a string", "/uriTemplate", same_as="CAT-006")
+    elif (fault := _template_fault(template)) is not None:
+        yield Problem(f"`uriTemplate` {fault}: {shown(template)}", "/uriTemplate")
+
+
+@demand(
+    "SPEC-103",
+    name="template-without-variable",
+    severity="note",
+    category="protocol",
+    source="schema#ResourceTemplate",
+    kinds=("template",),
+)
+def template_without_variable(judged: JudgedItem) -> Iterator[Problem]:
+    """A `uriTemplate` has no variable.
+
+    Why: it is a single resource, which clients look for in `resources/list`.
+    Fix: list it as a resource.
+    """
+    template = judged.item.fields.get("uriTemplate")
+    if isinstance(template, str) and template and "{" not in template:
+        yield Problem(f"`uriTemplate` has no variable: {shown(template)}", "/uriTemplate")
+
+
+@demand(
+    "SPEC-104",
+    name="https-resource",
+    severity="note",
+    category="protocol",
+    source="resources#https",
+    kinds=("resource",),
+)
+def https_resource(judged: JudgedItem) -> Iterator[Problem]:
+    """A resource has an `https:` URI.
+
+    Why: servers should use this scheme only for what a client can fetch from the web by itself.
+    Fix: none is needed if it can; otherwise use another scheme, even if the server downloads the content itself.
+    """
+    uri = judged.item.fields.get("uri")
+    if isinstance(uri, str) and uri[:6].lower() == "https:":
+        yield Problem(f"clients must be able to fetch it without the server: {shown(uri)}", "/uri")
+
+
+@demand(
+    "SPEC-105",
+    name="mime-type-form",
+    severity="note",
+    category="protocol",
+    source="schema#Resource",
+    kinds=_RESOURCES,
+    marks=("mimeType",),
+)
+def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
+    """A `mimeType` does not have the form `type/subtype`.
+
+    Why: clients choose by it how to show the content.
+    Fix: write a registered type, such as `text/markdown`.
+    """
+    mime = judged.item.fields["mimeType"]
+    if isinstance(mime, str) and _MIME.fullmatch(mime) is None:
+        yield Problem(f"`mimeType` does not have the form `type/subtype`: {shown(mime)}", "/mimeType")
+
+
+@demand(
+    "SPEC-106",
+    name="resource-size",
+    severity="note",
+    category="protocol",
+    source="schema#Resource",
+    kinds=("resource",),
+    marks=("size",),
+)
+def resource_size(judged: JudgedItem) -> Iterator[Problem]:
+    """The `size` of a resource is not a non-negative integer.
+
+    Why: clients use it to estimate how much of the context it takes; those that validate reject the list.
+    Fix: write the number of bytes, or leave it out.
+    """
+    size = judged.item.fields["size"]
+    is_whole = isinstance(size, int) and not isinstance(size, bool)
+    if isinstance(size, float):
+        is_whole = size.is_integer()
+    if size is not None and not (is_whole and size >= 0):
+        what = kind_of(size) if not isinstance(size, (int, float)) or isinstance(size, bool) else f"{size:.6g}"
+        yield Problem(f"`size` is {what}, not a number of bytes", "/size")
+
+
+@demand(
+    "SPEC-107",
+    name="resource-annotations",
+    severity="note",
+    category="annotations",
+    source="schema#Annotations",
+    kinds=_RESOURCES,
+    marks=("annotations",),
+)
+def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
+    """The annotations of a resource have an invalid `audience`, `priority` or `lastModified`.
+
+    `lastModified` is checked from revision 2025-06-18 on.
+
+    Why: clients ignore them, or reject the list.
+    Fix: `audience` is a list of `user` and `assistant`, `priority` a number from 0 to 1, `lastModified` an ISO 8601
+    date and time.
+    """
+    annotations = judged.item.fields["annotations"]
+    if not isinstance(annotations, dict):
+        if annotations is not None:
+            yield Problem(f"`annotations` is {kind_of(annotations)}, not an object", "/annotations")
+        return
+    audience, priority = annotations.get("audience", []), annotations.get("priority", 0)
+    if not isinstance(audience, list) or any(each not in _AUDIENCE for each in audience):
+        yield Problem("`audience` is not a list of `user` and `assistant`", "/annotations/audience")
+    if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= 1:
+        yield Problem("`priority` is not a number from 0 to 1", "/annotations/priority")
+    if "lastModified" in annotations and judged.revision >= STRUCTURED:
+        moment = annotations["lastModified"]
+        if not isinstance(moment, str) or _MOMENT.fullmatch(moment) is None:
+            yield Problem("`lastModified` is not an ISO 8601 date and time", "/annotations/lastModified")
+
+
+@demand(
+    "SPEC-110",
+    name="prompt-form",
+    severity="note",
+    category="protocol",
+    source="schema#Prompt",
+)
+def prompt_form(catalog: Catalog) -> Iterator[Problem]:
+    """A prompt or one of its arguments has no name or a repeated one, or `required` is not a boolean.
+
+    Why: prompts and arguments are identified by their names; clients that validate reject the whole list.
+    Fix: give every prompt, and every argument of a prompt, a name of its own; `required` is `true` or `false`.
+    """
+    yield from _repeated(catalog.prompts, "name")
+    for prompt in catalog.prompts:
+        if prompt.is_object and not isinstance(prompt.fields.get("name"), str):
+            yield Problem("has no name", prompt.pointer_to("name"), item=prompt, same_as="CAT-002")
+        arguments = prompt.fields.get("arguments")
+        names: set[str] = set()
+        for index, each in enumerate(arguments if isinstance(arguments, list) else ()):
+            if isinstance(each, dict):
+                for what, key in _argument_faults(each, names):
+                    at = f"/arguments/{index}" + (f"/{key}" if key in each else "")
+                    yield Problem(f"argument {index} {what}", at, item=prompt)
+
+
+def _argument_faults(argument: dict[str, Any], names: set[str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with an argument of a prompt, each with the key; `names` are those of the arguments before it."""
+    name = argument.get("name")
+    if not isinstance(name, str):
+        yield "has no name", "name"
+    elif name in names:
+        yield f"has the name {shown(name)}, like another one", "name"
+    else:
+        names.add(name)
+    if "required" in argument and not isinstance(argument["required"], bool):
+        yield f"has {kind_of(argument['required'])} as `required`, not a boolean", "required"
+
+
+def _repeated(items: Iterable[Item], key: str) -> Iterator[Problem]:
+    """A problem for each item whose key has the value of an item before it."""
+    seen: set[str] = set()
+    for item in items:
+        value = item.fields.get(key)
+        if isinstance(value, str):
+            if value in seen:
+                yield Problem(f"another {item.kind} has the same `{key}`: {shown(value)}", f"/{key}", item=item)
+            seen.add(value)
+
+
+def _uri_fault(uri: str) -> str | None:
+    """Why a text is not an absolute URI, in words; None if it is one."""
+    if _SCHEME.match(uri) is None:
+        return "has no scheme"
+    odd = _NOT_IN_URI.search(uri)
+    return None if odd is None else f"has the character {odd[0]!r}, which must be escaped"
+
+
+def _template_fault(template: str) -> str | None:
+    """Why a text is not a template of an absolute URI, in words; None if it is one."""
+    for expression in _EXPRESSION.finditer(template):
+        if _VARIABLES.fullmatch(expression[1]) is None:
+            return f"has the invalid expression {shown(expression[0])}"
+    literal = _EXPRESSION.sub("", template)
+    odd = _NOT_IN_TEMPLATE.search(literal)
+    if odd is not None:
+        return "has a single brace" if odd[0] in "{}" else f"has the character {odd[0]!r}, which must be escaped"
+    if _SCHEME.match(_EXPRESSION.sub("x", template)) is None and not template.startswith("{+"):
+        return "has no scheme"
+    return None

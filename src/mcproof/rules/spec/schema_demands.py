@@ -1,0 +1,423 @@
+"""`spec` rules about the input and output schemas of tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.catalog.model import Tool
+from mcproof.linting.finding import Problem
+from mcproof.linting.judged_items import (
+    DIALECT,
+    FOREIGN,
+    NO_PARAMETERS,
+    ODD_PARAMETERS,
+    ODD_ROOT,
+    ODD_SCHEMA,
+    REFERENCE,
+)
+from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
+from mcproof.schema.dialects import objections
+from mcproof.schema.plain_schemas import are_plainly_valid
+from mcproof.schema.tree import SchemaTree
+from mcproof.text.jsontext import kind_of
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.linting.judged_items import JudgedItem
+    from mcproof.schema.references import Reference
+
+_INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
+_NEWEST = "json-schema.org/draft/2020-12/schema"
+_FOREIGN = {
+    "2020-12": {"definitions": "$defs", "dependencies": "dependentRequired or dependentSchemas"},
+    "draft-07": {"$defs": "definitions", "prefixItems": "a list of `items`"},
+}
+"""The keywords of other dialects that each dialect ignores, with what it has instead."""
+
+
+@demand(
+    "SPEC-010",
+    name="input-schema-object",
+    severity="error",
+    category="schema",
+    source="tools#tool",
+    marks=(ODD_ROOT,),
+    same_as="tool-no-schema",
+)
+def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
+    """`inputSchema` is null or another value that is not an object.
+
+    Why: it must be a JSON Schema object; clients that validate the list reject all of it.
+    Fix: write an object; for a tool without parameters, `{"type": "object", "properties": {}}`.
+    """
+    fields = judged.item.fields
+    if "inputSchema" in fields and not isinstance(fields["inputSchema"], dict):
+        yield Problem(f"`inputSchema` is {kind_of(fields['inputSchema'])}, not an object", _INPUT)
+
+
+@demand(
+    "SPEC-011",
+    name="input-schema-type",
+    severity="error",
+    category="schema",
+    source="schema#Tool.inputSchema",
+    marks=(ODD_ROOT,),
+    same_as="tool-schema-not-object",
+)
+def input_schema_type(judged: JudgedItem) -> Iterator[Problem]:
+    """The `type` of an input schema is not exactly `"object"`.
+
+    Why: the protocol requires that value; clients built on the TypeScript SDK reject the whole list because of one
+    such tool.
+    Fix: set `"type": "object"` at the root of the schema.
+    """
+    schema = _tool(judged).schema
+    if schema is not None and schema.get("type") != "object":
+        yield Problem(f"the input schema {_type_in_words(schema)}", _INPUT)
+
+
+@demand(
+    "SPEC-012",
+    name="property-schema-object",
+    severity="error",
+    category="schema",
+    source="schema#Tool.inputSchema",
+    until=DIALECTS,
+    marks=(ODD_PARAMETERS,),
+)
+def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
+    """The schema of a parameter is `true`, `false` or another value that is not an object.
+
+    Why: up to revision 2025-11-25 the protocol allows only objects there; clients that validate reject the whole list.
+    Fix: write `{}` instead of `true`, and leave out a parameter that accepts nothing.
+    """
+    schema = _tool(judged).schema or {}
+    declared = schema.get("properties", {})
+    if not isinstance(declared, dict):
+        yield Problem(f"`properties` is {kind_of(declared)}, not an object", f"{_INPUT}/properties", same_as="CAT-007")
+        return
+    for name, each in declared.items():
+        if not isinstance(each, dict):
+            at = f"{_INPUT}/properties/{escape(name)}"
+            same = None if isinstance(each, bool) else "CAT-007"
+            yield Problem(f"the schema of {shown(name)} is {kind_of(each)}, not an object", at, name, same_as=same)
+
+
+@demand(
+    "SPEC-013",
+    name="required-list",
+    severity="error",
+    category="schema",
+    source="schema#Tool.inputSchema",
+    until=DIALECTS,
+    marks=(ODD_PARAMETERS,),
+    same_as="CAT-007",
+)
+def required_list(judged: JudgedItem) -> Iterator[Problem]:
+    """`required` of an input schema is not a list of strings.
+
+    Later revisions leave this to the dialect (SPEC-014).
+
+    Why: clients that validate reject the whole list; `null` is the usual form of this fault.
+    Fix: list the names of the required parameters, or leave `required` out.
+    """
+    schema = _tool(judged).schema or {}
+    if "required" not in schema:
+        return
+    required = schema["required"]
+    if not isinstance(required, list):
+        yield Problem(f"`required` is {kind_of(required)}, not a list of strings", f"{_INPUT}/required")
+        return
+    for index, each in enumerate(required):
+        if not isinstance(each, str):
+            yield Problem(f"`required` has {kind_of(each)}, not only strings", f"{_INPUT}/required/{index}")
+
+
+@demand(
+    "SPEC-014",
+    name="input-schema-valid",
+    severity="error",
+    category="schema",
+    source="basic#schema-validation",
+    since=DIALECTS,
+    marks=(ODD_SCHEMA,),
+    same_as="MP005",
+)
+def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
+    """An input schema is not valid in its dialect: the one it declares, or 2020-12.
+
+    Unknown dialects are not checked. A schema written for draft-07 that does not declare it is judged by 2020-12,
+    where a list of `items`, for example, is invalid.
+
+    Why: schemas must be valid; clients that validate them refuse the tool or the whole list.
+    Fix: correct the keyword in the message, or declare the dialect with `$schema`.
+    """
+    tool = _tool(judged)
+    if tool.tree is not None and judged.revision >= DIALECTS:
+        found = objections(tool.tree.root, tool.tree.deepest)
+        yield from _first([each for each in found if not _is_reported(each[0], judged.revision)], _INPUT)
+
+
+@demand(
+    "SPEC-015",
+    name="schema-dialect",
+    severity="note",
+    category="schema",
+    source="basic#schema-dialect",
+    since=DIALECTS,
+    marks=(DIALECT, "outputSchema"),
+)
+def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
+    """A schema declares another dialect than 2020-12, the only one that clients must support.
+
+    It is a warning for an output schema: some clients then refuse every result of the tool.
+
+    Why: a client need not support another dialect, and may refuse the tool.
+    Fix: leave `$schema` out, and use keywords that mean the same in 2020-12.
+    """
+    for key, severity in (("inputSchema", "note"), ("outputSchema", "warning")):
+        schema = judged.item.fields.get(key)
+        named = schema.get("$schema") if isinstance(schema, dict) else None
+        if isinstance(named, str) and _address(named) != _NEWEST:
+            message = f"the {_words(key)} declares the dialect {shown(named)}; clients need only support 2020-12"
+            yield Problem(message, f"/{key}/$schema", severity=severity)
+
+
+@demand(
+    "SPEC-016",
+    name="external-reference",
+    severity="warning",
+    category="schema",
+    source="basic#ref-resolution",
+    marks=(REFERENCE,),
+    same_as="tool_input_schemas_well_formed",
+)
+def external_reference(judged: JudgedItem) -> Iterator[Problem]:
+    """A schema refers to another document.
+
+    It is an error from revision 2026-07-28 on, which forbids clients to fetch it.
+
+    Why: clients do not fetch other documents, so they reject the schema or validate nothing.
+    Fix: copy the referenced schema into `$defs` and refer to it there.
+    """
+    severity = "error" if judged.revision >= STATELESS else None
+    for each in _references(judged):
+        if not each.is_local:
+            message = f"`{each.keyword}` refers to another document: {shown(each.text)}"
+            yield Problem(message, each.holder.pointer, severity=severity)
+
+
+@demand(
+    "SPEC-017",
+    name="unresolved-reference",
+    severity="warning",
+    category="schema",
+    source="basic#schema-validation",
+    since=DIALECTS,
+    marks=(REFERENCE,),
+    same_as="tool_input_schemas_well_formed",
+)
+def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
+    """A reference inside a schema leads nowhere.
+
+    Why: the schema is not valid; clients refuse the tool, or validate nothing.
+    Fix: define what the reference names in `$defs`, or correct the name.
+    """
+    for each in _references(judged):
+        if each.is_local and not each.is_resolved:
+            yield Problem(f"`{each.keyword}` leads nowhere: {shown(each.text)}", each.holder.pointer)
+
+
+@demand(
+    "SPEC-018",
+    name="foreign-keyword",
+    severity="warning",
+    category="schema",
+    source="basic#schema-dialect",
+    since=DIALECTS,
+    marks=(FOREIGN,),
+)
+def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
+    """A schema uses a keyword of another dialect than the one it declares.
+
+    Checked are `definitions`, `dependencies` and a list of `items` in 2020-12, and `$defs` and `prefixItems` in
+    draft-07. Without `$schema` the dialect is 2020-12, and only `dependencies` is reported: definitions can be
+    referred to in any dialect, and SPEC-014 reports a list of `items`.
+
+    Why: a validator ignores keywords that its dialect does not have, so the constraint is lost without a word.
+    Fix: use the keyword of the dialect that the message names.
+    """
+    for tree in _trees(_tool(judged)):
+        dialect, is_declared = _dialect(tree.root)
+        foreign = _FOREIGN.get(dialect, {})
+        for node in tree.nodes:
+            schema = node.schema
+            if type(schema) is not dict:
+                continue
+            for keyword in foreign:
+                if keyword in schema and (is_declared or keyword == "dependencies"):
+                    message = f"`{keyword}` is not a keyword of {dialect}; use {foreign[keyword]}"
+                    yield Problem(message, f"{node.pointer}/{keyword}")
+            if is_declared and dialect == "2020-12" and type(schema.get("items")) is list:
+                yield Problem("a list of `items` is `prefixItems` in 2020-12", f"{node.pointer}/items")
+
+
+@demand(
+    "SPEC-019",
+    name="no-parameters-open",
+    severity="note",
+    category="schema",
+    source="tools#tool",
+    since=DIALECTS,
+    marks=(NO_PARAMETERS,),
+)
+def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
+    """A tool without parameters does not declare that it has none.
+
+    Why: the schema accepts any arguments; the specification recommends one that accepts only an empty object.
+    Fix: write `{"type": "object", "properties": {}, "additionalProperties": false}`. The specification's own form has
+    no `properties`, which OpenAI models refuse (CMP-012).
+    """
+    schema = _tool(judged).schema
+    if schema is not None and schema.get("type") == "object" and schema.keys() <= _BARE and _is_open(schema):
+        yield Problem("has no parameters, but accepts any: `additionalProperties` is not false", _INPUT)
+
+
+@demand(
+    "SPEC-020",
+    name="output-schema-type",
+    severity="error",
+    category="schema",
+    source="schema#Tool.outputSchema",
+    since=STRUCTURED,
+    until=DIALECTS,
+    marks=("outputSchema",),
+)
+def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
+    """The `type` of an output schema is not `"object"`.
+
+    Revision 2026-07-28 allows any type; a server must not send such a schema to older clients.
+
+    Why: clients that validate reject the whole list.
+    Fix: wrap the value: `{"type": "object", "properties": {"result": …}}`.
+    """
+    schema = judged.item.fields.get("outputSchema")
+    if isinstance(schema, dict):
+        if schema.get("type") != "object":
+            yield Problem(f"the output schema {_type_in_words(schema)}", _OUTPUT)
+    elif schema is not None:
+        yield Problem(f"`outputSchema` is {kind_of(schema)}, not an object", _OUTPUT, same_as="CAT-006")
+
+
+@demand(
+    "SPEC-021",
+    name="output-schema-valid",
+    severity="error",
+    category="schema",
+    source="basic#schema-validation",
+    since=DIALECTS,
+    marks=("outputSchema",),
+)
+def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
+    """An output schema is not valid in its dialect: the one it declares, or 2020-12.
+
+    Unknown dialects are not checked.
+
+    Why: schemas must be valid; clients then refuse the tool, or every result of it.
+    Fix: correct the keyword in the message, or declare the dialect with `$schema`.
+    """
+    tree = _output_tree(_tool(judged))
+    if tree is not None and not are_plainly_valid(tree.nodes):
+        yield from _first(objections(tree.root, tree.deepest), _OUTPUT)
+
+
+_BARE = frozenset(
+    {"type", "properties", "required", "additionalProperties", "$schema", "title", "description", "$defs"}
+)
+"""The keywords of a schema that declares no parameters in another way."""
+
+
+def _tool(judged: JudgedItem) -> Tool:
+    assert isinstance(judged.item, Tool)  # noqa: S101 (by the kinds of these rules)
+    return judged.item
+
+
+def _is_open(schema: dict[str, Any]) -> bool:
+    return not schema.get("properties") and schema.get("additionalProperties", True) in (True, {})
+
+
+def _first(found: list[tuple[str, str]], base: str) -> Iterator[Problem]:
+    """The first of the errors of a schema, with the number of others."""
+    if found:
+        pointer, message = found[0]
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        yield Problem(f"invalid schema: {message}{more}", f"{base}{pointer}")
+
+
+def _is_reported(pointer: str, revision: str) -> bool:
+    """Whether SPEC-011, 012 or 013 reports the value at a pointer in an input schema."""
+    if pointer == "/type":
+        return True
+    if revision > DIALECTS:
+        return False
+    _, key, *rest = f"{pointer}/".split("/")
+    return key == "required" or (key == "properties" and len(rest) <= 2)
+
+
+def _type_in_words(schema: dict[str, Any]) -> str:
+    if "type" not in schema:
+        return "has no `type`; it must be `object`"
+    named = schema["type"]
+    return f"is of type {shown(named) if isinstance(named, str) else kind_of(named)}; it must be `object`"
+
+
+def _words(key: str) -> str:
+    return "input schema" if key == "inputSchema" else "output schema"
+
+
+def _address(named: str) -> str:
+    return named.partition("://")[2].removesuffix("#")
+
+
+class _Dialect(NamedTuple):
+    name: str
+    is_declared: bool
+
+
+def _dialect(schema: dict[str, Any]) -> _Dialect:
+    named = schema.get("$schema")
+    if not isinstance(named, str):
+        return _Dialect("2020-12", is_declared=False)
+    return _Dialect(_address(named).rpartition("/")[0].rpartition("/")[2], is_declared=True)
+
+
+def _references(judged: JudgedItem) -> Iterator[Reference]:
+    for tree in _trees(_tool(judged)):
+        if tree.holders:
+            yield from tree.references.all
+
+
+def _trees(tool: Tool) -> Iterator[SchemaTree]:
+    """The schemas of a tool."""
+    for tree in (tool.tree, _output_tree(tool)):
+        if tree is not None:
+            yield tree
+
+
+_last: list[tuple[Any, SchemaTree]] = []
+"""The output schema that was walked last, which several rules check one after the other."""
+
+
+def _output_tree(tool: Tool) -> SchemaTree | None:
+    """The output schema of a tool as a tree; None if it is absent or not an object."""
+    schema = tool.fields.get("outputSchema")
+    if not isinstance(schema, dict):
+        return None
+    if _last and _last[0][0] is schema:
+        return _last[0][1]
+    for _, tree in _last:
+        tree.release()
+    _last[:] = [(schema, SchemaTree(schema, _OUTPUT))]
+    return _last[0][1]
