@@ -108,7 +108,7 @@ def _survey_members(tool: Tool, server_key: str, marks: set[str]) -> None:
         marks.add(NO_DESCRIPTION)
     if "outputSchema" in fields:
         marks.add(OUTPUT)
-        if _may_have_reference(fields["outputSchema"]):
+        if may_have_reference(fields["outputSchema"]):
             marks.add(OUTPUT_REFERENCE)
     if not fields.keys() <= _USUAL_MEMBERS or None in fields.values():
         marks.add(MEMBERS)
@@ -122,7 +122,7 @@ def _survey_required(required: Any, declared: Any, marks: set[str]) -> None:
         marks.add(UNDECLARED)
 
 
-def _may_have_reference(schema: Any) -> bool:
+def may_have_reference(schema: Any) -> bool:
     """Whether a schema may have a `$ref`: whether the word occurs in it."""
     try:
         return b"$ref" in marshal.dumps(schema, 4)

@@ -13,7 +13,7 @@ from mcproof.exchange.probe_facts import FAILURE_OF
 from mcproof.exchange.responses import OutputContract
 from mcproof.generation.oracle import Oracle
 from mcproof.prove.blame import NumberedRequest, Sender
-from mcproof.prove.fuzz.outcomes import JudgingRevision, judge, passed
+from mcproof.prove.fuzz.outcomes import Judgement, judge, passed
 from mcproof.prove.hostile.attack_again import attack_again
 from mcproof.prove.hostile.attacks import FAMILIES
 from mcproof.prove.protocol_probes import PROBES
@@ -99,11 +99,11 @@ async def _attack_again(failed: StoredFailure, session: Session) -> ReplayResult
     text = session.redacted(text)
     if seen.outcome == "clean" and failed.outcome == "injection":
         return ReplayResult("fixed", "the call has no effect", text)
-    judgement = JudgingRevision(seen.outcome, seen.problem)
+    judgement = Judgement(seen.outcome, seen.problem)
     return _compared(failed, judgement, seen.response, session)._replace(response=text)
 
 
-def _compared(failed: StoredFailure, judgement: JudgingRevision, response: Response, session: Session) -> ReplayResult:
+def _compared(failed: StoredFailure, judgement: Judgement, response: Response, session: Session) -> ReplayResult:
     """Compare a judgement with the stored failure; a worse failure in its place is not a fix."""
     text = session.redacted(response.text)
     for outcome, problem in judgement.failures:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from mcproof.client.session import Response
     from mcproof.generation.cases import GeneratedCase
-    from mcproof.prove.fuzz.outcomes import JudgingRevision
+    from mcproof.prove.fuzz.outcomes import Judgement
     from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
 
 
@@ -17,7 +17,7 @@ class SentCase(NamedTuple):
     number: int
     """The position among the cases of the tool, from 1."""
     case: GeneratedCase
-    judgement: JudgingRevision
+    judgement: Judgement
     is_refused: bool
     timed_out: bool = False
     response: str = ""

@@ -36,7 +36,7 @@ _FAULT_OF_KEYWORD = {
 }
 
 
-class JudgingRevision(NamedTuple):
+class Judgement(NamedTuple):
     """The judgement of one response."""
 
     outcome: CaseOutcome
@@ -117,20 +117,20 @@ def judge(
     revision: str | None,
     output: OutputContract,
     secrets: Sequence[str] = (),
-) -> JudgingRevision:
+) -> Judgement:
     """Judge the response to a call."""
     if (failure := FAILURE_OF.get(response.outcome)) is not None:
-        return JudgingRevision(failure, response.why)
+        return Judgement(failure, response.why)
     flaws = flaws_in(response, revision, output)
     if response.outcome == "rejected" and (leak := _leak(response, arguments, secrets)) is not None:
         flaws = (*flaws, ResponseFlaw("leak", leak))
     for flaw in flaws:
         if flaw.kind in _VIOLATIONS:
-            return JudgingRevision("protocol_violation", flaw.detail, flaws)
+            return Judgement("protocol_violation", flaw.detail, flaws)
     reports_error = any(flaw.kind == ERROR_AS_SUCCESS for flaw in flaws)
     if response.outcome == "accepted" and not is_valid and not reports_error and not response.asks:
-        return JudgingRevision("accepted", "an invalid call is accepted", flaws)
-    return JudgingRevision("clean", "", flaws)
+        return Judgement("accepted", "an invalid call is accepted", flaws)
+    return Judgement("clean", "", flaws)
 
 
 def _leak(response: Response, arguments: Any, secrets: Sequence[str]) -> str | None:

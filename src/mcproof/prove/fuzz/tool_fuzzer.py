@@ -19,7 +19,7 @@ from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.case_slice import CaseSlice, SentCase
-from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, JudgingRevision, failure_key, fault_of, judge, signature
+from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, Judgement, failure_key, fault_of, judge, signature
 from mcproof.prove.fuzz.shrinking import same_promise, shrink
 from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
@@ -69,7 +69,7 @@ class FoundFailure(NamedTuple):
     number: int
     """The number of the first such case."""
     case: GeneratedCase
-    judgement: JudgingRevision
+    judgement: Judgement
     response: str
     times: int
 
@@ -81,7 +81,7 @@ class FoundFailure(NamedTuple):
             probe="fuzz",
             method="tools/call",
             params={"name": self.tool.name, "arguments": self.case.arguments},
-            outcome=self.judged_by.outcome,
+            outcome=self.judgement.outcome,
             what=self.case.description,
             is_valid=self.case.is_valid,
             answer=self.response,
@@ -259,7 +259,7 @@ class ToolFuzzer:
         if self._is_broken and not self.stopped:
             self.stopped = f"stopped after {self.sent:,} cases: repeated crashes or hangs"
 
-    def _judge(self, case: GeneratedCase, response: Response) -> JudgingRevision:
+    def _judge(self, case: GeneratedCase, response: Response) -> Judgement:
         return judge(
             response,
             case.arguments,
@@ -301,7 +301,7 @@ class ToolFuzzer:
                     tool=self.tool,
                     number=sent.number,
                     case=sent.case,
-                    judgement=JudgingRevision(outcome, problem, sent.judgement.flaws),
+                    judgement=Judgement(outcome, problem, sent.judgement.flaws),
                     response=sent.response,
                     times=1,
                 )
@@ -359,7 +359,7 @@ class ToolFuzzer:
             sent = self.judged(failure.number, failure.case._replace(arguments=arguments), response, session)
             for outcome, problem in sent.judgement.failures:
                 if outcome == wanted.outcome and signature(problem) == signature(wanted.problem):
-                    judgement = JudgingRevision(outcome, problem, sent.judgement.flaws)
+                    judgement = Judgement(outcome, problem, sent.judgement.flaws)
                     smallest = failure._replace(case=sent.case, judgement=judgement, response=sent.response)
                     return True
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
-from mcproof.linting.judged_items import NULL, TOOL_MEMBERS, UNKNOWN, judging_revision
+from mcproof.linting.judged_items import NULL, ODD_ANNOTATIONS, ODD_TITLE, TOOL_MEMBERS, UNKNOWN, judging_revision
 from mcproof.rules.spec.demands import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
 from mcproof.text.jsontext import kind_of
 from mcproof.text.pointers import escape
@@ -40,7 +40,7 @@ _ADDED = {
     category="annotations",
     source="schema#ToolAnnotations",
     since=ANNOTATED,
-    marks=("annotations",),
+    marks=(ODD_ANNOTATIONS,),
 )
 def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
     """A hint of a tool's annotations is not a boolean, or their title is not a string.
@@ -63,7 +63,7 @@ def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
     category="annotations",
     source="schema#ToolAnnotations",
     since=ANNOTATED,
-    marks=("annotations",),
+    marks=(ODD_ANNOTATIONS,),
 )
 def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
     """A tool's annotations have a member that the protocol does not define.
@@ -83,7 +83,7 @@ def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
     category="annotations",
     source="schema#ToolAnnotations",
     since=ANNOTATED,
-    marks=("annotations",),
+    marks=(ODD_ANNOTATIONS,),
 )
 def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
     """A tool is annotated as both read-only and destructive.
@@ -103,7 +103,7 @@ def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
     category="annotations",
     source="schema#Tool",
     since=STRUCTURED,
-    marks=("title",),
+    marks=(ODD_TITLE,),
 )
 def two_titles(judged: JudgedItem) -> Iterator[Problem]:
     """A tool has two different titles: `title` and `annotations.title`.
@@ -124,7 +124,7 @@ def two_titles(judged: JudgedItem) -> Iterator[Problem]:
     source="schema#BaseMetadata",
     since=STRUCTURED,
     kinds=ITEMS,
-    marks=("title",),
+    marks=(ODD_TITLE,),
 )
 def empty_title(judged: JudgedItem) -> Iterator[Problem]:
     """A title is empty.
@@ -144,7 +144,7 @@ def empty_title(judged: JudgedItem) -> Iterator[Problem]:
     category="protocol",
     source="schema#Tool",
     kinds=ITEMS,
-    marks=(NULL, "annotations"),
+    marks=(NULL, ODD_ANNOTATIONS),
     same_as="CAT-006",
 )
 def null_member(judged: JudgedItem) -> Iterator[Problem]:

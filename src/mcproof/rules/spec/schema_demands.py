@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.compat.surface_marks import may_have_reference
 from mcproof.linting.finding import Problem
 from mcproof.linting.judged_items import (
     DIALECT,
+    EXTERNAL,
     FOREIGN,
     NO_PARAMETERS,
+    ODD_OUTPUT,
     ODD_PARAMETERS,
     ODD_ROOT,
     ODD_SCHEMA,
@@ -17,7 +20,6 @@ from mcproof.linting.judged_items import (
 )
 from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.schema.dialects import objections
-from mcproof.schema.plain_schemas import are_plainly_valid
 from mcproof.schema.tree import SchemaTree
 from mcproof.text.jsontext import kind_of
 from mcproof.text.pointers import escape
@@ -167,7 +169,7 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-dialect",
     since=DIALECTS,
-    marks=(DIALECT, "outputSchema"),
+    marks=(DIALECT,),
 )
 def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
@@ -191,7 +193,7 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     severity="warning",
     category="schema",
     source="basic#ref-resolution",
-    marks=(REFERENCE,),
+    marks=(EXTERNAL,),
     same_as="tool_input_schemas_well_formed",
 )
 def external_reference(judged: JudgedItem) -> Iterator[Problem]:
@@ -293,7 +295,7 @@ def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
     source="schema#Tool.outputSchema",
     since=STRUCTURED,
     until=DIALECTS,
-    marks=("outputSchema",),
+    marks=(ODD_OUTPUT,),
 )
 def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
     """The `type` of an output schema is not `"object"`.
@@ -318,7 +320,7 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-validation",
     since=DIALECTS,
-    marks=("outputSchema",),
+    marks=(ODD_OUTPUT,),
 )
 def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.
@@ -329,7 +331,7 @@ def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     Fix: correct the keyword in the message, or declare the dialect with `$schema`.
     """
     tree = _output_tree(_tool(judged))
-    if tree is not None and not are_plainly_valid(tree.nodes):
+    if tree is not None:
         yield from _first(objections(tree.root, tree.deepest), _OUTPUT)
 
 
@@ -394,8 +396,12 @@ def _dialect(schema: dict[str, Any]) -> _Dialect:
 
 
 def _references(judged: JudgedItem) -> Iterator[Reference]:
-    for tree in _trees(_tool(judged)):
-        if tree.holders:
+    tool = _tool(judged)
+    if tool.tree is not None and tool.tree.holders:
+        yield from tool.tree.references.all
+    if "outputSchema" in tool.fields and may_have_reference(tool.fields["outputSchema"]):
+        tree = _output_tree(tool)
+        if tree is not None and tree.holders:
             yield from tree.references.all
 
 
