@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mcproof.client.auth.fetching import get_json
+from mcproof.client.auth.fetching import first_document
 from mcproof.client.auth.resource_metadata import scopes_of
 from mcproof.client.auth.safe_urls import checked_url, is_same_issuer, origin_of
 from mcproof.client.failures import AuthorizationError
@@ -40,13 +40,8 @@ class AuthorizationServer(NamedTuple):
 
 async def find_server(issuer: str) -> AuthorizationServer | None:
     """The metadata of an authorization server; None if there is none. Raises AuthorizationError if it is invalid."""
-    for place in _places(issuer):
-        reply = await get_json(place, _WHAT)
-        if reply.status == 200 and isinstance(reply.value, dict):
-            return _parsed(reply.value, issuer)
-        if reply.status >= 500:
-            raise AuthorizationError(f"{_WHAT} ({redacted_url(place)}) cannot be read: HTTP {reply.status}")
-    return None
+    document = await first_document(_places(issuer), _WHAT)
+    return None if document is None else _parsed(document, issuer)
 
 
 def server_without_metadata(origin: str) -> AuthorizationServer:
