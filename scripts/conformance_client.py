@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
@@ -26,6 +27,9 @@ CLIENT_DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """The client metadata document that the suite expects where the authorization server supports those."""
 FINDINGS = 1
 """The exit code of `lint` and `prove` for findings: the suite's servers have some, and the connection works."""
+
+ACCEPT = str(Path(__file__).with_name("conformance_answers.yaml"))
+"""Accepts every form with its defaults."""
 
 
 class Scenario:
@@ -95,11 +99,11 @@ def return_the_schema(scenario: Scenario) -> Iterator[Command]:
 
 def ask_for_input(scenario: Scenario) -> Iterator[Command]:
     for tool in ("echo_state", "unrelated", "no_state", "no_result_type"):
-        yield scenario.call(f"test_mrtr_{tool}")
+        yield scenario.call(f"test_mrtr_{tool}", "--answer", ACCEPT)
 
 
 def elicit_defaults(scenario: Scenario) -> Iterator[Command]:
-    yield scenario.call("test_client_elicitation_defaults")
+    yield scenario.call("test_client_elicitation_defaults", "--answer", ACCEPT)
 
 
 def log_in(scenario: Scenario) -> Iterator[Command]:

@@ -15,6 +15,7 @@ from limits import HANG
 from servers import asking
 
 from .running import COMMAND, document_of, fails, run
+from .serving import SECRET
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +87,25 @@ def test_fuzz_goes_on_after_an_answer(tmp_path: Path) -> None:
 def test_a_pipe_is_never_asked() -> None:
     done = run("call", "order_pizza", *_server(), stdin="L\n1\n\nAda\n\n\n")
     assert (done.returncode, done.stdout) == (1, "decline\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("call", "leaky"),
+        ("call", "leaky", "--format", "json"),
+        ("prove", "--tool", "leaky"),
+        ("prove", "--tool", "leaky", "--format", "json"),
+        ("fuzz", "--tool", "leaky", "--cases", "3"),
+        ("call", "leaky", "--answer", "wrong.json"),
+        ("call", "leaky", "--trace"),
+    ],
+)
+def test_secrets_in_questions_are_hidden(tmp_path: Path, words: tuple[str, ...]) -> None:
+    _file(tmp_path, {"reply": {"key": "x"}}, name="wrong.json")
+    done = run(*words, "--env", "SECRET", *_server(), cwd=tmp_path, env={"SECRET": SECRET})
+    assert "leaky" in done.stdout or "asks the user: Is *** right?" in done.stderr or "cannot be sent" in done.stderr
+    assert SECRET not in done.stdout + done.stderr
 
 
 # --- a terminal ---------------------------------------------------------------------------------------------------
@@ -176,3 +196,11 @@ def test_a_file_comes_before_the_user(tmp_path: Path) -> None:
     code, screen = _typed("yes\n", "\n", tool="ask_twice", options=("--answer", answers))
     assert (code, screen.splitlines()[-1]) == (0, "accept, accept")
     assert "First?" not in screen
+
+
+def test_secrets_are_hidden_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET", SECRET)
+    code, screen = _typed("1\n", "\n", tool="leaky", options=("--env", "SECRET"))
+    assert (code, screen.splitlines()[-1]) == (0, "accept")
+    assert SECRET not in screen
+    assert "  Is *** right?" in screen

@@ -291,6 +291,12 @@ def test_text_of_a_question_is_escaped_and_its_url_never_opened() -> None:
     )
 
 
+def test_log_messages_and_progress_are_shown() -> None:
+    done = run("call", "chatty", *_asking())
+    assert done.stdout == "done\n"
+    assert done.stderr == "mcproof: log (warning): low on\\x1b[31m ink\nmcproof: progress: 1 of 2: half\n"
+
+
 def test_notifications_are_in_the_document() -> None:
     document = document_of(run("call", "chatty", "--format", "json", *_asking()), "call")
     assert [each["method"] for each in document["notifications"]] == [
@@ -298,3 +304,9 @@ def test_notifications_are_in_the_document() -> None:
         "notifications/progress",
         "notifications/tools/list_changed",
     ]
+
+
+def test_a_list_that_changes_meanwhile_is_read_again() -> None:
+    done = run("call", "grown", "title=x", *_asking(), "--grows")
+    assert (done.returncode, done.stdout) == (1, "Invalid arguments: title must be a string\n")
+    assert "grown" in run("tools", *_asking(), "--grows").stdout

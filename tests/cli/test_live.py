@@ -158,7 +158,7 @@ def test_sarif_of_a_server_has_relative_addresses_and_no_fixes(target: str) -> N
         assert "region" not in place["physicalLocation"]
         assert place["logicalLocations"][0]["name"] in ("find_book", "lend_book")
         assert "fixes" not in each
-    assert unquote(uri).endswith("raw.py good" if target == "command" else "/mcp")
+    assert unquote(uri).endswith("servers/raw.py" if target == "command" else "/mcp")
 
 
 def test_sarif_of_a_configured_server_is_about_its_line(tmp_path: Path) -> None:

@@ -79,3 +79,10 @@ def test_endless_questions_are_a_hang() -> None:
     done = mcproof("fuzz", "--tool", "endless", "--cases", "1", *_server("handshake"))
     assert done.code == 1
     assert "the server asks more than 100 questions" in done.output
+
+
+def test_tools_that_are_added_meanwhile_are_reported() -> None:
+    done = mcproof("fuzz", "--tool", "grow", "--cases", "1", *_server("handshake"))
+    message = "mcproof: the server has changed its tools during the run; what it added is not tested\n"
+    assert (done.code, message in done.errors) == (0, True)
+    assert message not in mcproof("fuzz", "--tool", "count_books", "--cases", "1", *_server("handshake")).errors

@@ -1,9 +1,9 @@
-"""A server whose tools ask back: `python -I -S asking.py [--http] [--era handshake|stateless]`.
+"""A server whose tools ask back: `python -I -S asking.py [--http] [--grows] [--era handshake|stateless]`.
 
 It needs only the standard library. In the handshake era it sends requests, over HTTP in the event stream of the call;
 in the stateless era its results ask for input. The tools of `ODD` ask in ways that no server should. Over HTTP it
 prints its port; over both transports it exits when its stdin is closed. The environment variable TOLD names a file to
-which every message of the client is appended.
+which every message of the client is appended. With `--grows`, it adds the tool `grown` while it lists the others.
 """
 
 from __future__ import annotations
@@ -143,21 +143,28 @@ def script_url(_: dict[str, Any]) -> Asking:
     return str(reply["action"])
 
 
+def leaky(_: dict[str, Any]) -> Asking:
+    secret = os.environ.get("SECRET", "")
+    schema = {"type": "object", "properties": {"key": {"type": "string", "title": secret, "enum": [secret]}}}
+    reply = yield form(f"Is {secret} right?", schema)
+    return str(reply["action"])
+
+
 TOOLS: dict[str, Callable[[dict[str, Any]], Asking]] = {
     each.__name__: each
     for each in (order_pizza, find_book, lend_book, connect_account, summarize, show_roots, ask_twice, count_books)
 }
 ODD: dict[str, Callable[[dict[str, Any]], Asking]] = {
-    each.__name__: each for each in (endless, huge, bad_schema, no_schema, bad_default, script_url)
+    each.__name__: each for each in (endless, huge, bad_schema, no_schema, bad_default, script_url, leaky)
 }
 TITLED = {"type": "object", "properties": {"title": {"type": "string", "maxLength": 20}}, "required": ["title"]}
-SCHEMAS: dict[str, Any] = {"find_book": {**TITLED, "additionalProperties": False}, "lend_book": TITLED}
-RAW = ("late", "same_id", "withdrawn", "chatty", "url_error", "stream_request")
+SCHEMAS: dict[str, Any] = {"find_book": {**TITLED, "additionalProperties": False}, "lend_book": TITLED, "grown": TITLED}
+RAW = ("late", "same_id", "withdrawn", "chatty", "url_error", "stream_request", "grow")
 """Tools that send messages of their own, in the handshake era only."""
 
 
-def listed(era: str) -> list[dict[str, Any]]:
-    names = [*TOOLS, *ODD, *(RAW if era == "handshake" else ("comes_back", "state_only", "odd_requests"))]
+def listed(era: str, more: list[str]) -> list[dict[str, Any]]:
+    names = [*more, *TOOLS, *ODD, *(RAW if era == "handshake" else ("comes_back", "state_only", "odd_requests"))]
     return [
         {
             "name": name,
@@ -180,6 +187,8 @@ class Server:
         self.era = era
         self.answers: dict[Any, queue.Queue[dict[str, Any]]] = {}
         self.last_id = 100
+        self.more: list[str] = []
+        """Tools that are added later."""
 
     def result(self, message: dict[str, Any], send: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """The result or error of a request."""
@@ -195,7 +204,10 @@ class Server:
         if method == "ping" and self.era == "handshake":
             return {"result": {}}
         if method == "tools/list":
-            return {"result": {"tools": listed(self.era)}}
+            found = listed(self.era, self.more)
+            if "--grows" in sys.argv and not self.more:
+                self.grow(message, send)
+            return {"result": {"tools": found}}
         if method == "tools/call":
             return self.call(message, params, send)
         return {"error": {"code": -32601, "message": f"Method not found: {method}"}}
@@ -206,6 +218,8 @@ class Server:
         try:
             if self.era == "stateless":
                 return {"result": self.round(params, tool)}
+            if name in self.more:
+                raise RefusalError("Invalid arguments: title must be a string")
             if tool is not None:
                 return {"result": text(self.conversation(tool(params.get("arguments") or {}), send))}
             if name in RAW:
@@ -259,14 +273,20 @@ class Server:
         send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "gone"}})
         return {"result": text("never mind")}
 
-    def chatty(self, _: dict[str, Any], send: Any) -> dict[str, Any]:
+    def chatty(self, message: dict[str, Any], send: Any) -> dict[str, Any]:
+        token = message["params"]["_meta"]["progressToken"]
         for method, params in (
             ("notifications/message", {"level": "warning", "data": "low on\x1b[31m ink"}),
-            ("notifications/progress", {"progressToken": 1, "progress": 1, "total": 2, "message": "half"}),
+            ("notifications/progress", {"progressToken": token, "progress": 1, "total": 2, "message": "half"}),
             ("notifications/tools/list_changed", {}),
         ):
             send({"jsonrpc": "2.0", "method": method, "params": params})
         return {"result": text("done")}
+
+    def grow(self, _: dict[str, Any], send: Any) -> dict[str, Any]:
+        self.more = ["grown"]
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        return {"result": text("another tool")}
 
     def url_error(self, _: dict[str, Any], __: Any) -> dict[str, Any]:
         """Wants a URL to be opened once."""

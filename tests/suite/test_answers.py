@@ -188,3 +188,15 @@ def test_questions_of_concurrent_tests_are_attributed(tmp_path: Path) -> None:
         *_test("connect_account", ("asked[0].url", {"exact": "https://host/in"})),
     ]
     assert _ran(tmp_path, tests) == {("passed", "")}
+
+
+def test_a_tool_that_the_server_adds_later_is_tested(tmp_path: Path) -> None:
+    servers = {"handshake": SERVERS["handshake"]}
+    tests = [
+        {"name": "before", "server": "handshake", "tool": "find_book", "negative_path": {"checks": ["unknown_tool"]}},
+        {"name": "grow", "server": "handshake", "tool": "grow"},
+        {"name": "grown", "server": "handshake", "tool": "grown", "negative_path": {"checks": ["wrong_type"]}},
+    ]
+    write_suite(tmp_path, servers, tools=tests)
+    results = outcomes_of(run_json(tmp_path))
+    assert "has no tool" not in str(results)

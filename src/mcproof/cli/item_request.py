@@ -58,8 +58,7 @@ def item_command(options: argparse.Namespace, method: Method, item: str) -> int:
     if sys.stdin.isatty() and sys.stderr.isatty():
         from mcproof.cli.terminal_user import TerminalUser
 
-        user = TerminalUser(request.targets.answers)
-        request = request._replace(targets=request.targets._replace(answers=user))
+        request = request._replace(user=TerminalUser)
     response = send_one(request, settings_for(os.curdir), ConsoleListener())
     if options.format == "json":
         from mcproof.report.response_document import response_document

@@ -18,6 +18,8 @@ from mcproof.exchange.connection_facts import cropped
 from mcproof.generation.oracle import Oracle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcproof.client.answers import AnswerSource
     from mcproof.exchange.questions import QuestionKind
 
@@ -43,8 +45,9 @@ class Choice(NamedTuple):
 class TerminalUser:
     """Answers from a file, if it has one that matches, or else from the user."""
 
-    def __init__(self, answers: AnswerSource | None = None) -> None:
+    def __init__(self, answers: AnswerSource | None, hide: Callable[[str], str]) -> None:
         self._answers = answers
+        self._hide = hide
         self._lines = _Lines()
         self._lock = asyncio.Lock()
 
@@ -60,16 +63,16 @@ class TerminalUser:
             try:
                 return await (self._url if kind == "url" else self._form)(message, params)
             except _EndedError:
-                _show("\n")
+                self._show("\n")
                 return _BY_USER
             except asyncio.CancelledError:
-                _show("\n")
+                self._show("\n")
                 raise
 
     async def _url(self, message: str, params: dict[str, Any]) -> Reply:
         """Show a URL, which only the user opens."""
-        _show_question(message, "Ctrl-D declines")
-        _show(f"  open this URL yourself if you trust it: {safe(cropped(str(params.get('url'))))}\n")
+        self._show_question(message, "Ctrl-D declines")
+        self._show(f"  open this URL yourself if you trust it: {safe(cropped(str(params.get('url'))))}\n")
         is_done = await self._confirmed("  done? [y/N] ", default=False)
         return Reply("accept", {"action": "accept"}) if is_done else _BY_USER
 
@@ -82,7 +85,7 @@ class TerminalUser:
             return declined("form", f"declined: {problem}")
         required = schema.get("required") if isinstance(schema, dict) else None
         names = required if isinstance(required, list) else []
-        _show_question(message, "Enter takes the value in brackets, - leaves a field out, Ctrl-D declines")
+        self._show_question(message, "Enter takes the value in brackets, - leaves a field out, Ctrl-D declines")
         while True:
             content = {}
             for name, field in fields.items():
@@ -92,7 +95,7 @@ class TerminalUser:
             problem = form_problem(content, schema)
             if problem is None:
                 break
-            _show(f"  {safe(problem)}\n")
+            self._show(f"  {safe(problem)}\n")
             if not await self._confirmed("  again? [Y/n] ", default=True):
                 return _BY_USER
         is_sent = await self._confirmed(f"  send {safe(cropped(json.dumps(content, ensure_ascii=False)))}? [Y/n] ")
@@ -103,9 +106,9 @@ class TerminalUser:
         choices = choices_of(field)
         about = [each for each in (field.get("title"), field.get("description")) if isinstance(each, str)]
         if about:
-            _show(f"  {safe(cropped(': '.join(about)))}\n")
+            self._show(f"  {safe(cropped(': '.join(about)))}\n")
         for number, choice in enumerate(choices[:MOST_CHOICES], 1):
-            _show(f"    {number} {safe(cropped(choice.title))}\n")
+            self._show(f"    {number} {safe(cropped(choice.title))}\n")
         default = field.get("default")
         shown = f" [{safe(cropped(_written(default)))}]" if default is not None else ""
         prompt = f"  {safe(cropped(name))}{'' if is_required else ' (optional)'}{shown}> "
@@ -121,7 +124,17 @@ class TerminalUser:
             problem = form_problem({name: value}, {"type": "object", "properties": {name: field}})
             if problem is None:
                 return value
-            _show(f"  {safe(problem)}\n")
+            self._show(f"  {safe(problem)}\n")
+
+    def _show_question(self, message: str, hint: str) -> None:
+        self._show("the server asks:\n")
+        for line in message[:LONGEST_MESSAGE].splitlines():
+            self._show(f"  {safe(line)}\n")
+        self._show(f"  ({hint})\n")
+
+    def _show(self, text: str) -> None:
+        sys.stderr.write(self._hide(text))
+        sys.stderr.flush()
 
     async def _confirmed(self, prompt: str, *, default: bool = True) -> bool:
         while True:
@@ -132,7 +145,7 @@ class TerminalUser:
                 return word in _YES
 
     async def _line(self, prompt: str) -> str:
-        _show(prompt)
+        self._show(prompt)
         line = await self._lines.next()
         if not line:
             raise _EndedError
@@ -207,15 +220,3 @@ def _chosen(word: str, choices: list[Choice]) -> Any:
 
 def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _show_question(message: str, hint: str) -> None:
-    _show("the server asks:\n")
-    for line in message[:LONGEST_MESSAGE].splitlines():
-        _show(f"  {safe(line)}\n")
-    _show(f"  ({hint})\n")
-
-
-def _show(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()

@@ -105,8 +105,8 @@ def _root(value: Any) -> dict[str, Any]:
 
 def _filled_form(values: Mapping[str, Any], schema: Any, location: str) -> Reply:
     """The reply with these fields, and defaults for the others; a null leaves a field out."""
-    defaults = defaults_of(schema)
-    content = {name: value for name, value in {**defaults, **values}.items() if value is not None}
+    filled = {**dict.fromkeys(fields_of(schema)), **defaults_of(schema), **values}  # in the order of the form
+    content = {name: value for name, value in filled.items() if value is not None}
     problem = form_problem(content, schema)
     if problem is None:
         return Reply("accept", {"action": "accept", "content": content})

@@ -212,7 +212,8 @@ class Connection:
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
         if self.era != "stateless":
             return params
-        return {**(params or {}), "_meta": meta_of(self.requested, self.respondent.capabilities(self.requested))}
+        meta = meta_of(self.requested, self.respondent.capabilities(self.requested))
+        return {**(params or {}), "_meta": {**(params or {}).get("_meta", {}), **meta}}
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:
         """The HTTP headers for a message."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from mcproof.client.connection import Connection
 
+MOST_READINGS = 3
+"""How often a list is requested that changes all the time."""
 MOST_PAGES = 1_000
 MOST_ITEMS = 200_000
 MOST_BYTES = 256 * 1024 * 1024
@@ -58,8 +60,18 @@ async def list_everything(connection: Connection, methods: Iterable[Listed] = ME
     listing = Listing()
     for listed in methods:
         if listed.capability in declared:
-            await _list(connection, listed, listing)
+            await _list_until_stable(connection, listed, listing)
     return listing
+
+
+async def _list_until_stable(connection: Connection, listed: Listed, listing: Listing) -> None:
+    """Request a list again if the server reports a change meanwhile: some add items after the first request."""
+    changed = connection.transport.peer.notifications.changed
+    for _ in range(MOST_READINGS):
+        changed.discard(listed.capability)
+        await _list(connection, listed, listing)
+        if listed.capability not in changed or listing.unserved:
+            return
 
 
 async def _list(connection: Connection, listed: Listed, listing: Listing) -> None:

@@ -13,7 +13,14 @@ from mcproof.execution.attack_server import attack_server, failures_of
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
+from mcproof.execution.tool_calls import (
+    plan_calls,
+    report_changed_tools,
+    require_one_server,
+    server_of,
+    store_failures,
+    tested_gates,
+)
 from mcproof.linting.registry import find_rule
 from mcproof.prove.failure_store import described
 from mcproof.prove.fuzz.campaign import fuzz
@@ -69,6 +76,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             is_strict=request.is_strict,
         )
         fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
+        report_changed_tools(server, listen)
         catalog.connection = server.close(at_once=fuzzed.was_cut)
         fuzzing = Fuzzing(
             seed=request.seed,

@@ -11,10 +11,10 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.open_server import OpenServer
-from mcproof.client.secrets import hiding_in_catalogs
+from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.exchange.connection_facts import cropped
+from mcproof.exchange.connection_facts import cropped, expired_text
 from mcproof.execution.events import MessageSent
 from mcproof.execution.target_inputs import connect_options, one_input
 from mcproof.execution.tool_calls import header_fault, listed_names
@@ -24,6 +24,7 @@ from mcproof.generation.oracle import Oracle
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Connection
     from mcproof.client.listing import Listing
     from mcproof.client.session import Response, Session
@@ -41,6 +42,8 @@ _LISTS: dict[Method, dict[str, str]] = {
 """The lists that hold the items of a method, with the member that a request names."""
 _NOUNS: dict[Method, str] = {"tools/call": "tool", "resources/read": "resource", "prompts/get": "prompt"}
 _HOW_TO_SEND = "not sent; --unchecked sends it anyway"
+_PROGRESS = "mcproof"
+"""The token for progress."""
 _MOST_SHOWN = 5
 """How many mistakes in arguments an error names."""
 
@@ -57,6 +60,8 @@ class OneRequest(NamedTuple):
     """Arguments as text, to be typed by the schema of the tool."""
     is_checked: bool = True
     """Whether an unknown item or invalid arguments are an error before anything is sent."""
+    user: Callable[[AnswerSource | None, Callable[[str], str]], AnswerSource] | None = None
+    """Makes a source of answers that asks the user what another source does not answer; it hides secrets by itself."""
 
 
 class OneResponse(NamedTuple):
@@ -98,15 +103,22 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
         raise InputError(f"not a live server; {how}", file=source.title)
     options = connect_options(request.targets, settings.timeout)
+    if request.user is not None:
+        options = options._replace(answers=request.user(options.answers, hiding(source.server.secrets)))
     responses: list[OneResponse] = []
     faults: list[str] = []
     with OpenServer(source.server, options, options.limits.request) as server:
 
         async def send() -> None:
             params = await _Parameters(request, server.session, listen).build()
+            notifications = (await server.session.connection()).transport.peer.notifications
+            notifications.listener = lambda words: listen(MessageSent(_hiding(server.session)(words)))
             start = perf_counter()
-            response = await server.session.send(request.method, params)
+            response = await server.session.send(request.method, {**params, "_meta": {"progressToken": _PROGRESS}})
             seconds = perf_counter() - start
+            expired = expired_text(server.session.memory.expired_sessions)
+            if expired:
+                listen(MessageSent(expired))
             if response.message is None:
                 raise ConnectError(_silence(response), file=source.title)
             if response.why:
@@ -116,13 +128,14 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
                 "result": response.message.result if response.message.error is None else None,
                 "error": response.message.error,
                 "asked": [each.as_document() for each in response.questions],
-                "notifications": await _notifications(server.session),
+                "notifications": [{"method": method, "params": values} for method, values in notifications.kept],
                 "unanswered": response.asks,
+                "faults": [each.fault for each in response.questions if each.fault],
             }
             if shown["error"] is not None:
                 await _hint(request, server.session, listen)
             clean(shown, _hiding(server.session))
-            faults.extend(each.fault for each in response.questions if each.fault)
+            faults.extend(shown.pop("faults"))
             responses.append(OneResponse(target=source.title, method=request.method, **shown, seconds=seconds))
 
         if not server.run(send):
@@ -131,11 +144,6 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
     if faults:
         raise UsageError(faults[0])
     return responses[0]
-
-
-async def _notifications(session: Session) -> list[dict[str, Any]]:
-    kept = (await session.connection()).transport.peer.notifications.kept
-    return [{"method": method, "params": params} for method, params in kept]
 
 
 def _silence(response: Response) -> str:

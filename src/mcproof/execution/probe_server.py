@@ -12,7 +12,14 @@ from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.run_requests import ProveRequest
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.execution.tool_calls import plan_calls, require_one_server, server_of, store_failures, tested_gates
+from mcproof.execution.tool_calls import (
+    plan_calls,
+    report_changed_tools,
+    require_one_server,
+    server_of,
+    store_failures,
+    tested_gates,
+)
 from mcproof.prove.contract_matrix import with_predictions
 from mcproof.prove.failure_store import described
 from mcproof.prove.probe_session import ProbePlan
@@ -63,6 +70,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             )
             proof = _with_attacks(proof, attacks, catalog)
         incomplete = "interrupted" if server.is_interrupted else proof.incomplete
+        report_changed_tools(server, listen)
         catalog.connection = server.close(at_once=proof.was_cut)
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)

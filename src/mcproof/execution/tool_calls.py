@@ -55,6 +55,12 @@ def plan_calls(
     return permissions, arguments
 
 
+def report_changed_tools(server: OpenServer, listen: Listener) -> None:
+    """Report that the server has changed its tools since they were listed: new ones were not called."""
+    if "tools" in server.session.changed_lists:
+        listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
+
+
 def refuse_unknown_tools(patterns: Iterable[str], names: list[str]) -> None:
     """Raise a UsageError if a name or glob pattern matches no tool."""
     for pattern in patterns:

@@ -414,4 +414,5 @@ class ProbeSession:
         if method == "tools/call":
             run = self._runs.get(id(item))
             output = run.output if run is not None else OutputContract(item.fields.get("outputSchema"))
-        return seen_response(response, case.sent_arguments(), self._catalog.protocol, output)
+        seen = seen_response(response, case.sent_arguments(), self._catalog.protocol, output)
+        return seen._replace(asks=self.redacted(seen.asks)) if seen.asks else seen

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.running import fails, run
+from cli.running import document_of, fails, run
 from cli.serving import serve
 from servers.guarded import ACCESS, REFRESH, SECRET, Guarded
 
@@ -76,7 +76,7 @@ def test_status_and_logout(state: Path, visited: list[str]) -> None:
     with guarded("guarded-scopes") as server:
         log_in(server)
         done = run("auth", "status", "--format", "json")
-        (token,) = json.loads(done.stdout)["tokens"]
+        (token,) = document_of(done, "auth")["tokens"]
         assert token["expires_at"].endswith("Z")
         assert {**token, "expires_at": None} == {
             "url": server.url,
@@ -103,7 +103,7 @@ def test_without_a_token_the_error_names_the_login(visited: list[str]) -> None:
         assert fails("lint", server.url) == (
             f"mcproof: {server.url}: needs authorization (WWW-Authenticate: Bearer resource_metadata="
             f'"{server.metadata_url}"): run `mcproof auth login {server.url}`; in CI, use `--client-id ID '
-            "--client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`\n"
+            "--client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite\n"
         )
         assert visited == []
         assert {each.path for each in server.requests} == {"/mcp"}, "nothing else is fetched"
@@ -115,7 +115,8 @@ def test_without_a_terminal_a_login_is_refused(monkeypatch: pytest.MonkeyPatch) 
         for words in (("auth", "login"), ("tools", "--login")):
             assert fails(*words, server.url) == (
                 f"mcproof: {server.url}: no terminal to log in from, and no BROWSER that opens the address; use "
-                "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`\n"
+                "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or "
+                "`auth` in a suite\n"
             )
         assert server.registered == []
 
@@ -256,6 +257,17 @@ def test_a_token_that_cannot_be_refreshed_needs_a_login(visited: list[str]) -> N
         assert len(server.granted) == 2
 
 
+def test_the_secret_that_a_refresh_needs_is_named(visited: list[str]) -> None:
+    with guarded("guarded-no-registration") as server:
+        log_in(server, *NAMED, CLIENT_SECRET=SECRET)
+        server.tokens.clear()
+        assert fails("tools", server.url).startswith(
+            f"mcproof: {server.url}: the stored token cannot be refreshed: the environment variable CLIENT_SECRET is "
+            f"not set: run `mcproof auth login {server.url}`; "
+        )
+        assert "echo_headers" in tools(server.url, CLIENT_SECRET=SECRET)
+
+
 def test_another_issuer_gets_nothing_of_the_first(state: Path, visited: list[str], monkeypatch: Any) -> None:
     with guarded() as first, guarded() as second:
         log_in(first)
@@ -340,10 +352,13 @@ def test_without_pyjwt_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
 def test_one_issuer_can_be_required() -> None:
     with guarded("guarded-basic") as server:
         words = (server.url, *NAMED, "--issuer")
-        assert run("tools", *words, server.origin, env={"CLIENT_SECRET": SECRET}).returncode == 0
+        for issuer in (server.origin, f"{server.origin}/"):
+            assert run("tools", *words, issuer, env={"CLIENT_SECRET": SECRET}).returncode == 0
         done = run("tools", *words, "https://other.example", env={"CLIENT_SECRET": SECRET})
-        assert done.stderr.endswith(f": the server uses another issuer than --issuer: {server.origin}\n")
-        assert len(server.token_requests) == 1
+        assert done.stderr.endswith(
+            f": the server uses another authorization server than the issuer you name: {server.origin}\n"
+        )
+        assert len(server.token_requests) == 2
 
 
 def test_a_token_is_not_requested_again_while_it_is_valid() -> None:

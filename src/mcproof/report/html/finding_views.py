@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.finding import LEVELS, Level
+from mcproof.report.html.page_limits import MOST
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from mcproof.linting.suppression.ignores import Suppression
     from mcproof.results.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
     from mcproof.results.run import RunResult, TargetResult
-
-MOST = 5_000
-"""How many findings a page shows; a browser does not cope with a page of hundreds of megabytes."""
 
 OPEN = 30
 """A target with at most this many findings shows them unfolded."""

@@ -11,7 +11,8 @@ from mcproof.linting.finding import LEVELS
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.html import probe_views, suite_views, wording
 from mcproof.report.html.environment import environment
-from mcproof.report.html.finding_views import MOST, count_levels, rules_used, rulesets_used
+from mcproof.report.html.finding_views import count_levels, rules_used, rulesets_used
+from mcproof.report.html.page_limits import MOST, MOST_ROWS, PageRoom
 from mcproof.report.html.suite_views import all_tests, by_outcome
 from mcproof.report.html.target_view import TargetView
 from mcproof.report.html.verdict_views import verdict_tile
@@ -37,6 +38,7 @@ _HELPERS = {
     "MEANINGS": MEANINGS,
     "arguments_text": arguments_text,
     "duration": suite_views.duration,
+    "failures_shown": probe_views.failures_shown,
     "mark_of": mark_of,
     "outcome_bars": probe_views.outcome_bars,
     "outcome_tone": probe_views.outcome_tone,
@@ -81,13 +83,23 @@ class PageView:
         self.verdict = run_verdict(run)
         own = self.verdict if self.is_single and run.trouble is None else None  # with what concerns the whole run
         self.targets = [TargetView(result, number, self.words, own) for number, result in enumerate(run.targets, 1)]
-        room = self.most_findings = MOST
-        for target in self.targets:
-            target.findings.most = room
-            room = max(0, room - len(target.findings.shown) - len(target.findings.suppressed))
+        self.most, self.most_rows = MOST, MOST_ROWS
+        self._share_room()
         self.rules = rules_used(run)
         self.rulesets = rulesets_used(self.rules)
         self.silent_rules = [rule.id for rule in run.rules if rule.id not in self.rules]
+
+    def _share_room(self) -> None:
+        """Give each target the room that those before it leave."""
+        room = PageRoom()
+        for target in self.targets:
+            target.room, target.findings.most = room, room.findings
+            findings = len(target.findings.shown) + len(target.findings.suppressed)
+            room = PageRoom(
+                findings=max(0, room.findings - findings),
+                probes=max(0, room.probes - len(target.result.probes)),
+                tests=max(0, room.tests - len(target.result.tests)),
+            )
 
     @property
     def is_single(self) -> bool:

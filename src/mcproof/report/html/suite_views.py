@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.report.html.page_limits import MOST
 from mcproof.report.html.wording import LOOKS, Look, Share
 from mcproof.results.suite_tests import OUTCOMES
 
@@ -26,14 +27,25 @@ class OutcomeGroup(NamedTuple):
     outcome: str
     look: Look
     tests: list[TestResult]
+    """As many as the page has room for."""
+    total: int
+
+    @property
+    def left_out(self) -> int:
+        return self.total - len(self.tests)
 
 
-def by_outcome(tests: Sequence[TestResult]) -> list[OutcomeGroup]:
-    """Return the tests by outcome, the most urgent first; outcomes without tests are left out."""
+def by_outcome(tests: Sequence[TestResult], most: int = MOST) -> list[OutcomeGroup]:
+    """Return the tests by outcome, the most urgent first and at most so many; empty outcomes are left out."""
     groups: dict[str, list[TestResult]] = {outcome: [] for outcome in LOOKS}
     for test in tests:
         groups[test.outcome].append(test)
-    return [OutcomeGroup(outcome, LOOKS[outcome], members) for outcome, members in groups.items() if members]
+    shown = []
+    for outcome, members in groups.items():
+        if members:
+            shown.append(OutcomeGroup(outcome, LOOKS[outcome], members[: max(0, most)], len(members)))
+            most -= len(members)
+    return shown
 
 
 def test_shares(tests: Sequence[TestResult]) -> list[Share]:
@@ -43,7 +55,7 @@ def test_shares(tests: Sequence[TestResult]) -> list[Share]:
         Share(
             groups[outcome].look.tone,
             groups[outcome].look.symbol,
-            len(groups[outcome].tests),
+            groups[outcome].total,
             groups[outcome].look.word,
         )
         for outcome in OUTCOMES

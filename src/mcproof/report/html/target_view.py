@@ -9,6 +9,7 @@ from mcproof.console import plural
 from mcproof.linting.finding import level_of
 from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict
 from mcproof.report.html.finding_views import Findings
+from mcproof.report.html.page_limits import PageRoom
 from mcproof.report.html.suite_views import OPEN, by_outcome, duration, servers_of, test_shares
 from mcproof.report.html.verdict_views import gate_rows, headlines, target_tile
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
@@ -67,6 +68,8 @@ class TargetView:
         self.result = result
         self.number = number
         self.words = words
+        self.room = PageRoom()
+        """How much the page has room for; the page may lower it."""
         self.verdict = target_verdict(result) if verdict is None else verdict
 
     @property
@@ -246,7 +249,7 @@ class TargetView:
     @property
     def outcomes(self) -> list[OutcomeGroup]:
         """The tests by outcome."""
-        return by_outcome(self.result.tests)
+        return by_outcome(self.result.tests, self.room.tests)
 
     @property
     def has_few_tests(self) -> bool:

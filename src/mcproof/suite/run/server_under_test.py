@@ -111,8 +111,11 @@ class ServerUnderTest:
         self._unreachable = self._unlisted = None
 
     async def catalog(self) -> Catalog:
-        """Return the catalog, listed once. Raises CannotRunError."""
+        """Return the catalog, listed once, and again if the server reports a change. Raises CannotRunError."""
         async with self._lock:
+            if self._catalog is not None and self.session.changed_lists:
+                self._catalog = None
+                self._contracts.clear()
             if self._catalog is None and self._unlisted is None:
                 await self._list()
             if self._catalog is None:
@@ -192,7 +195,7 @@ def unreachable(why: str) -> str:
 
 def _endpoint(entry: ServerEntry, suite: Suite) -> Endpoint:
     if entry.url:
-        return UrlEndpoint(entry.url, entry.headers, suite.secrets)
+        return UrlEndpoint(entry.url, entry.headers, suite.secrets, entry.access)
     return CommandEndpoint(entry.command, entry.environment, entry.directory, suite.secrets)
 
 
