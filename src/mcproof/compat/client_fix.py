@@ -90,8 +90,9 @@ def fix_for_clients(
     `rules` has, for the index of each tool to fix, the rules to fix.
     """
     fixer = _CatalogFixer(catalog, choice, server_key)
-    drafts = {index: fixer.fix(catalog.tools[index], allowed) for index, allowed in sorted(rules.items())}
-    changed = {index: draft for index, draft in drafts.items() if draft is not None and draft.is_changed}
+    drafts = _drafts_of([catalog.tools[index] for index in sorted(rules)], catalog)
+    fixed = {index: fixer.fix(draft, rules[index]) for index, draft in drafts.items()}
+    changed = {index: draft for index, draft in fixed.items() if draft.is_changed}
     fixer.keep_server_standing(changed)
     edits = [edit for draft in changed.values() for edit in draft.edits()]
     return ClientFixes(sorted(edits), fixer.kept)
@@ -134,11 +135,9 @@ class _CatalogFixer:
         self._wanted = {each.key for each in choice.for_compat()}
         self.kept: list[KeptHit] = []
 
-    def fix(self, tool: Tool, rules: Collection[str]) -> _ToolDraft | None:
-        """The tool after its fixes; None if it has no schema."""
-        draft = _draft_of(tool, self._catalog)
-        if draft is None:
-            return None
+    def fix(self, draft: _ToolDraft, rules: Collection[str]) -> _ToolDraft:
+        """A tool after its fixes."""
+        tool = draft.tool
         run = _ToolFixer(draft, rules, self._wanted, lambda each: self._checks.on_tool(each, self._server_key))
         run.fix()
         self.kept += [KeptHit(tool, rule, pointer, reason) for (rule, pointer), reason in run.kept.items()]
@@ -305,19 +304,25 @@ class _ToolFixer:
         return reason
 
 
-def _draft_of(tool: Tool, catalog: Catalog) -> _ToolDraft | None:
-    """A tool with the text of its schemas; None if none is an object."""
+def _drafts_of(tools: list[Tool], catalog: Catalog) -> dict[int, _ToolDraft]:
+    """The tools that have schemas, by their index."""
     document = catalog.document
-    pointers = {f"{tool.pointer}/{name}": name for name in SCHEMAS if isinstance(tool.fields.get(name), dict)}
-    spans = document.spans(pointers)
-    schemas = {
-        pointers[pointer]: SchemaText(
-            RevisedText(document.text[span.start : span.end]), indent_of(document.text, span.start)
-        )
-        for pointer, span in spans.items()
+    holders = {
+        f"{tool.pointer}/{name}": (tool, name)
+        for tool in tools
+        for name in SCHEMAS
+        if isinstance(tool.fields.get(name), dict)
     }
-    offsets = {pointers[pointer]: span.start for pointer, span in spans.items()}
-    return _ToolDraft(tool, schemas, offsets) if schemas else None
+    drafts: dict[int, _ToolDraft] = {}
+    schemas: dict[int, dict[str, SchemaText]] = {}
+    offsets: dict[int, dict[str, int]] = {}
+    for pointer, (start, end) in ((pointer, span[1:]) for pointer, span in document.spans(holders).items()):
+        tool, name = holders[pointer]
+        schema = SchemaText(RevisedText(document.text[start:end]), indent_of(document.text, start))
+        schemas.setdefault(tool.index, {})[name] = schema
+        offsets.setdefault(tool.index, {})[name] = start
+        drafts[tool.index] = _ToolDraft(tool, schemas[tool.index], offsets[tool.index])
+    return drafts
 
 
 def _edits_for(hit: ClientHit, draft: _ToolDraft) -> Iterator[_Wanted]:
