@@ -116,7 +116,9 @@ def target_verdict(result: TargetResult) -> GateVerdict:
         return _suite_verdict(result)
     if kind in CALLING:
         return _call_verdict(result)
-    return _grade_verdict(result) if kind == "grade" else _catalog_verdict(result)
+    if kind == "grade":
+        return _grade_verdict(result)
+    return _compat_verdict(result) if kind == "compat" else _catalog_verdict(result)
 
 
 class GatedCounts(NamedTuple):
@@ -203,6 +205,16 @@ def _grade_verdict(result: TargetResult) -> GateVerdict:
         return GateVerdict("", "; ".join(parts), "none")
     is_bad = result.scores.grade is not None and result.scores.grade.letter in _BAD_GRADES
     return GateVerdict(PASSED, "; ".join(parts), "none" if is_bad else "good")
+
+
+def _compat_verdict(result: TargetResult) -> GateVerdict:
+    """The verdict of `compat`: `passed` only if a gate on clients was evaluated."""
+    counts = GatedCounts.of([result], "compat")
+    met = [gate_sentence(gate) for gate in result.gates if gate.passed]
+    missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
+    if missed or result.failing:
+        return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed])), "bad")
+    return GateVerdict(PASSED if met else "", "; ".join([*met, counts.kept]), "good" if met else "none")
 
 
 def _call_verdict(result: TargetResult) -> GateVerdict:
