@@ -240,7 +240,7 @@ def test_state_is_echoed_only_to_the_request_that_got_it(tmp_path: Path) -> None
 
 def test_a_url_that_must_be_opened_first_is_a_question() -> None:
     (refused,) = called(stdio("handshake"), "url_error")
-    assert refused.asks == "asks the user to open https://host/in: Sign in first (declined: no answer)"
+    assert refused.asks == "asks the user to open https://host/in?…: Sign in first (declined: no answer)"
     assert refused.code == -32042
     (opened,) = called(stdio("handshake"), "url_error", answers=(Answer("url", reply="accept"),))
     assert text_of(opened) == "welcome"
