@@ -193,13 +193,13 @@ def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.Monk
             "401",
             'needs authorization (WWW-Authenticate: Bearer resource_metadata="https://host/x"): '
             "run `mcproof auth login {url}`; in CI, use `--client-id ID --client-secret-env NAME` or "
-            "`--header 'Authorization: Bearer ${TOKEN}'`",
+            "`--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite",
         ),
         (
             "403",
             "needs authorization (HTTP 403): "
             "run `mcproof auth login {url}`; in CI, use `--client-id ID --client-secret-env NAME` or "
-            "`--header 'Authorization: Bearer ${TOKEN}'`",
+            "`--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite",
         ),
         ("404", "the server returns HTTP 404 (text/plain): nothing here"),
         ("405", "the server returns HTTP 405 (text/plain)"),

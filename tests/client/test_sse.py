@@ -57,6 +57,27 @@ def test_the_format_is_read_as_the_standard_says(stream: bytes, expected: list[E
     assert events(stream) == expected
 
 
+@pytest.mark.parametrize(
+    ("stream", "last_id", "retry"),
+    [
+        (b"id: 7\nretry: 10\ndata: a\n\n", "7", 10),
+        (b"id: 7\n\n", "7", None),
+        (b"id: 7\ndata: a\n", "", None),
+        (b"id: 7\n\ndata: a\n\n", "7", None),
+        (b"id: 7\n\nid\n\n", "", None),
+        (b"id: 7\n\nid: a\0b\n\n", "7", None),
+        (b"id: 7\n\nid: " + b"a" * 2000 + b"\n\n", "", None),
+        (b"id: 7\rid: 8\r\r", "8", None),
+        (b"retry: 5\nretry: -1\nretry: x\nretry: 1.5\nretry:\n\n", "", 5),
+        (b"retry: " + b"9" * 5000 + b"\n\n", "", 999_999_999_999),
+    ],
+)
+def test_the_last_event_and_the_time_to_reconnect_are_kept(stream: bytes, last_id: str, retry: int | None) -> None:
+    parser = EventParser()
+    parser.feed(stream)
+    assert (parser.last_id, parser.retry) == (last_id, retry)
+
+
 @pytest.mark.parametrize("stream", [b"data: a", b"data: a\n", b"data: a\n\ndata"])
 def test_a_stream_that_ends_inside_an_event_is_incomplete(stream: bytes) -> None:
     parser = EventParser()

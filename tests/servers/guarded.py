@@ -266,6 +266,16 @@ class OneRequest(Guarded, fault="guarded-one-request"):
         self.tokens.clear()
 
 
+class Lenient(Guarded, fault="guarded-accepts-anything"):
+    """Has a tool that breaks the promises of its schema."""
+
+    def result(self, request: Request) -> Any:
+        if request.method == "tools/list":
+            schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+            return {"tools": [{**ECHO, "inputSchema": {**schema, "additionalProperties": False}}]}
+        return super().result(request)
+
+
 class Scoped(Guarded, fault="guarded-scopes"):
     def resource(self) -> dict[str, Any]:
         return {**super().resource(), "scopes_supported": ["read", "write", 'no"scope', 7]}

@@ -6,7 +6,6 @@ It writes raw bytes, so every kind of fault is possible.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gzip
 import json
 import threading
@@ -98,12 +97,18 @@ class Web:
             pass
         finally:
             writer.close()
-            with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            try:
                 await writer.wait_closed()
+            except (ConnectionError, asyncio.CancelledError):  # the client does not read the rest
+                writer.transport.abort()
 
     def parsed(self, body: bytes) -> dict[str, Any]:
-        message: dict[str, Any] = json.loads(body) if body else {}
-        return message
+        """The message in a body; empty if it is not one."""
+        try:
+            value = json.loads(body)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
 
     async def handle(self, request: Request) -> None:
         if request.verb != "POST":

@@ -98,6 +98,7 @@ def _captured(server: Endpoint, connection: Connection, listing: Listing, ending
         anomalies=tuple(each._replace(detail=hide(each.detail)) for each in connection.transport.peer.anomalies),
         unserved=tuple((method, hide(what)) for method, what in listing.unserved),
         ending=ending,
+        expired_sessions=connection.memory.expired_sessions,
         tool_pages=listing.pages.get("tools", 1),
     )
     return Capture(_document(server, connection, listing), facts)

@@ -89,7 +89,11 @@ class OpenServer:
                 return
         ending = await session.close(grace=confirmation.GRACE)
         late = tuple(each._replace(detail=session.redacted(each.detail)) for each in session.stray_output)
-        facts = facts._replace(ending=facts.ending or ending, anomalies=(*facts.anomalies, *late))
+        facts = facts._replace(
+            ending=facts.ending or ending,
+            anomalies=(*facts.anomalies, *late),
+            expired_sessions=session.memory.expired_sessions,
+        )
         self._facts = await confirmation.confirmed(facts, session.new_session().connection)
 
     def _kill(self) -> None:

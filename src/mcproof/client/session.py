@@ -37,7 +37,7 @@ MALFORMED = frozenset(
 _NOISE = frozenset({"not-json", "not-an-object", "truncated", "line-too-long", "not-utf8", "batch"})
 _STRAY = _NOISE - {"batch"} | {"byte-order-mark"}
 _NO_MESSAGE = frozenset({"not-json", "not-an-object", "not-utf8"})
-_TOO_LARGE = 413
+_TOO_LARGE = (413, 431)
 _TRUE = (True, "true", "True")
 """Values of `isError` that mean true; that a string is not a boolean is another finding."""
 
@@ -282,7 +282,7 @@ class Session:
             await self.close(at_once=True)
             arrived = isinstance(error, LostError) and not isinstance(error, UnsentError)
             return Response("crash", None, why, arrived)
-        return Response("rejected" if status == _TOO_LARGE else "malformed", None, why)
+        return Response("rejected" if status in _TOO_LARGE else "malformed", None, why)
 
     async def ping_failure(self, limit: float | None = None) -> Response | None:
         """Ping the server; None if it responds, whatever the response."""

@@ -61,6 +61,18 @@ class ConnectionFacts(NamedTuple):
         return self.transport == "http" and self.era == "stateless"
 
 
+def expired_text(sessions: int) -> str:
+    """How often a server has ended a session in use, in words; empty if it has not."""
+    if sessions == 0:
+        return ""
+    what = (
+        "a session in use (HTTP 404), so another was"
+        if sessions == 1
+        else f"{sessions:,} sessions in use (HTTP 404), so others were"
+    )
+    return f"the server has ended {what} started"
+
+
 def cropped(text: str) -> str:
     """A text cropped to the length of evidence."""
     return text if len(text) <= CROP else f"{text[:CROP]}…"

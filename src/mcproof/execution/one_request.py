@@ -14,7 +14,7 @@ from mcproof.client.open_server import OpenServer
 from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
 from mcproof.errors import InputError, UsageError, nearest
-from mcproof.exchange.connection_facts import cropped
+from mcproof.exchange.connection_facts import cropped, expired_text
 from mcproof.execution.events import MessageSent
 from mcproof.execution.target_inputs import connect_options, one_input
 from mcproof.execution.tool_calls import header_fault, listed_names
@@ -116,6 +116,9 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
             start = perf_counter()
             response = await server.session.send(request.method, {**params, "_meta": {"progressToken": _PROGRESS}})
             seconds = perf_counter() - start
+            expired = expired_text(server.session.memory.expired_sessions)
+            if expired:
+                listen(MessageSent(expired))
             if response.message is None:
                 raise ConnectError(_silence(response), file=source.title)
             if response.why:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof import __version__
 from mcproof.console import plural
 from mcproof.errors import FAILED, INTERRUPTED, InputError, McproofError
+from mcproof.exchange.connection_facts import expired_text
 from mcproof.execution.clock import Clock, interrupts_deferred
 from mcproof.execution.events import (
     ConfigurationApplied,
@@ -33,7 +34,7 @@ from mcproof.execution.target_inputs import (
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
-from mcproof.results.run import Notice, RunResult, TargetResult, Trouble
+from mcproof.results.run import SESSION_EXPIRED, Notice, RunResult, TargetResult, Trouble
 from mcproof.targets.argument import SkippedFiles, read_catalog
 from mcproof.text.folder_bounds import leaves_folder
 
@@ -85,7 +86,8 @@ class TargetRun:
         self._call_limit = request.calls.limit if isinstance(request, ProbeRequest | FuzzRequest) else None
         self._has_live = any(source.server is not None for source in self._inputs)
         self._is_interrupted = False
-        self._omissions: dict[Notice, None] = {}
+        self._remarks: dict[Notice, None] = {}
+        """Notices about targets: source that was not checked, sessions that have expired."""
         self.tracker = IgnoreTracker()
 
     def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
@@ -204,10 +206,12 @@ class TargetRun:
                 catalog = read_catalog(source, whole=needs_all)
             if catalog is None:
                 return None
-            self._omissions.update(dict.fromkeys(omissions(catalog)))
+            self._remarks.update(dict.fromkeys(omissions(catalog)))
             if needs_all:
                 refuse_partial(catalog)
-            return check(LoadedTarget(source, catalog, plan))
+            checked = check(LoadedTarget(source, catalog, plan))
+            self._note_expired(source, catalog)
+            return checked
         except McproofError as error:
             if _is_skippable(source, error):
                 if not source.is_source:
@@ -230,17 +234,27 @@ class TargetRun:
         from mcproof.targets.live_servers import listed_catalog
 
         with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
-            return check(LoadedTarget(source, listed_catalog(open_server, source), plan, open_server))
+            catalog = listed_catalog(open_server, source)
+            checked = check(LoadedTarget(source, catalog, plan, open_server))
+        self._note_expired(source, catalog)
+        return checked
+
+    def _note_expired(self, source: Input, catalog: Catalog) -> None:
+        """Keep a notice about a server that has ended sessions."""
+        text = expired_text(catalog.connection.expired_sessions) if catalog.connection is not None else ""
+        if text:
+            file, line = source.origin if source.origin is not None else (source.title, None)
+            self._remarks[Notice(SESSION_EXPIRED, text, file, line)] = None
 
     def _notices(self, results: list[TargetResult]) -> Iterator[Notice]:
-        """Stale baseline entries, unused ignores, bad comments, and source that was not checked."""
+        """Stale baseline entries, unused ignores, bad comments, and remarks about targets."""
         if not self._updates_baseline:
             yield from self._stale_entries()
         if all(result.trouble is None for result in results):  # else a target is missing that may need it
             yield from self._unused_ignores()
         yield from (Notice("not-checked", each.message, each.where, None) for each in self._skipped.servers)
         yield from (Notice(*remark) for remark in self.tracker.notices.values() if remark is not None)
-        yield from self._omissions
+        yield from self._remarks
 
     def _stale_entries(self) -> Iterator[Notice]:
         for baseline in self._planner.baselines():

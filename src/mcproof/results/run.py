@@ -24,19 +24,26 @@ BROKEN = "broken"
 """The `fail_on` of runs that call a server: only errors in its behaviour fail, not findings about its catalog."""
 
 
+SESSION_EXPIRED = "session-expired"
+"""The kind of notice about a server that has ended a session in use."""
+
+
 class Notice(NamedTuple):
     """A remark about the configuration, the baseline, a comment, the source or a server."""
 
     kind: str
     """`unused-ignore`, `bad-ignore` (an invalid comment), `not-checked` (source that discovery cannot follow),
-    `noise-on-stdout` (of a server in a suite), or `stale-baseline`, which fails the run."""
+    `noise-on-stdout` (of a server in a suite), `session-expired` (by a server), or `stale-baseline`, which fails the
+    run."""
     message: str
     file: str
     line: int | None
 
     @property
     def level(self) -> Level:
-        return "error" if self.kind == "stale-baseline" else "note" if self.kind == "not-checked" else "warning"
+        if self.kind == "stale-baseline":
+            return "error"
+        return "note" if self.kind in ("not-checked", SESSION_EXPIRED) else "warning"
 
     def __str__(self) -> str:
         return _located(self.message, self.file, self.line)

@@ -48,18 +48,19 @@ class HeaderParameters(NamedTuple):
 def header_parameters(tree: SchemaTree) -> HeaderParameters:
     """Return the annotations of an input schema."""
     found = HeaderParameters([], [])
-    first: dict[str, str] = {}
+    first: dict[str, tuple[str, ...]] = {}
+    """The parameter that has a header first, by the header in lower case."""
     for node in tree.nodes:
-        if ANNOTATION not in node.schema:
+        if type(node.schema) is not dict or ANNOTATION not in node.schema:
             continue
         path, value = _path(node), node.schema[ANNOTATION]
         message = next(_faults(node, path, value), None)
         if message is None:
-            other = first.setdefault(value.lower(), _named(path))
-            if other == _named(path):
+            other = first.setdefault(value.lower(), path)
+            if other == path:
                 found.valid.append(HeaderParameter(path, value))
                 continue
-            message = f"{_shown(value)} of {_named(path)} is also the header of {other}"
+            message = f"{_shown(value)} of {_named(path)} is also the header of {_named(other)}"
         found.problems.append(HeaderProblem(node, message))
     return found
 

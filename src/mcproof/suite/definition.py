@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.auth.access_options import AccessOptions
 from mcproof.suite.snapshots import Mask
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class ServerEntry(NamedTuple):
     url: str = ""
     environment: Mapping[str, str] = {}
     headers: Mapping[str, str] = {}
+    access: AccessOptions = AccessOptions()
+    """How to get an authorization for a URL."""
     directory: str | None = None
     timeout_ms: int | None = None
     """Time limit of a response."""

@@ -103,7 +103,7 @@ def test_without_a_token_the_error_names_the_login(visited: list[str]) -> None:
         assert fails("lint", server.url) == (
             f"mcproof: {server.url}: needs authorization (WWW-Authenticate: Bearer resource_metadata="
             f'"{server.metadata_url}"): run `mcproof auth login {server.url}`; in CI, use `--client-id ID '
-            "--client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`\n"
+            "--client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite\n"
         )
         assert visited == []
         assert {each.path for each in server.requests} == {"/mcp"}, "nothing else is fetched"
@@ -115,7 +115,8 @@ def test_without_a_terminal_a_login_is_refused(monkeypatch: pytest.MonkeyPatch) 
         for words in (("auth", "login"), ("tools", "--login")):
             assert fails(*words, server.url) == (
                 f"mcproof: {server.url}: no terminal to log in from, and no BROWSER that opens the address; use "
-                "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`\n"
+                "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or "
+                "`auth` in a suite\n"
             )
         assert server.registered == []
 

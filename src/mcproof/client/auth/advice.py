@@ -5,7 +5,9 @@ from __future__ import annotations
 from mcproof.client.secrets import redacted_url
 from mcproof.console import shell_word
 
-WITHOUT_BROWSER = "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`"
+WITHOUT_BROWSER = (
+    "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite"
+)
 
 
 def login_advice(url: str, scope: str = "") -> str:

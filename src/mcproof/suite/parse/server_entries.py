@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.client.auth.access_options import AccessOptions
 from mcproof.suite.definition import ServerEntry, SuiteLocation, ToolHints
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mcproof.text.yamltext import Node
 
 KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "start_timeout_ms", "protocol", "annotations")
+AUTH_KEYS = ("bearer_token_env", "client_id", "client_secret_env", "client_key_env", "issuer", "scope")
 HINTS = ("readOnlyHint", "destructiveHint")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A valid HTTP header name."""
@@ -31,6 +33,7 @@ def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> 
     for own, other in (("env", "url"), ("cwd", "url"), ("headers", "command"), ("auth", "command")):
         if own in members and other in members:
             fields.complain(members[own], f"`{own}` of {what} cannot be combined with `{other}`")
+    authorization, access = _access(fields, members.get("auth"), what)
     return ServerEntry(
         name=name,
         location=SuiteLocation(fields.file, *key),
@@ -39,8 +42,9 @@ def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> 
         environment=_pairs(fields, members.get("env"), f"`env` of {what}", is_header=False),
         headers={
             **_pairs(fields, members.get("headers"), f"`headers` of {what}", is_header=True),
-            **_auth(fields, members.get("auth"), what),
+            **authorization,
         },
+        access=access,
         directory=_folder(fields, members.get("cwd"), what),
         timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
         start_timeout_ms=fields.number(
@@ -117,16 +121,40 @@ def is_name(name: str, *, is_header: bool) -> bool:
     return _HEADER.fullmatch(name) is not None if is_header else bool(name) and "=" not in name
 
 
-def _auth(fields: Fields, node: Node | None, what: str) -> dict[str, str]:
-    if node is None:
-        return {}
-    known = ("bearer_token_env",)
-    members = fields.mapping(node, f"`auth` of {what}", known, known)
-    named = members.get("bearer_token_env")
-    token = fields.from_environment(named, "`bearer_token_env`")
-    if named is not None and not token and fields.environment is not None and named.value in fields.environment:
-        fields.complain(named, f"the environment variable {named.value} is empty")
+def _bearer(fields: Fields, node: Node | None) -> dict[str, str]:
+    """The header with a token from the environment."""
+    token = fields.from_environment(node, "`bearer_token_env`")
+    if node is not None and not token and fields.environment is not None and node.value in fields.environment:
+        fields.complain(node, f"the environment variable {node.value} is empty")
     return {"Authorization": f"Bearer {token}"} if token else {}
+
+
+def _access(fields: Fields, node: Node | None, what: str) -> tuple[dict[str, str], AccessOptions]:
+    """Parse `auth`: a header with a token, or a client that gets one."""
+    if node is None:
+        return {}, AccessOptions()
+    members = fields.mapping(node, f"`auth` of {what}", AUTH_KEYS)
+    if "bearer_token_env" in members:
+        for key in members.keys() - {"bearer_token_env"}:
+            fields.complain(members[key], f"`{key}` cannot be combined with `bearer_token_env`")
+        return _bearer(fields, members["bearer_token_env"]), AccessOptions()
+    credentials = [key for key in ("client_secret_env", "client_key_env") if key in members]
+    if isinstance(node.value, dict) and ("client_id" not in members or len(credentials) != 1):
+        fields.complain(
+            node,
+            f"`auth` of {what} needs `bearer_token_env`, or `client_id` with either `client_secret_env` or "
+            "`client_key_env`",
+        )
+    for key in credentials:
+        fields.from_environment(members[key], f"`{key}`")
+    names = {key: fields.text(members.get(key), f"`{key}` of {what}") for key in AUTH_KEYS}
+    return {}, AccessOptions(
+        client_id=names["client_id"],
+        secret_variable=names["client_secret_env"],
+        key_variable=names["client_key_env"],
+        issuer=names["issuer"],
+        scope=names["scope"],
+    )
 
 
 def _annotations(fields: Fields, node: Node | None, what: str) -> dict[str, ToolHints]:

@@ -195,7 +195,7 @@ def unreachable(why: str) -> str:
 
 def _endpoint(entry: ServerEntry, suite: Suite) -> Endpoint:
     if entry.url:
-        return UrlEndpoint(entry.url, entry.headers, suite.secrets)
+        return UrlEndpoint(entry.url, entry.headers, suite.secrets, entry.access)
     return CommandEndpoint(entry.command, entry.environment, entry.directory, suite.secrets)
 
 

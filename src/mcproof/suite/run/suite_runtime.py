@@ -11,7 +11,8 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import hiding, hiding_whole
 from mcproof.client.transports.started_processes import STARTED
-from mcproof.results.run import Notice
+from mcproof.exchange.connection_facts import expired_text
+from mcproof.results.run import SESSION_EXPIRED, Notice
 from mcproof.results.suite_tests import TestResult
 from mcproof.suite.run.caller import Caller
 from mcproof.suite.run.execute_test import execute_part, failure_message
@@ -121,16 +122,14 @@ class SuiteRuntime:
 
     def notices(self) -> list[Notice]:
         """Return notices about servers, whatever the results of their tests."""
-        servers = [caller.server for caller in self.callers.values() if caller.server.noise]
-        return [
-            Notice(
-                kind=NOISE,
-                message=self.hide(f"{server.entry.name} {server.noise}"),
-                file=server.entry.location.file,
-                line=server.entry.location.line,
-            )
-            for server in servers
-        ]
+        notices = []
+        for server in (caller.server for caller in self.callers.values()):
+            expired = expired_text(server.session.memory.expired_sessions).removeprefix("the server ")
+            for kind, text in ((NOISE, server.noise), (SESSION_EXPIRED, expired)):
+                if text:
+                    message = self.hide(f"{server.entry.name} {text}")
+                    notices.append(Notice(kind, message, server.entry.location.file, server.entry.location.line))
+        return notices
 
     async def close(self, *, at_once: bool = False) -> None:
         """End all servers and all processes started by steps, even if cancelled."""

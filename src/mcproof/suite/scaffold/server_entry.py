@@ -16,6 +16,7 @@ from mcproof.text.yamlwriter import UnwritableError, comment_text, escape_variab
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from mcproof.client.auth.access_options import AccessOptions
     from mcproof.client.endpoints import Endpoint, UrlEndpoint
 
 PLACEHOLDER = "your-server-command"
@@ -167,6 +168,9 @@ class _EntryWriter:
         else:
             yield f"url: {with_variables(filled)}"
         yield from self._pairs("headers", server.headers)
+        if server.access.uses_client_credentials:
+            yield "auth:"
+            yield from (f"  {key}: {to_yaml(value)}" for key, value in _auth_members(server.access) if value)
 
     def _with_references(self, text: str) -> str:
         """Replace values from the environment with references to their variables."""
@@ -269,3 +273,14 @@ def server_name(wanted: str) -> str:
     except UnwritableError:
         is_valid = False
     return wanted if is_valid else "server"
+
+
+def _auth_members(access: AccessOptions) -> list[tuple[str, str]]:
+    """The members of `auth` in a suite, which names variables only."""
+    return [
+        ("client_id", access.client_id),
+        ("client_secret_env", access.secret_variable),
+        ("client_key_env", access.key_variable),
+        ("issuer", access.issuer),
+        ("scope", access.scope),
+    ]

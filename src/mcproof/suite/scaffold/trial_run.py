@@ -87,7 +87,7 @@ def _entry(trial: TrialServer, options: EntryOptions) -> ServerEntry:
     endpoint = trial.endpoint
     if isinstance(endpoint, CommandEndpoint):
         return entry._replace(command=endpoint.words, environment=endpoint.environment, directory=endpoint.directory)
-    return entry._replace(url=endpoint.url, headers=endpoint.headers)
+    return entry._replace(url=endpoint.url, headers=endpoint.headers, access=endpoint.access)
 
 
 def _tests(name: str, server: str, draft: Draft, *, calls: bool) -> Iterator[SuiteTest]:
