@@ -115,10 +115,10 @@ class Suite:
             )
             found = sorted(pathlib.Path(folder).rglob("checks.json"))
             checks = json.loads(found[-1].read_text(encoding="utf-8")) if found else []
-        return _outcome(scenario, revision, checks, done.stderr)
+        return outcome_of(scenario, revision, checks, done.stderr)
 
 
-def _outcome(scenario: str, revision: str, checks: list[dict[str, str]], printed: str) -> Outcome:
+def outcome_of(scenario: str, revision: str, checks: list[dict[str, str]], printed: str) -> Outcome:
     def listed(status: str) -> tuple[str, ...]:
         described = (
             f"{each['name']}: {each.get('errorMessage') or each['description']}"
