@@ -181,7 +181,8 @@ def table(outcomes: list[Outcome]) -> Iterator[str]:
     """The results as Markdown."""
     cells = {(each.scenario, each.revision): each.cell for each in outcomes}
     names = list(dict.fromkeys(each.scenario for each in outcomes if each.revision != EXTENSION))
-    yield f"Suite {VERSION}: {_summary(outcomes)}. A number counts checks; – marks a scenario that a revision does not have.\n"
+    yield f"Suite {VERSION}: {_summary(outcomes)}."
+    yield "A number counts checks; – marks a scenario that a revision does not have.\n"
     yield f"| scenario | {' | '.join(REVISIONS)} |\n| --- | {' | '.join('---' for _ in REVISIONS)} |"
     for name in names:
         yield f"| `{name}` | {' | '.join(cells.get((name, revision), '–') for revision in REVISIONS)} |"
