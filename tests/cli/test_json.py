@@ -41,6 +41,8 @@ OPTIONAL = {
         "probes",
         "matrix",
         "fuzzing",
+        "clients",
+        "code_help",
         "injection",
         "tests",
         "same_as",

@@ -135,7 +135,7 @@ def unique_names(server: ServerSurface, _: Params) -> Iterator[Hit]:
     """Names must be unique."""
     seen: set[str] = set()
     for tool in server.tools:
-        if tool.name in seen:
+        if tool.name and tool.name in seen:
             yield tool, tool.pointer_to("name")
         seen.add(tool.name)
 

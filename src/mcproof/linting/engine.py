@@ -10,7 +10,6 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.compat.client_hits import ClientHits, usual_checks
 from mcproof.linting.finding import Finding
 
 if TYPE_CHECKING:
@@ -40,7 +39,13 @@ def check(catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = No
     `clients` has the constraints for rules about clients; by default those that `lint` checks.
     """
     run = _RuleRun(rules)
-    checks = (clients or usual_checks()) if run.has_rules_for("ClientHits") else None
+    checks = clients
+    if not run.has_rules_for("ClientHits"):
+        checks = None
+    elif clients is None:
+        from mcproof.compat.client_hits import usual_checks
+
+        checks = usual_checks()
     for each in catalog.by_server():
         run.check("Catalog", each, catalog.server)
         if checks is not None:
@@ -134,6 +139,8 @@ class _RuleRun:
             self._record_crash(self._rules["ClientHits"][0], item, error)
             return
         if hits:
+            from mcproof.compat.client_hits import ClientHits
+
             grouped = ClientHits(hits)
             concerned = [rule for rule in self._rules["ClientHits"] if rule.id in grouped.by_rule]
             self._run(concerned, grouped, item)

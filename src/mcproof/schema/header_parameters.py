@@ -51,7 +51,7 @@ def header_parameters(tree: SchemaTree) -> HeaderParameters:
     first: dict[str, tuple[str, ...]] = {}
     """The parameter that has a header first, by the header in lower case."""
     for node in tree.nodes:
-        if ANNOTATION not in node.schema:
+        if type(node.schema) is not dict or ANNOTATION not in node.schema:
             continue
         path, value = _path(node), node.schema[ANNOTATION]
         message = next(_faults(node, path, value), None)

@@ -1,0 +1,11 @@
+"""Annotations of parameters that clients repeat in HTTP headers."""
+
+from __future__ import annotations
+
+from mcproof.schema.header_parameters import header_parameters
+from mcproof.schema.tree import SchemaTree
+
+
+def test_a_property_that_is_not_an_object_is_left_out() -> None:
+    tree = SchemaTree({"type": "object", "properties": {"a": True, "b": {"type": "string", "x-mcp-header": "B"}}})
+    assert [each.header for each in header_parameters(tree).valid] == ["B"]
