@@ -87,12 +87,13 @@ def test_named_clients_are_the_only_ones_shown(catalog: str) -> None:
 
 
 def test_the_last_line_gives_the_reason_of_failed_gates(catalog: str) -> None:
-    done = run("compat", catalog, "--require", "cursor,zed", "--min-clients", "29", "--fail-on", "never")
+    gates = ("--require", "cursor,zed", "--min-clients", "29", "--fail-on", "never")
+    done = run("compat", catalog, *gates, env={"COLUMNS": "140"})
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1].startswith("✗ failed: breaks in cursor, which is required; does not break in ")
     met = run("compat", catalog, "--require", "zed", "--fail-on", "never")
     assert met.returncode == 0
-    assert met.stdout.splitlines()[-1].startswith("✓ passed: does not break in zed, as required")
+    assert met.stdout.splitlines()[-1].startswith("passed: does not break in zed, as required")
 
 
 def test_gates_are_in_every_format_that_shows_gates(catalog: str) -> None:

@@ -43,6 +43,7 @@ OPTIONAL = {
         "fuzzing",
         "clients",
         "code_help",
+        "twins",
         "injection",
         "tests",
         "same_as",

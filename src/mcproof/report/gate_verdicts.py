@@ -116,13 +116,7 @@ def target_verdict(result: TargetResult) -> GateVerdict:
         return _suite_verdict(result)
     if kind in CALLING:
         return _call_verdict(result)
-<<<<<<< HEAD
-    if kind == "grade":
-        return _grade_verdict(result)
-    return _compat_verdict(result) if kind == "compat" else _catalog_verdict(result)
-=======
     return _catalog_verdict(result)
->>>>>>> main
 
 
 class GatedCounts(NamedTuple):
@@ -207,16 +201,6 @@ def _catalog_verdict(result: TargetResult) -> GateVerdict:
     grade = result.scores.grade if kind == "grade" else None
     is_good = not result.findings if grade is None else bool(met) and grade.letter not in _BAD_GRADES
     return GateVerdict(PASSED if met else "", "; ".join(parts), "good" if is_good else "none")
-
-
-def _compat_verdict(result: TargetResult) -> GateVerdict:
-    """The verdict of `compat`: `passed` only if a gate on clients was evaluated."""
-    counts = GatedCounts.of([result], "compat")
-    met = [gate_sentence(gate) for gate in result.gates if gate.passed]
-    missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
-    if missed or result.failing:
-        return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed])), "bad")
-    return GateVerdict(PASSED if met else "", "; ".join([*met, counts.kept]), "good" if met else "none")
 
 
 def _call_verdict(result: TargetResult) -> GateVerdict:
