@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -38,8 +39,10 @@ def test_the_end_of_a_server_does_not_kill_one_that_is_being_started(
 
 def test_an_orphan_is_killed_with_the_last_server(started: StartedProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as orphan:
-        monkeypatch.setattr(started_processes, "_children", lambda: [orphan.pid] if orphan.poll() is None else [])
+        listed = iter([[orphan.pid], []])
+        monkeypatch.setattr(started_processes, "_children", lambda: next(listed))
         started.expect("first")
         started.add("first", process=0)
         started.kill("first", has_ended=True)
-        assert orphan.wait(10) != 0
+        with pytest.raises(ProcessLookupError):
+            os.kill(orphan.pid, 0)

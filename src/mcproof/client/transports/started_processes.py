@@ -45,7 +45,7 @@ class StartedProcesses:
     def expect(self, mark: str) -> None:
         """Prepare for a process that is about to be started with a mark.
 
-        Until it is added or given up, it may be a child that is not registered yet, and must not be taken for an orphan.
+        Until it is added or given up, it may be a child that is not registered yet, and is not taken for an orphan.
         """
         self._kill[mark] = lambda: None
         if self._is_guarded:
