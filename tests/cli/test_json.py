@@ -46,8 +46,6 @@ OPTIONAL = {
         "matrix",
         "fuzzing",
         "clients",
-        "code_help",
-        "twins",
         "injection",
         "tests",
         "same_as",
