@@ -73,7 +73,8 @@ def gate_sentence(gate: Gate) -> str:
     if gate.gate == "min-clients":
         return f"does not break in {plural(int(gate.actual), 'client')}, at least {gate.limit} required"
     if gate.gate.startswith("require "):
-        return f"{gate.actual} in {gate.gate.removeprefix('require ')}, which is required"
+        client = gate.gate.removeprefix("require ")
+        return f"does not break in {client}, as required" if gate.passed else f"breaks in {client}, which is required"
     if gate.gate == COMPLETE:
         return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"

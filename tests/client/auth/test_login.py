@@ -268,6 +268,13 @@ def test_the_secret_that_a_refresh_needs_is_named(visited: list[str]) -> None:
         assert "echo_headers" in tools(server.url, CLIENT_SECRET=SECRET)
 
 
+def test_the_older_transport_is_authorized_too(visited: list[str]) -> None:
+    with guarded("guarded-sse") as server:
+        assert fails("tools", server.url).startswith(f"mcproof: {server.url}: needs authorization (WWW-Authenticate: ")
+        assert "echo_headers" in tools(server.url, "--login")
+        assert len(visited) == 1
+
+
 def test_another_issuer_gets_nothing_of_the_first(state: Path, visited: list[str], monkeypatch: Any) -> None:
     with guarded() as first, guarded() as second:
         log_in(first)

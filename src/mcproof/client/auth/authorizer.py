@@ -87,7 +87,7 @@ class OAuthAuthorizer:
         async with self._lock:
             is_refused = self.token is not None and refusal.sent == _bearer(self.token)
             if not is_refused and self._header:
-                return  # another request has got it in the meantime
+                return  # another request has received it in the meantime
             challenge = bearer_challenge(refusal.challenge)
             if refusal.status == 403 and not (challenge.error == "insufficient_scope" or challenge.scope):
                 raise AuthorizationError(refusal.message, refusal.status)
