@@ -8,13 +8,12 @@ server that ignores unknown methods costs a short delay, not a timeout.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from mcproof.client.connection import Connection
 from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError
-from mcproof.client.introduction import Discovery, Handshake, discover, handshake, initialize
+from mcproof.client.introduction import Discovery, Handshake, announce, discover, handshake, initialize
 from mcproof.client.protocol_headers import stateless_headers
 from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 
@@ -189,9 +188,7 @@ async def _introduce_http(connection: Connection, protocol: str | None) -> Conne
         raise
     transport.protocol_headers = connection.protocol_headers
     transport.is_initialized = True
-    with contextlib.suppress(TimeoutError):  # a notification needs no response
-        async with asyncio.timeout(2 * connection.limits.grace):
-            await transport.peer.notify("notifications/initialized")
+    await announce(connection)
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof import __version__
@@ -86,7 +88,14 @@ def _supported(response: RpcResponse) -> list[str]:
 async def handshake(connection: Connection, revision: str) -> None:
     """Initialize a connection with the handshake, in this revision only."""
     connection.settle("handshake", *await initialize(connection, (revision,)))
-    await connection.transport.peer.notify("notifications/initialized")
+    await announce(connection)
+
+
+async def announce(connection: Connection) -> None:
+    """Tell the server that the handshake is done; a notification needs no response, so the wait is short."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(2 * connection.limits.grace):
+            await connection.transport.peer.notify("notifications/initialized")
 
 
 async def initialize(connection: Connection, revisions: tuple[str, ...]) -> Handshake:

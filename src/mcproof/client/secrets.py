@@ -148,8 +148,8 @@ _learned: dict[str, None] = {}
 
 
 def learn_secret(secret: str) -> None:
-    """Hide a secret from now on, whatever it appears in."""
-    if len(secret) >= SHORTEST:
+    """Hide a secret from now on, whatever it appears in; a short one could be a word of a catalog."""
+    if len(secret) >= 8:
         _learned[secret] = None
 
 

@@ -36,6 +36,12 @@ EFFECTS: dict[str, tuple[Level, str]] = {
 RANK = {effect: rank for rank, effect in enumerate(EFFECTS)}
 
 
+def effect_level(effect: str, status: str, *, conditional: bool) -> Level:
+    """Return the level of an effect; a dated or conditional constraint is a warning at most."""
+    level = EFFECTS[effect][0]
+    return "warning" if level == "error" and (status == "dated" or conditional) else level
+
+
 class Source(NamedTuple):
     """Where a fact comes from."""
 
@@ -71,9 +77,7 @@ class Constraint(NamedTuple):
 
     @property
     def level(self) -> Level:
-        """The level of its effect; a dated or conditional constraint is a warning at most."""
-        level = EFFECTS[self.effect][0]
-        return "warning" if level == "error" and (self.status == "dated" or self.conditional) else level
+        return effect_level(self.effect, self.status, conditional=self.conditional)
 
     @property
     def newest(self) -> str:
