@@ -1,0 +1,188 @@
+"""`spec`: the revision that judges a catalog, levels by revision, and the choice of rules for an item."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.exchange.revisions import REVISIONS
+from mcproof.linting.engine import check
+from mcproof.linting.judged_items import JudgedItem, judging_revision
+from mcproof.linting.registry import find_rule, rules_of
+from mcproof.linting.rulebook import cases_of
+from mcproof.results.build import report_findings
+from mcproof.results.findings import group_by_fault
+from mcproof.rules.spec.demands import address_of
+from mcproof.targets.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.linting.finding import Finding
+
+FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
+EXTERNAL = {"name": "count", "inputSchema": {"type": "object", "properties": {"x": {"$ref": "https://example.com/x"}}}}
+HEADER = {
+    "name": "count",
+    "inputSchema": {"type": "object", "properties": {"x": {"type": "string", "x-mcp-header": ""}}},
+}
+
+
+def catalog_of(document: Any, revision: str | None = None) -> Catalog:
+    catalog = read_snapshot(json.dumps(document).encode(), "case.json")
+    catalog.judged_as = revision
+    return catalog
+
+
+def found(document: Any, revision: str | None = None, *rulesets: str) -> list[Finding]:
+    return check(catalog_of(document, revision), rules_of(*(rulesets or ("spec",))))
+
+
+def levels(document: Any, revision: str | None = None) -> dict[str, str]:
+    return {each.rule.id: each.level for each in found(document, revision)}
+
+
+def handshake(revision: Any) -> dict[str, Any]:
+    return {"initialize": {"protocolVersion": revision, "capabilities": {"tools": {}}}, "tools": [{"name": "count"}]}
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (handshake("2025-06-18"), (STRUCTURED, False)),
+        (handshake("2025-12-31"), (DIALECTS, False)),
+        (handshake("2024-10-07"), (FIRST, False)),
+        (handshake("2030-01-01"), (STATELESS, False)),
+        (handshake("latest"), (DIALECTS, True)),
+        (handshake(7), (DIALECTS, True)),
+        ({"tools": [{"name": "count"}]}, (DIALECTS, True)),
+        ({"discover": {"supportedVersions": [STATELESS]}, "tools": []}, (STATELESS, False)),
+    ],
+)
+def test_the_handshake_names_the_revision_that_judges(document: Any, expected: tuple[str, bool]) -> None:
+    assert judging_revision(catalog_of(document)) == expected
+
+
+def test_the_user_chooses_another_revision() -> None:
+    assert judging_revision(catalog_of(handshake(FIRST), STATELESS)) == (STATELESS, False)
+
+
+def test_an_external_reference_is_an_error_only_in_the_revision_that_forbids_it() -> None:
+    assert {each: levels([EXTERNAL], each)["SPEC-016"] for each in (FIRST, DIALECTS, STATELESS)} == {
+        FIRST: "warning",
+        DIALECTS: "warning",
+        STATELESS: "error",
+    }
+
+
+def test_the_dialect_is_a_warning_only_for_an_output_schema() -> None:
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
+    both = found([{"name": "count", "inputSchema": schema, "outputSchema": schema}])
+    assert [(each.pointer, each.level) for each in both if each.rule.id == "SPEC-015"] == [
+        ("/inputSchema/$schema", "note"),
+        ("/outputSchema/$schema", "warning"),
+    ]
+
+
+def test_a_demand_of_the_newest_revision_alone_is_a_note_if_the_revision_is_unknown() -> None:
+    assert levels([HEADER])["SPEC-070"] == "note"
+    assert levels([HEADER], STATELESS)["SPEC-070"] == "error"
+    assert "SPEC-070" not in levels([HEADER], DIALECTS)
+
+
+def test_a_vendor_key_is_a_note() -> None:
+    meta = {"openai/toolInvocation/invoking": 1, "_mine": 1}
+    keys = found([{"name": "count", "inputSchema": {"type": "object"}, "_meta": meta}])
+    assert [each.level for each in keys if each.rule.id == "SPEC-060"] == ["note", "warning"]
+
+
+def test_a_finding_cites_the_revision_that_judges() -> None:
+    (finding,) = [
+        each for each in found([{"name": "a b", "inputSchema": {"type": "object"}}]) if each.level == "warning"
+    ]
+    assert finding.evidence is not None
+    assert finding.evidence["revision"] == DIALECTS
+    assert (
+        finding.evidence["source"]
+        == f"https://modelcontextprotocol.io/specification/{DIALECTS}/server/tools#tool-names"
+    )
+
+
+def test_every_rule_has_a_source() -> None:
+    for rule in rules_of("spec"):
+        assert rule.traits["source"].startswith("https://"), rule.id
+        assert rule.traits["revisions"], rule.id
+    assert address_of("schema#Tool", FIRST).endswith("/schema/2024-11-05/schema.json (Tool)")
+
+
+def test_what_two_rulesets_report_is_shown_once() -> None:
+    document = {
+        "initialize": {"protocolVersion": DIALECTS, "capabilities": {"tools": {}}},
+        "tools": [{"name": "count"}],
+    }
+    catalog = catalog_of(document)
+    findings = check(catalog, rules_of("catalog", "grade", "spec"))
+    reported = report_findings(catalog, findings, None, lines=False, identities=False, edits=None)
+    shown = {each.shown.rule.id: each.also for each in group_by_fault(reported)}
+    assert shown["server-no-name"] == ["SPEC-202"]
+    assert shown["server-no-version"] == ["SPEC-202"]
+    assert shown["SPEC-001"] == ["tool-no-schema"]
+
+
+@pytest.mark.parametrize(
+    "rule", [each for each in rules_of("spec") if each.scope == "JudgedItem"], ids=lambda each: each.id
+)
+@pytest.mark.parametrize("revision", sorted(REVISIONS))
+def test_the_choice_of_rules_hides_nothing(rule: Any, revision: str) -> None:
+    """What a rule reports if it runs on every item, it reports if marks choose its items."""
+    if revision not in rule.traits["revisions"]:
+        pytest.skip("not a demand of this revision")
+    cases = cases_of(rule)
+    for case in [*cases.bad, *cases.good]:
+        if case.snapshot is None:
+            continue
+        catalog = catalog_of(json.loads(case.snapshot), revision)
+        items = [catalog.server, *catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
+        every = [
+            (item.pointer, problem.at)
+            for item in items
+            if item.kind in rule.traits["kinds"] and _can_run(rule, item)
+            for problem in rule.check(JudgedItem(item, revision))
+        ]
+        chosen = [(each.item.pointer, each.pointer) for each in check(catalog, [rule])]
+        assert sorted(chosen) == sorted(every)
+
+
+def _can_run(rule: Any, item: Any) -> bool:
+    """Whether an item has what a rule reads without asking."""
+    needed = {"SPEC-041": "execution", "SPEC-105": "mimeType", "SPEC-106": "size", "SPEC-107": "annotations"}
+    if item.kind == "server":
+        return "icons" in item.fields.get("initialize", {}).get("serverInfo", {})
+    return needed.get(rule.id, "name") in item.fields or rule.id not in needed
+
+
+def test_hostile_items_are_checked_in_one_pass() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(400):
+        deep = {"a": deep}
+    tool = {
+        "name": "x" * 1_000_000,
+        "inputSchema": {"type": "object", "properties": {f"p{number}": True for number in range(20_000)}},
+        "icons": [{"src": "http://x", "sizes": "x" * 1000}] * 50_000,
+        "_meta": {"_" + "a" * 100_000 + "-": deep, **{f"_{number}": deep for number in range(1_000)}},
+        "annotations": {f"hint{number}": number for number in range(20_000)},
+    }
+    findings = found({"tools": [tool], "resourceTemplates": [{"name": "t", "uriTemplate": "{" * 200_000}]})
+    assert max(len(each.message) for each in findings) < 300
+    assert {"SPEC-002", "SPEC-012", "SPEC-050", "SPEC-051", "SPEC-060", "SPEC-102"} <= {
+        each.rule.id for each in findings
+    }
+    per_rule = [sum(each.rule.id == rule for each in findings) for rule in {each.rule.id for each in findings}]
+    assert max(per_rule) <= 100
+
+
+def test_a_user_severity_comes_before_that_of_a_problem() -> None:
+    rule = find_rule("SPEC-016").with_severity("note")
+    (finding,) = check(catalog_of([EXTERNAL], STATELESS), [rule])
+    assert finding.level == "note"
