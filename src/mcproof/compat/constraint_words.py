@@ -37,7 +37,7 @@ _SENTENCES = {
     "param_description.max": "Descriptions of parameters have at most {max:,} {unit}.",
     "tool.bytes": "A tool has at most {max:,} bytes.",
     "tool.null_members": "Members of a tool may be absent but not null.",
-    "tool.member_types": "Hints must be booleans, titles strings, and sizes of icons lists.",
+    "tool.member_types": "A tool must have a name, and members of the right type: hints are booleans, titles strings.",
     "annotations.read_only": "Only tools marked as reading run without asking.",
     "input.root_type": "The input schema must be `type: object`.",
     "input.root_forbids": "The root of the input schema must not use {keywords}.",
