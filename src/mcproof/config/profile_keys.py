@@ -13,6 +13,7 @@ from mcproof.compat.client_profiles import EFFECTS, Constraint, Profile, Source,
 from mcproof.compat.constraint_params import KINDS, parameters_of
 from mcproof.compat.linear_patterns import LinearPattern, problem_of
 from mcproof.config.setting_keys import dotted, short
+from mcproof.linting.registry import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,9 +105,7 @@ def _constraint(source: ConfigFile, at: Path, entry: Any, checked: str) -> Const
 
 
 def _rules() -> list[str]:
-    from mcproof.rules.compat.client_rules import CLIENT_RULES
-
-    return [each.id for each in CLIENT_RULES]
+    return [rule.id for rule in rules_of("compat")]
 
 
 def _usual_rule(kind: str) -> str:
