@@ -113,6 +113,8 @@ class LintRequest(NamedTuple):
     rules: RuleSelection = RuleSelection()
     policy: Policy = Policy()
     detail: Detail = Detail()
+    clients: tuple[str, ...] = ()
+    """The clients that matter, as `NAME` or `NAME@VERSION`; empty for those of the configuration."""
 
 
 class SchemaLintRequest(LintRequest):
@@ -124,7 +126,7 @@ class SchemaLintRequest(LintRequest):
 class FixRequest(NamedTuple):
     """Fix the findings of a check."""
 
-    check: LintRequest
+    check: LintRequest | CompatRequest
     keep_optional: bool = False
     """Whether parameters with a default, or that admit null, stay out of a new `required` list."""
     is_dry_run: bool = False
