@@ -258,7 +258,7 @@ def compare(judge: Judge, version: str, catalogs: list[Catalog], verdicts: list[
 
 def _hits(checks: ClientChecks, judge: Judge, catalog: Catalog) -> dict[str, str]:
     """The places that mcproof expects to be refused, with a constraint."""
-    found = {}
+    found: dict[str, str] = {}
     if judge.refuses == "list":
         found.update((catalog.name, hit.active.constraint.id) for hit in checks.on_server(catalog))
     for tool in catalog.tools:
