@@ -115,10 +115,10 @@ class Suite:
             )
             found = sorted(pathlib.Path(folder).rglob("checks.json"))
             checks = json.loads(found[-1].read_text(encoding="utf-8")) if found else []
-        return _outcome(scenario, revision, checks, done.stderr)
+        return outcome_of(scenario, revision, checks, done.stderr)
 
 
-def _outcome(scenario: str, revision: str, checks: list[dict[str, str]], printed: str) -> Outcome:
+def outcome_of(scenario: str, revision: str, checks: list[dict[str, str]], printed: str) -> Outcome:
     def listed(status: str) -> tuple[str, ...]:
         described = (
             f"{each['name']}: {each.get('errorMessage') or each['description']}"
@@ -181,7 +181,8 @@ def table(outcomes: list[Outcome]) -> Iterator[str]:
     """The results as Markdown."""
     cells = {(each.scenario, each.revision): each.cell for each in outcomes}
     names = list(dict.fromkeys(each.scenario for each in outcomes if each.revision != EXTENSION))
-    yield f"Suite {VERSION}; a number counts checks, and – marks a scenario that a revision does not have.\n"
+    yield f"Suite {VERSION}: {_summary(outcomes)}."
+    yield "A number counts checks; – marks a scenario that a revision does not have.\n"
     yield f"| scenario | {' | '.join(REVISIONS)} |\n| --- | {' | '.join('---' for _ in REVISIONS)} |"
     for name in names:
         yield f"| `{name}` | {' | '.join(cells.get((name, revision), '–') for revision in REVISIONS)} |"
@@ -207,6 +208,13 @@ def write_page(outcomes: list[Outcome]) -> None:
     PAGE.write_text(f"{before}{START}\n\n" + "\n".join(table(outcomes)) + f"\n\n{END}{after}", encoding="utf-8")
 
 
+def _summary(outcomes: list[Outcome]) -> str:
+    implemented = [each for each in outcomes if unsupported(each.scenario) is None]
+    passed, others = sum(each.is_good for each in implemented), len(outcomes) - len(implemented)
+    extensions = f"; {others} are of extensions that mcproof does not implement" if others else ""
+    return f"{passed} of {len(implemented)} scenarios pass{extensions}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the MCP conformance suite with mcproof as the client.")
     parser.add_argument("--scenario", action="append", default=[], help="only these; wildcards allowed; repeatable")
@@ -229,7 +237,7 @@ def main() -> None:
             print(f"\n{outcome.scenario} ({outcome.revision})", *(f"  {line}" for line in shown), sep="\n")
     if options.write:
         write_page(outcomes)
-    print(f"\n{len(outcomes) - len(bad)} of {len(outcomes)} scenarios pass or are of extensions not implemented")
+    print(f"\n{_summary(outcomes)}")
     sys.exit(1 if bad else 0)
 
 

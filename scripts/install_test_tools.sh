@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What some tests need beyond Python: a browser for the HTML report, shells for their completion scripts,
-# npm for a real server.
+# npm for a real server and the conformance suite.
 # On Debian and its like, where this may install packages; elsewhere it does nothing, and those tests skip with a reason.
 set -euo pipefail
 

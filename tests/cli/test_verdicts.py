@@ -52,7 +52,7 @@ def last_line(*words: str, code: int) -> str:
 
 def _ends_with_error(words: tuple[str, ...]) -> bool:
     """Whether a command reports its failure on standard error, because standard output is a document or a response."""
-    return words[0] in ("call", "read", "prompt") or "--fix" in words or "--diff" in words or "concise" in words
+    return words[0] in ("auth", "call", "read", "prompt") or "--fix" in words or "--diff" in words or "concise" in words
 
 
 FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
@@ -83,6 +83,11 @@ FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
         ("grade", "clean.json", "--max-tokens", "1", "--format", "concise"),
         "mcproof: failed: 59 tokens, at most 1 allowed",
     ),
+    "compat": (
+        ("compat", "faulty.json", "--min-clients", "29", "--fail-on", "never"),
+        "✗ failed: does not break in 28 clients, at least 29 required",
+    ),
+    "auth": (("auth", "status", "https://example.invalid/mcp"), "mcproof: no token is stored for "),
     "diff": (("diff", "loose.json", "clean.json"), "✗ failed: 1 breaking change (gate: breaking changes)"),
     "call": (("call", "nothing", "--unchecked", *REFUSING), "mcproof: the server responds with an error: "),
     "read": (("read", "mcproof://nothing", *REFUSING), "mcproof: the server responds with an error: "),

@@ -86,3 +86,8 @@ def test_tools_that_are_added_meanwhile_are_reported() -> None:
     message = "mcproof: the server has changed its tools during the run; what it added is not tested\n"
     assert (done.code, message in done.errors) == (0, True)
     assert message not in mcproof("fuzz", "--tool", "count_books", "--cases", "1", *_server("handshake")).errors
+
+
+def test_hostile_arguments_of_a_tool_that_asks_are_tested_in_part() -> None:
+    text = _text("prove", "--security", "--tool", "lend_book", "--checks", "unknown_tool", *_server("handshake"))
+    assert f"hostile arguments of tool lend_book, in part: it {_WHO}; answer it with `--answer FILE`" in text

@@ -168,7 +168,7 @@ class Page(HTMLParser):
 
 OURS = {
     "h1", "h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "details", "summary", "strong",
-    "ul", "li", "br",
+    "ul", "ol", "li", "br",
 }  # fmt: skip
 """The tags that a report is made of."""
 

@@ -99,6 +99,7 @@ RUNS = {
     "grade": Run(
         ("grade", "library.json", "--min-grade", "A", "--max-tokens", "5000", "--baseline", "baseline.json"), 1
     ),
+    "compat": Run(("compat", "library.json", "--require", "cursor,claude-code", "--min-clients", "25"), 1),
     "diff": Run(("diff", "old.json", "new.json"), 1),
     "missing": Run(("lint", "missing.json", "--select", "tool-no-description"), 2),
     "refused": Run(("grade", "library.json", "--min-grade", "Z"), 2),

@@ -42,7 +42,7 @@ def test_an_independent_reader_reads_every_run(folder: Path, name: str, capsys: 
     (invocation,) = run.invocations
     assert invocation.exit_code == code
     assert invocation.execution_successful == (code < 2)
-    assert bool(run.results) == (name in ("lint", "grade", "diff"))
+    assert bool(run.results) == (name in ("lint", "grade", "compat", "diff"))
 
 
 def test_the_reader_finds_what_the_run_had_to_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

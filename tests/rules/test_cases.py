@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.peer import Peer
-from mcproof.compat.client_choice import ClientChoice
+from mcproof.compat.client_choice import ClientChoice, choose_clients
+from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
@@ -22,6 +23,7 @@ from mcproof.linting.rulebook import METHODS, RuleCase, cases_of
 from mcproof.prove.protocol_probes import PROBES
 from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
+from mcproof.text.jsontext import splice
 
 from .trials import tried
 
@@ -125,6 +127,9 @@ async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:
 
 def fixed_text(rule: Rule, text: str) -> str:
     catalog = read_snapshot(text.encode(), "case.json")
+    if rule.ruleset == "compat":
+        edits = fix_for_clients(catalog, choose_clients(known_profiles()), {0: {rule.id}}).edits
+        return splice(catalog.document.text, edits)
     return fix_snapshot(catalog, check(catalog, [rule])).text
 
 
@@ -145,6 +150,8 @@ def test_a_good_case_is_silent(rule: Rule, case: RuleCase) -> None:
 def test_a_case_offers_a_fix_exactly_where_it_shows_one(rule: Rule, case: RuleCase) -> None:
     if case.snapshot is not None:
         offered = {finding.fix is not None for finding in findings(rule, case.snapshot)}
+        if rule.ruleset == "compat" and case.tool is not None:  # fixed as a whole, not finding by finding
+            offered = {fixed_text(rule, case.snapshot) != case.snapshot}
         assert offered == {case.fixed is not None}
 
 

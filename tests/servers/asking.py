@@ -290,7 +290,9 @@ class Server:
 
     def url_error(self, _: dict[str, Any], __: Any) -> dict[str, Any]:
         """Wants a URL to be opened once."""
-        listed = [{"mode": "url", "elicitationId": "1", "url": "https://host/in", "message": "Sign in first"}]
+        listed = [
+            {"mode": "url", "elicitationId": "1", "url": "https://host/in?state=4711#x", "message": "Sign in first"}
+        ]
         if self.last_id > 100:
             return {"result": text("welcome")}
         self.last_id += 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote_plus, urlencode, urlsplit
 
 from servers.raw import NOT_FOUND, RefusalError
-from servers.web import JSON, Web
+from servers.web import EVENTS, JSON, Web, event
 
 if TYPE_CHECKING:
     from servers.web import Request
@@ -346,6 +346,33 @@ class Legacy(Guarded, fault="guarded-legacy"):
 
     def routes(self) -> dict[str, Any]:
         return {path: route for path, route in super().routes().items() if "well-known" not in path}
+
+
+class GuardedSse(Guarded, fault="guarded-sse"):
+    """The older HTTP with SSE: the stream and the messages need a token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def routes(self) -> dict[str, Any]:
+        return {**super().routes(), "/messages": self.guard}
+
+    async def guard(self, request: Request) -> None:
+        is_known = request.headers.get("authorization", "").removeprefix("Bearer ") in self.tokens
+        if request.verb == "POST" and request.path == "/mcp":
+            await self.respond(405)
+        elif not is_known:
+            await self.challenge(401)
+        elif request.verb == "POST":
+            if "id" in request.message:
+                self.outgoing.put_nowait(self.envelope(request))
+            await self.respond(202)
+        else:
+            await self.head(200, EVENTS)
+            await self.write(b"event: endpoint\ndata: /messages\n\n")
+            while True:
+                await self.write(event(await self.outgoing.get()))
 
 
 class SlashedIssuer(Guarded, fault="guarded-slashed-issuer"):

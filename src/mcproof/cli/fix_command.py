@@ -11,20 +11,23 @@ from mcproof.console import plural, print_lines, safe, safe_line, tell
 from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.events import FixPlanned, RunStarted, TargetFinished, TargetFixed
 from mcproof.execution.execute import execute
+from mcproof.execution.planning import few
 from mcproof.execution.run_requests import FixRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.cli.fix_options import FixOptions
     from mcproof.execution.events import Event
     from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.execution.run_requests import LintRequest
+    from mcproof.execution.run_requests import CompatRequest, LintRequest
     from mcproof.results.run import TargetResult
 
 
 _KEEPING = "; --keep-optional leaves out those with a default or that may be null"
 
 
-def fix_command(request: LintRequest, options: FixOptions) -> int:
+def fix_command(request: LintRequest | CompatRequest, options: FixOptions) -> int:
     """Fix the findings of a request; return the exit code."""
     fix = FixRequest(
         check=request, keep_optional=options.keep_optional, is_dry_run=options.prints_diff, writes=options.writes
@@ -95,7 +98,7 @@ class FixListener(ConsoleListener):
             sys.stdout.flush()
             sys.stdout.buffer.writelines(each.after for each in fixed.files[:1])
             sys.stdout.buffer.flush()
-        print_lines([_summary(fixed, self._options)], sys.stderr)
+        print_lines([_summary(fixed, self._options), *_reasons(fixed)], sys.stderr)
 
     def _show_trouble(self, result: TargetResult) -> None:
         if result.trouble is not None:
@@ -117,3 +120,14 @@ def _summary(fixed: FixedTarget, options: FixOptions) -> str:
     if uncertain:
         listed += f" ({uncertain:,} in schemas that are not one literal of the tool's own)"
     return f"{sentence}; {f'left for the author: {listed}' if fixed.left else 'nothing is left'}\n"
+
+
+def _reasons(fixed: FixedTarget) -> Iterator[str]:
+    """A line for each reason why something that clients refuse is left, with the tools."""
+    tools: dict[tuple[str, str], list[str]] = {}
+    for each in fixed.kept:
+        names = tools.setdefault((each.rule, each.reason), [])
+        if each.tool.label not in names:
+            names.append(each.tool.label)
+    for (rule, reason), names in sorted(tools.items()):
+        yield f"  {rule or 'edits'} not auto-fixable: {reason} ({safe(few(names))})\n"

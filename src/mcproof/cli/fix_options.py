@@ -21,15 +21,33 @@ class FixOptions(NamedTuple):
 
 
 def add_fixing(parser: Parser) -> None:
-    group = parser.group("Fixing")
-    group.add_argument("--fix", action="store_true", help="print the tightened catalog or Python file")
-    group.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
-    group.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
+    group = _add_fixing(parser, "print the tightened catalog or Python file")
     group.add_argument(
         "--keep-optional",
         action="store_true",
         help="leave parameters with a default, or that may be null, out of a new `required` list",
     )
+
+
+def add_client_fixing(parser: Parser) -> None:
+    group = _add_fixing(parser, "print the snapshot with the edits that help clients and harm none")
+    group.add_argument(
+        "--for",
+        action="append",
+        default=[],
+        dest="for_clients",
+        metavar="NAME[@VERSION]",
+        help="with --fix or --diff: fix for these clients (default: all), comma-separated, repeatable",
+    )
+    parser.set_defaults(keep_optional=False)
+
+
+def _add_fixing(parser: Parser, help_of_fix: str) -> argparse._ArgumentGroup:
+    group = parser.group("Fixing")
+    group.add_argument("--fix", action="store_true", help=help_of_fix)
+    group.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
+    group.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
+    return group
 
 
 def parse_fixing(options: argparse.Namespace) -> FixOptions | None:

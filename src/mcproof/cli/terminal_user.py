@@ -72,7 +72,7 @@ class TerminalUser:
     async def _url(self, message: str, params: dict[str, Any]) -> Reply:
         """Show a URL, which only the user opens."""
         self._show_question(message, "Ctrl-D declines")
-        self._show(f"  open this URL yourself if you trust it: {safe(cropped(str(params.get('url'))))}\n")
+        self._show(f"  open this URL yourself if you trust it: {safe(str(params.get('url'))[:LONGEST_MESSAGE])}\n")
         is_done = await self._confirmed("  done? [y/N] ", default=False)
         return Reply("accept", {"action": "accept"}) if is_done else _BY_USER
 

@@ -42,7 +42,7 @@ class UnauthorizedError(HttpStatusError):
 
 
 class AuthorizationError(HttpStatusError):
-    """No authorization can be got; the message is the reason."""
+    """No authorization is available; the message is the reason."""
 
     def __init__(self, message: str, status: int = UNAUTHORIZED[0]) -> None:
         super().__init__(status, message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof import __version__
@@ -27,10 +29,11 @@ def meta_of(revision: str, capabilities: dict[str, Any] | None = None) -> dict[s
     }
 
 
-class Discovery(NamedTuple):
+class DiscoverResult(NamedTuple):
     """A successful `server/discover`."""
 
     revision: str
+    """The requested revision."""
     result: dict[str, Any]
 
 
@@ -42,7 +45,7 @@ class Handshake(NamedTuple):
     result: dict[str, Any]
 
 
-async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discovery | str:
+async def discover(connection: Connection, revisions: tuple[str, ...]) -> DiscoverResult | str:
     """The result of `server/discover`, or why the server does not seem to support it.
 
     The first of the revisions is tried, then one that the server supports.
@@ -55,7 +58,7 @@ async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discov
         response = await _send_discover(connection)
     if response.error is None:
         if isinstance(response.result, dict) and "supportedVersions" in response.result:
-            return Discovery(connection.requested, response.result)
+            return DiscoverResult(connection.requested, response.result)
         return "its `server/discover` result has no `supportedVersions`"
     if not _is_refused(response):
         return f"it responds to `server/discover` with {response.description}"
@@ -86,7 +89,14 @@ def _supported(response: RpcResponse) -> list[str]:
 async def handshake(connection: Connection, revision: str) -> None:
     """Initialize a connection with the handshake, in this revision only."""
     connection.settle("handshake", *await initialize(connection, (revision,)))
-    await connection.transport.peer.notify("notifications/initialized")
+    await announce(connection)
+
+
+async def announce(connection: Connection) -> None:
+    """Tell the server that the handshake is done; a notification needs no response, so the wait is short."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(2 * connection.limits.grace):
+            await connection.transport.peer.notify("notifications/initialized")
 
 
 async def initialize(connection: Connection, revisions: tuple[str, ...]) -> Handshake:

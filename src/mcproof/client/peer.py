@@ -268,7 +268,8 @@ class Peer:
             for _, future in self._pending.values():
                 if not future.done():
                     future.set_exception(error)
-            return
+            # Over HTTP, the next message of the server ends the stream of the request.
+            response["error"] = {"code": INVALID_REQUEST, "message": "too many questions"}
         with contextlib.suppress(McproofError):  # the server has ended
             await self._transmit(response)
 

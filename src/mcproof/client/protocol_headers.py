@@ -23,7 +23,8 @@ def stateless_headers(revision: str, message: dict[str, Any]) -> dict[str, str]:
     method = message.get("method")
     if isinstance(method, str):
         headers["Mcp-Method"] = method
-        name = (message.get("params") or {}).get(_NAMED.get(method, ""))
+        params = message.get("params")
+        name = params.get(_NAMED.get(method, "")) if isinstance(params, dict) else None
         if isinstance(name, str):
             headers["Mcp-Name"] = _header_value(name)
     return headers

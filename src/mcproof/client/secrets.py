@@ -144,12 +144,12 @@ def _redacted_url(url: str, found: Callable[[str], None]) -> str:
 
 
 _learned: dict[str, None] = {}
-"""Secrets that this process got while it runs, such as tokens: every function that hides secrets hides them, too."""
+"""Secrets that arrived during the run, such as tokens; every function that hides secrets hides these as well."""
 
 
 def learn_secret(secret: str) -> None:
-    """Hide a secret from now on, whatever it appears in."""
-    if len(secret) >= SHORTEST:
+    """Hide a secret from now on, whatever it appears in; a short one could be a word of a catalog."""
+    if len(secret) >= 8:
         _learned[secret] = None
 
 

@@ -7,8 +7,8 @@ catalog.
 from __future__ import annotations
 
 import json
+import os
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ EFFECTS: dict[str, tuple[Level, str]] = {
 """What happens to a server that breaks a constraint, the worst first: its level, and the effect in words."""
 
 RANK = {effect: rank for rank, effect in enumerate(EFFECTS)}
+
+
+def effect_level(effect: str, status: str, *, conditional: bool) -> Level:
+    """Return the level of an effect; a dated or conditional constraint is a warning at most."""
+    level = EFFECTS[effect][0]
+    return "warning" if level == "error" and (status == "dated" or conditional) else level
 
 
 class Source(NamedTuple):
@@ -71,9 +77,7 @@ class Constraint(NamedTuple):
 
     @property
     def level(self) -> Level:
-        """The level of its effect; a dated or conditional constraint is a warning at most."""
-        level = EFFECTS[self.effect][0]
-        return "warning" if level == "error" and (self.status == "dated" or self.conditional) else level
+        return effect_level(self.effect, self.status, conditional=self.conditional)
 
     @property
     def newest(self) -> str:
@@ -101,7 +105,9 @@ class Profile(NamedTuple):
 @cache
 def known_profiles() -> dict[str, Profile]:
     """The profiles that ship with mcproof, by id."""
-    text = files("mcproof.compat").joinpath("profiles.json").read_text(encoding="utf-8")
+    # `lint` starts faster without `importlib.resources`, which loads tempfile and shutil.
+    with open(os.path.join(os.path.dirname(__file__), "profiles.json"), encoding="utf-8") as opened:
+        text = opened.read()
     return {entry["id"]: profile_from(entry)._replace(is_shipped=True) for entry in json.loads(text)["profiles"]}
 
 

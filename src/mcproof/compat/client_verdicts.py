@@ -1,10 +1,8 @@
-"""Judge a catalog client by client: works, degraded or breaks, and what to change first."""
+"""Judge a catalog client by client: works, degraded or breaks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
-
-from mcproof.compat.client_profiles import RANK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,9 +12,8 @@ if TYPE_CHECKING:
 
 Verdict = Literal["works", "degraded", "breaks"]
 VERDICTS: tuple[Verdict, ...] = ("works", "degraded", "breaks")
-_VERDICT_OF: dict[str, Verdict] = {"error": "breaks", "warning": "degraded", "note": "works"}
-NEIGHBOURS = frozenset({"list_rejected", "request_rejected"})
-"""Effects that take the other tools of the server with them."""
+"""The verdicts, the best first."""
+VERDICT_OF: dict[str, Verdict] = {"error": "breaks", "warning": "degraded", "note": "works"}
 
 
 class BrokenConstraint(NamedTuple):
@@ -47,27 +44,8 @@ class ClientOutcome(NamedTuple):
     hits: list[BrokenConstraint]
     through: tuple[str, ...] = ()
     """The model APIs behind it whose constraints decide the verdict."""
-
-    @property
-    def loses_all(self) -> bool:
-        """Whether one tool takes all others with it."""
-        return any(hit.counts and hit.effect in NEIGHBOURS for hit in self.hits)
-
-    def worst_for(self, tool: str) -> BrokenConstraint | None:
-        """The worst hit on a tool that counts."""
-        own = (hit for hit in self.hits if hit.counts and hit.tool == tool)
-        return min(own, key=lambda hit: RANK[hit.effect], default=None)
-
-
-class Improvement(NamedTuple):
-    """A rule whose findings are worth fixing, and what that gains."""
-
-    rule: str
-    places: int
-    tools: int
-    """How many tools break the rule."""
-    clients: tuple[str, ...]
-    """The names of clients whose verdict gets better."""
+    sends_to: tuple[str, ...] = ()
+    """The ids of the model APIs behind it, whose constraints apply too."""
 
 
 def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientHit]]) -> list[ClientOutcome]:
@@ -83,7 +61,18 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
             behind = {api: _at_most_degraded(each) for api, each in behind.items()}
         verdict = max(own[name], *behind.values(), key=VERDICTS.index) if behind else own[name]
         through = tuple(api for api, each in behind.items() if each == verdict != own[name])
-        outcomes.append(ClientOutcome(name, profile.name, profile.kind, profile.checked, verdict, found[name], through))
+        outcomes.append(
+            ClientOutcome(
+                client=name,
+                name=profile.name,
+                kind=profile.kind,
+                checked=profile.checked,
+                verdict=verdict,
+                hits=found[name],
+                through=through,
+                sends_to=tuple(api for api in profile.sends_to if api in own),
+            )
+        )
     return outcomes
 
 
@@ -108,21 +97,4 @@ def _broken(tool: str | None, active: ActiveConstraint, pointer: str) -> BrokenC
 
 
 def _worst(hits: Iterable[BrokenConstraint]) -> Verdict:
-    return max((_VERDICT_OF[hit.level] for hit in hits if hit.counts), key=VERDICTS.index, default="works")
-
-
-def improvements(outcomes: list[ClientOutcome]) -> list[Improvement]:
-    """Return the rules to fix, those that improve most clients first."""
-    rules = {hit.rule for each in outcomes for hit in each.hits if hit.counts and hit.level != "note"}
-    found = [_improvement(rule, outcomes) for rule in rules]
-    return sorted(found, key=lambda each: (-len(each.clients), -each.tools, each.rule))
-
-
-def _improvement(rule: str, outcomes: list[ClientOutcome]) -> Improvement:
-    places = {(hit.tool, hit.pointer) for each in outcomes for hit in each.hits if hit.rule == rule and hit.counts}
-    better = [
-        each.name
-        for each in outcomes
-        if VERDICTS.index(_worst(hit for hit in each.hits if hit.rule != rule)) < VERDICTS.index(_worst(each.hits))
-    ]
-    return Improvement(rule, len(places), len({tool for tool, _ in places}), tuple(better))
+    return max((VERDICT_OF[hit.level] for hit in hits if hit.counts), key=VERDICTS.index, default="works")

@@ -46,7 +46,7 @@ class Question(NamedTuple):
         """The question as a phrase: `asks the user: Which size?`."""
         message = cropped(" ".join(self.message.split()))
         if self.kind == "url":
-            where = cropped(_text(self.params.get("url")) or "nothing")
+            where = cropped(_without_query(_text(self.params.get("url"))) or "nothing")
             return f"asks the user to open {where}" + (f": {message}" if message else "")
         if self.kind == "sampling":
             return f"asks a model: {message}" if message else "asks a model"
@@ -91,6 +91,12 @@ def first_unanswered(questions: tuple[Question, ...]) -> str:
         if each.is_unanswered and each.kind not in ("roots", "other"):
             return f"{each.description} ({each.fault or each.reason})"
     return ""
+
+
+def _without_query(url: str) -> str:
+    """A URL without what varies from call to call, and may be secret."""
+    before, mark, _ = url.partition("?")
+    return f"{before}{mark}…" if mark else before.partition("#")[0]
 
 
 def _content_text(content: Any) -> str:

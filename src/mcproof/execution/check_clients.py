@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.compat.client_choice import choose_clients
+from mcproof.compat.client_effects import improvements
 from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_verdicts import improvements, judge_clients
+from mcproof.compat.client_verdicts import judge_clients
 from mcproof.errors import UsageError
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.results.payloads import CompatPayload
 from mcproof.results.run import Gate
+from mcproof.rules.compat.client_remedies import remedy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog.model import Catalog
+    from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_hits import ClientHit
     from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.execution.events import Listener
@@ -36,12 +39,21 @@ def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
 
     def check(target: LoadedTarget) -> Checked:
         outcomes = judge_clients(choice, _all_hits(all_checks, target.catalog))
-        payload = CompatPayload(outcomes, improvements(outcomes), tuple(request.clients))
+        named = tuple(dict.fromkeys(each.profile for each in choice.named))
+        payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), named), named)
         plan = target.plan._replace(clients=finding_checks)
         result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload)
         return Checked(result._replace(gates=[*result.gates, *_gates(request, outcomes)]))
 
     return run.run(check)
+
+
+def _improvements(outcomes: list[ClientOutcome], tools: int, named: tuple[str, ...]) -> list[Improvement]:
+    """What to change, in words."""
+    return [
+        each._replace(remedy=remedy_for(each.rule, each.places, each.tools))
+        for each in improvements(outcomes, tools, named)
+    ]
 
 
 def _all_hits(checks: ClientChecks, catalog: Catalog) -> Iterator[tuple[str | None, ClientHit]]:

@@ -1,4 +1,4 @@
-"""Fix the findings of a check in snapshots and Python source."""
+"""Fix the findings of a check: tighten snapshots and Python source, or edit snapshots for clients."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.events import FixPlanned, TargetFixed
+from mcproof.execution.fix_clients import ClientFixer, edited_file
+from mcproof.execution.run_requests import CompatRequest
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import FixedFile, fix_source
@@ -17,6 +19,8 @@ from mcproof.text.atomic import replace_files
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
+    from mcproof.compat.client_fix import KeptHit
+    from mcproof.execution.check_catalog import CatalogFindings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import FixRequest
     from mcproof.execution.target_run import LoadedTarget
@@ -34,23 +38,33 @@ class FixedTarget(NamedTuple):
     """How many findings are fixed."""
     made_required: int
     """How many optional parameters became required."""
-    fixed: frozenset[int]
-    """The identities of the fixed findings."""
     left: list[Finding]
-    """The findings that need an author."""
+    """The findings that need an author; those of a baseline included."""
+    active: list[Finding]
+    """Those of them that count."""
+    catalog: Catalog
+    """The catalog that the findings left are about."""
+    kept: tuple[KeptHit, ...] = ()
+    """What clients refuse and is not edited, with the reasons."""
 
 
 def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
     """Fix every target of a request; the result has the findings that are left."""
     run = TargetRun(request.check, listen)
+    clients = ClientFixer(request.check) if isinstance(request.check, CompatRequest) else None
 
     def check(target: LoadedTarget) -> Checked:
         if request.writes:
             target = _current(target)
+        if clients is not None:
+            target = clients.planned(target)
         catalog = target.catalog
         found = find_problems(catalog, target.plan, run.tracker)
-        fix = _fix_snapshot if catalog.source is None else _fix_source
-        fixed = fix(target, found.scored, keep_optional=request.keep_optional)
+        if clients is not None:
+            fixed = _fix_for_clients(target, found, clients)
+        else:
+            fix = _fix_snapshot if catalog.source is None else _fix_source
+            fixed = fix(target, found, keep_optional=request.keep_optional)
         changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
         listen(FixPlanned(fixed))
         if request.writes and changed:
@@ -59,8 +73,8 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
             replace_files(changed)
         listen(TargetFixed(fixed))
         # A dry run changes nothing, so every finding is still there. Accepted ones never count.
-        left = [each for each in found.active if request.is_dry_run or id(each) not in fixed.fixed]
-        result = TargetResult(catalog.name, findings=report_findings(catalog, left), fail_on=target.plan.fail_on)
+        subject, left = (catalog, found.active) if request.is_dry_run else (fixed.catalog, fixed.active)
+        result = TargetResult(catalog.name, findings=report_findings(subject, left), fail_on=target.plan.fail_on)
         return Checked(result)
 
     return run.run(check)
@@ -76,41 +90,49 @@ def _current(target: LoadedTarget) -> LoadedTarget:
     return target._replace(catalog=catalog_of(found, target.catalog.name))
 
 
-def _fix_snapshot(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:
-    catalog, document = target.catalog, target.catalog.document
+def _fix_snapshot(target: LoadedTarget, found: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
+    catalog, findings = target.catalog, found.scored
     changes = fix_snapshot(catalog, findings, keep_optional=keep_optional)
-    before = document.encode(document.text)
-    after = document.encode(changes.text) if changes.applied else before
-    file = FixedFile(file=catalog.name, before=before, after=after, text=document.text, edits=changes.edits)
+    file = edited_file(catalog, changes.edits)
     fixed = [each for each in findings if each.fix is not None]
-    return _fixed_target(catalog, findings, fixed, [file], changes.applied, changes.made_required)
+    return _fixed_target(catalog, found, fixed, [file], changes.made_required)
 
 
-def _fix_source(target: LoadedTarget, findings: list[Finding], *, keep_optional: bool) -> FixedTarget:
+def _fix_for_clients(target: LoadedTarget, found: CatalogFindings, clients: ClientFixer) -> FixedTarget:
+    changes = clients.fix(target, found)
+    return FixedTarget(
+        name=target.catalog.name,
+        files=[changes.file],
+        applied=changes.applied,
+        made_required=0,
+        left=changes.left,
+        active=changes.active,
+        catalog=changes.catalog,
+        kept=tuple(changes.kept),
+    )
+
+
+def _fix_source(target: LoadedTarget, found: CatalogFindings, *, keep_optional: bool) -> FixedTarget:
     """Fix Python source; what is not certain is left as it is."""
-    catalog, name = target.catalog, target.source.name
+    catalog, name, findings = target.catalog, target.source.name, found.scored
     changes = fix_source(catalog, findings, keep_optional=keep_optional)
     files = changes.files
     if not files and os.path.isfile(name):
         data = read_bytes(target.source)
         files = [FixedFile(file=name, before=data, after=data, text="", edits=[])]
-    return _fixed_target(catalog, findings, changes.fixed, files, changes.applied, changes.made_required)
+    return _fixed_target(catalog, found, changes.fixed, files, changes.made_required)
 
 
 def _fixed_target(
-    catalog: Catalog,
-    findings: list[Finding],
-    fixed: list[Finding],
-    files: list[FixedFile],
-    applied: int,
-    made_required: int,
+    catalog: Catalog, found: CatalogFindings, fixed: list[Finding], files: list[FixedFile], made_required: int
 ) -> FixedTarget:
     identities = frozenset(map(id, fixed))
     return FixedTarget(
         name=catalog.name,
         files=files,
-        applied=applied,
+        applied=len(fixed),
         made_required=made_required,
-        fixed=identities,
-        left=[each for each in findings if id(each) not in identities],
+        left=[each for each in found.scored if id(each) not in identities],
+        active=[each for each in found.active if id(each) not in identities],
+        catalog=catalog,
     )

@@ -124,7 +124,7 @@ class SchemaLintRequest(LintRequest):
 class FixRequest(NamedTuple):
     """Fix the findings of a check."""
 
-    check: LintRequest
+    check: LintRequest | CompatRequest
     keep_optional: bool = False
     """Whether parameters with a default, or that admit null, stay out of a new `required` list."""
     is_dry_run: bool = False

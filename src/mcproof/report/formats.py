@@ -110,7 +110,11 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     else:
         module, name = _TEXTS[kind]
     pieces: Iterable[str] = getattr(import_module(f"mcproof.report.terminal.{module}"), name)(result, style)
-    if format == "text" and not is_single and (kind in CALLING or (kind == "lint" and result.findings)):
+    if (
+        format == "text"
+        and not is_single
+        and (kind in CALLING or kind == "compat" or (kind == "lint" and result.findings))
+    ):
         return chain([style.paint(style.text(result.target), "bold") + "\n\n"], pieces, ["\n"])
     return pieces
 
@@ -118,7 +122,7 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
-    "compat": ("frames", "frames"),
+    "compat": ("client_text", "compat_text"),
     "diff": ("change_list", "changes_text"),
     "probe": ("matrix_text", "probe_text"),
     "prove": ("matrix_text", "prove_text"),

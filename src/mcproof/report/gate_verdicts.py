@@ -116,7 +116,7 @@ def target_verdict(result: TargetResult) -> GateVerdict:
         return _suite_verdict(result)
     if kind in CALLING:
         return _call_verdict(result)
-    return _grade_verdict(result) if kind == "grade" else _catalog_verdict(result)
+    return _catalog_verdict(result)
 
 
 class GatedCounts(NamedTuple):
@@ -182,27 +182,25 @@ class GatedCounts(NamedTuple):
 
 
 def _catalog_verdict(result: TargetResult) -> GateVerdict:
-    """The verdict of `lint` and `diff`: which findings were gated, and how many there are."""
-    counts = GatedCounts.of([result], result.payload.kind)
-    if result.failing:
-        return GateVerdict(FAILED, counts.failed, "bad")
-    return GateVerdict("", counts.kept, "none" if result.findings else "good")
+    """The verdict of a run that calls nothing: what was gated, and what there is beside it.
 
-
-def _grade_verdict(result: TargetResult) -> GateVerdict:
-    """The verdict of `grade`: `passed` only if a gate on the grade or the tokens was evaluated."""
-    counts = GatedCounts.of([result], "grade")
+    The gate on findings has a default, so `passed` needs another one, such as the gate on the grade.
+    """
+    kind = result.payload.kind
+    counts = GatedCounts.of([result], kind)
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed]
-    parts = [gate_sentence(gate) for gate in result.gates if gate.passed]
+    met = [gate_sentence(gate) for gate in result.gates if gate.passed]
     if missed or result.failing:
-        met = f"met: {'; '.join(parts)}" if parts else ""
-        return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed, met])), "bad")
-    parts += [f"no {counts.gate.replace('all ', '')}"] if counts.gate else []
-    parts += [] if any(gate.gate == "min-grade" for gate in result.gates) else [UNGRADED]
-    if not result.gates:
-        return GateVerdict("", "; ".join(parts), "none")
-    is_bad = result.scores.grade is not None and result.scores.grade.letter in _BAD_GRADES
-    return GateVerdict(PASSED, "; ".join(parts), "none" if is_bad else "good")
+        also = [f"met: {'; '.join(met)}"] if met else []
+        return GateVerdict(FAILED, "; ".join(filter(None, [*missed, counts.failed, *also])), "bad")
+    if kind != "grade":
+        parts = [*met, counts.kept]
+    else:
+        parts = [*met, *([f"no {counts.gate.replace('all ', '')}"] if counts.gate else [])]
+        parts += [] if any(gate.gate == "min-grade" for gate in result.gates) else [UNGRADED]
+    grade = result.scores.grade if kind == "grade" else None
+    is_good = not result.findings if grade is None else bool(met) and grade.letter not in _BAD_GRADES
+    return GateVerdict(PASSED if met else "", "; ".join(parts), "good" if is_good else "none")
 
 
 def _call_verdict(result: TargetResult) -> GateVerdict:

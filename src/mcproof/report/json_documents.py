@@ -13,9 +13,11 @@ from mcproof.results.records import (
     PROVE_VERSION,
     SCHEMA_VERSION,
     cell_record,
+    client_record,
     encode,
     finding_line,
     fuzzing_record,
+    improvement_record,
     listed,
     notice_record,
     printable,
@@ -28,7 +30,6 @@ from mcproof.results.suite_tests import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.payloads import Kind
     from mcproof.results.records import Record
@@ -95,18 +96,13 @@ def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
 def _compat_document(result: TargetResult, notices: Record) -> Iterator[str]:
     if result.payload.kind != "compat":
         raise ValueError("not a result about clients")
-    clients = {each.client: _client_record(each) for each in result.payload.outcomes}
+    clients = {each.client: client_record(each) for each in result.payload.outcomes}
     head = {
         "clients": clients,
-        "improvements": [each._asdict() for each in result.payload.improvements],
+        "improvements": [improvement_record(each) for each in result.payload.improvements],
         "gates": [gate._asdict() for gate in result.gates],
     }
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
-
-
-def _client_record(each: ClientOutcome) -> Record:
-    hits = [{key: value for key, value in hit._asdict().items() if key != "level"} for hit in each.hits]
-    return {"name": each.name, "verdict": each.verdict, "through": list(each.through), "hits": hits}
 
 
 def _diff_document(result: TargetResult, _: Record) -> Iterator[str]:

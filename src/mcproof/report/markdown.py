@@ -81,6 +81,10 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
         from mcproof.report.markdown_probes import call_sections
 
         yield from call_sections(result)
+    if result.payload.kind == "compat":
+        from mcproof.report.markdown_clients import client_sections
+
+        yield from client_sections(result, result.payload)
     if result.scores.grade is not None and result.scores.grade.gains and result.scores.grade.score < 100:
         helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in result.scores.grade.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"

@@ -56,7 +56,13 @@ VERDICTS = {
         Mark("hidden rule", "◆", "*", "fair", "enforced, though the schema does not declare it"),
         Mark("open", "○", "o", "open", "neither promised nor kept"),
         Mark("partly tried", "◐", "/", "fair", "kept as far as it was tried"),
-        Mark("not shown", "?", "?", "fair", "the responses are those of the valid call, or about something else"),
+        Mark(
+            "not shown",
+            "?",
+            "?",
+            "fair",
+            "the responses are those of the valid call, about something else, or depend on the user",
+        ),
         Mark(NOT_TESTED, "·", ".", "none"),
         Mark("not applicable", "–", "-", "none", "nothing to promise"),
     )
@@ -72,7 +78,13 @@ _PROBE_MARKS = {
         Mark("open", "○", "o", "open", "accepted, and the schema allows it"),
         Mark("accepted", "○", "o", "open", "a refusal is recommended, not required"),
         LENIENT,
-        Mark("not shown", "?", "?", "fair", "the response is that of the valid call, or about something else"),
+        Mark(
+            "not shown",
+            "?",
+            "?",
+            "fair",
+            "the response is that of the valid call, about something else, or depends on the user",
+        ),
         Mark(NOT_TESTED, "·", ".", "none"),
         Mark("not applicable", "–", "-", "none", "nothing to violate"),
     )

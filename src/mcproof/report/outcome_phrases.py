@@ -34,8 +34,12 @@ _TEST_WORDS = {"error": "could not run", "not_applicable": "not applicable"}
 
 
 def summary_sentence(result: TargetResult) -> str:
-    """Return the result of a kind of run that tests, in one sentence; empty for the others."""
+    """Return the result of a kind of run about behaviour or clients, in one sentence; empty for the others."""
     payload = result.payload
+    if payload.kind == "compat":
+        from mcproof.report.client_grid import clients_sentence
+
+        return clients_sentence(payload)
     if payload.kind == "suite":
         return tests_sentence(payload.tests)
     if payload.kind == "prove":

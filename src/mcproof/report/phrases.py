@@ -70,6 +70,11 @@ def gate_sentence(gate: Gate) -> str:
         return f"{plural(int(gate.actual), 'request')} judged, at least {gate.limit} required"
     if gate.gate == "tested-tools":
         return f"{gate.actual} of {plural(int(gate.limit), 'tool')} tested, all required"
+    if gate.gate == "min-clients":
+        return f"does not break in {plural(int(gate.actual), 'client')}, at least {gate.limit} required"
+    if gate.gate.startswith("require "):
+        client = gate.gate.removeprefix("require ")
+        return f"does not break in {client}, as required" if gate.passed else f"breaks in {client}, which is required"
     if gate.gate == COMPLETE:
         return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from mcproof.compat.client_verdicts import ClientOutcome, Improvement
+    from mcproof.compat.client_effects import Improvement
+    from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
 
@@ -33,7 +34,7 @@ class CompatPayload(NamedTuple):
     outcomes: list[ClientOutcome] = []  # noqa: RUF012 (never mutated)
     improvements: list[Improvement] = []  # noqa: RUF012 (never mutated)
     named: tuple[str, ...] = ()
-    """The clients that the user named; empty for all."""
+    """The ids of the clients that the user named; empty for all."""
     kind: Literal["compat"] = "compat"
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mcproof.compat.client_effects import Improvement
+    from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.run import Notice, TargetResult
@@ -141,6 +143,23 @@ def fuzzing_record(fuzzing: Fuzzing) -> Record:
         "outcomes": fuzzing.counts,
         "tools": fuzzing.tools,
         "failures": [each._asdict() for each in fuzzing.failures],
+    }
+
+
+def client_record(each: ClientOutcome) -> Record:
+    """Return what a client makes of a server, without the levels, which follow from effect and status."""
+    hits = [{key: value for key, value in hit._asdict().items() if key != "level"} for hit in each.hits]
+    return {"name": each.name, "verdict": each.verdict, "through": list(each.through), "hits": hits}
+
+
+def improvement_record(each: Improvement) -> Record:
+    return {
+        "rule": each.rule,
+        "remedy": each.remedy,
+        "places": each.places,
+        "tools": each.tools,
+        "clients": list(each.clients),
+        "gains": [gain._asdict() for gain in each.gains],
     }
 
 

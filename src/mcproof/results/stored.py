@@ -11,6 +11,7 @@ from mcproof.linting.code_help.code_snippets import CodeHelp
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.results.payloads import (
+    CompatPayload,
     DiffPayload,
     FuzzPayload,
     ProbePayload,
@@ -112,6 +113,11 @@ def _target(result: TargetResult) -> Iterator[str]:
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
     yield from listed("tests", (encode(test_record(each)) for each in result.tests))
+    if payload.kind == "compat":
+        from mcproof.results.stored_clients import clients_text
+
+        yield ',\n"clients": '
+        yield from clients_text(payload)
     if result.code_help:
         yield ",\n"
         yield from listed("code_help", (encode(each._asdict()) for each in result.code_help))
@@ -227,6 +233,8 @@ def _contradiction(document: Record) -> str | None:
         return "no grade"
     if document["command"] == "diff" and any(each["compared_with"] is None for each in targets):
         return "no `compared_with`"
+    if document["command"] == "compat" and any("clients" not in each for each in targets):
+        return "no `clients`"
     if document["command"] == "fuzz" and any(each.get("fuzzing") is None for each in targets):
         return "no `fuzzing`"
     return None
@@ -303,6 +311,10 @@ def _read_payload(record: Record, timings: Record, command: str) -> Payload:
                 [_read_probe(each) for each in record.get("probes", ())],
                 [_read_cell(each) for each in record.get("matrix", ())],
             )
+        case CompatPayload():
+            from mcproof.results.stored_clients import read_clients
+
+            return read_clients(record["clients"])
         case FuzzPayload():
             return FuzzPayload(_read_fuzzing(record["fuzzing"]))
         case SuitePayload():

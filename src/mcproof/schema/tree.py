@@ -99,6 +99,17 @@ class SchemaNode:
         return str(self.step[0]) if self.step else ""
 
     @property
+    def is_usual(self) -> bool:
+        """Whether keywords make it a schema: it is not a schema only because a reference points at it."""
+        node = self
+        while node.parent is not None:
+            keyword, *key = node.step
+            if not (keyword in (_SINGLES if not key else _LISTS if type(key[0]) is int else _MAPS) and len(key) < 2):
+                return False
+            node = node.parent
+        return True
+
+    @property
     def properties(self) -> dict[str, Any]:
         """The declared properties; empty if the keyword is absent or malformed."""
         declared = self.schema.get("properties")

@@ -41,6 +41,16 @@ class Span(NamedTuple):
         return self.start if self.key < 0 else self.key
 
 
+class Member(NamedTuple):
+    """A member of an object: its key, and the offsets of key and value."""
+
+    name: str
+    key: int
+    key_end: int
+    start: int
+    end: int
+
+
 class Layout(NamedTuple):
     """The formatting of an object's last member, for writing another like it."""
 
@@ -165,6 +175,21 @@ def scan(text: str, root: Wanted, *, last_wins: bool) -> None:
 def _is_filled(text: str, start: int) -> bool:
     """Whether the container that starts here is not empty."""
     return text[_space(text, start + 1).end()] not in "}]"
+
+
+def members_at(text: str, start: int) -> list[Member]:
+    """The members of the object that starts here, in order."""
+    found: list[Member] = []
+    at = start + 1
+    while _is_filled(text, at - 1):
+        member = _escaped_key(text, at)
+        name = scanstring(text, member.start(1))[0]
+        end = _skip_value(text, member.end())[1]
+        found.append(Member(name, member.start(1) - 1, member.end(1) + 1, member.end(), end))
+        at = _space(text, end).end() + 1
+        if text[at - 1] == "}":
+            break
+    return found
 
 
 def repeated_keys(text: str) -> Iterator[tuple[Pointer, str, Span]]:

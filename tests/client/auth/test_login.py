@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cli.running import fails, run
+from cli.running import document_of, fails, run
 from cli.serving import serve
 from servers.guarded import ACCESS, REFRESH, SECRET, Guarded
 
@@ -76,7 +76,7 @@ def test_status_and_logout(state: Path, visited: list[str]) -> None:
     with guarded("guarded-scopes") as server:
         log_in(server)
         done = run("auth", "status", "--format", "json")
-        (token,) = json.loads(done.stdout)["tokens"]
+        (token,) = document_of(done, "auth")["tokens"]
         assert token["expires_at"].endswith("Z")
         assert {**token, "expires_at": None} == {
             "url": server.url,
@@ -257,6 +257,24 @@ def test_a_token_that_cannot_be_refreshed_needs_a_login(visited: list[str]) -> N
         assert len(server.granted) == 2
 
 
+def test_the_secret_that_a_refresh_needs_is_named(visited: list[str]) -> None:
+    with guarded("guarded-no-registration") as server:
+        log_in(server, *NAMED, CLIENT_SECRET=SECRET)
+        server.tokens.clear()
+        assert fails("tools", server.url).startswith(
+            f"mcproof: {server.url}: the stored token cannot be refreshed: the environment variable CLIENT_SECRET is "
+            f"not set: run `mcproof auth login {server.url}`; "
+        )
+        assert "echo_headers" in tools(server.url, CLIENT_SECRET=SECRET)
+
+
+def test_the_older_transport_is_authorized_too(visited: list[str]) -> None:
+    with guarded("guarded-sse") as server:
+        assert fails("tools", server.url).startswith(f"mcproof: {server.url}: needs authorization (WWW-Authenticate: ")
+        assert "echo_headers" in tools(server.url, "--login")
+        assert len(visited) == 1
+
+
 def test_another_issuer_gets_nothing_of_the_first(state: Path, visited: list[str], monkeypatch: Any) -> None:
     with guarded() as first, guarded() as second:
         log_in(first)
@@ -341,10 +359,13 @@ def test_without_pyjwt_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
 def test_one_issuer_can_be_required() -> None:
     with guarded("guarded-basic") as server:
         words = (server.url, *NAMED, "--issuer")
-        assert run("tools", *words, server.origin, env={"CLIENT_SECRET": SECRET}).returncode == 0
+        for issuer in (server.origin, f"{server.origin}/"):
+            assert run("tools", *words, issuer, env={"CLIENT_SECRET": SECRET}).returncode == 0
         done = run("tools", *words, "https://other.example", env={"CLIENT_SECRET": SECRET})
-        assert done.stderr.endswith(f": the server uses another issuer than --issuer: {server.origin}\n")
-        assert len(server.token_requests) == 1
+        assert done.stderr.endswith(
+            f": the server uses another authorization server than the issuer you name: {server.origin}\n"
+        )
+        assert len(server.token_requests) == 2
 
 
 def test_a_token_is_not_requested_again_while_it_is_valid() -> None:

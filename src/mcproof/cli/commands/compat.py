@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 
 from mcproof.cli.check_options import add_policy, parse_policy
+from mcproof.cli.fix_options import add_client_fixing, parse_fixing
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
+from mcproof.errors import UsageError
 from mcproof.execution.planning import COMPAT
 from mcproof.execution.run_requests import CompatRequest
 
@@ -16,6 +18,7 @@ EXAMPLES = """\
 mcproof compat -- python server.py  every client, and what to change first
 mcproof compat tools.json --client cursor,claude-code@2.1.40  all facts about two clients
 mcproof compat tools.json --require claude-code,vscode-copilot  a gate for CI
+mcproof compat tools.json --diff  the edits that help clients and harm none
 """
 
 
@@ -43,6 +46,7 @@ def parser() -> Parser:
     breaks = f"fail if the server breaks in one of these: {named}"
     gates.add_argument("--require", action="append", default=[], metavar="NAME", help=breaks)
     gates.add_argument("--min-clients", type=_count, metavar="N", help="fail if it works in fewer clients than this")
+    add_client_fixing(parser)
     add_policy(parser, COMPAT.fail_on)
     add_outputs(parser)
     add_live(parser)
@@ -52,17 +56,25 @@ def parser() -> Parser:
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
-    outputs = parse_outputs(options)
+    fixing, outputs = parse_fixing(options), parse_outputs(options)
+    if fixing is None and options.for_clients:
+        raise UsageError("--for needs --fix or --diff; --client chooses the clients of a report")
+    if fixing is not None and (options.client or options.require or options.min_clients is not None):
+        raise UsageError("--client, --require and --min-clients are about the report; --fix takes --for")
     request = CompatRequest(
         targets=parse_targets(options, *options.targets),
-        clients=words(options.client),
+        clients=words(options.client or options.for_clients),
         server_key=options.server_key,
         require=words(options.require),
         min_clients=options.min_clients,
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return run_command(request, outputs)
+    if fixing is None:
+        return run_command(request, outputs)
+    from mcproof.cli.fix_command import fix_command
+
+    return fix_command(request, fixing)
 
 
 def _count(text: str) -> int:

@@ -13,7 +13,7 @@ from mcproof.client.auth.challenges import bearer_challenge, joined_scopes
 from mcproof.client.auth.issuer_metadata import find_server, server_without_metadata
 from mcproof.client.auth.oauth_clients import configured_client
 from mcproof.client.auth.resource_metadata import find_resource
-from mcproof.client.auth.safe_urls import canonical_url, origin_of
+from mcproof.client.auth.safe_urls import canonical_url, is_same_issuer, origin_of
 from mcproof.client.auth.token_requests import Grant, refresh, use_client_credentials
 from mcproof.client.auth.token_store import load_token, save_token
 from mcproof.client.failures import AuthorizationError
@@ -64,6 +64,8 @@ class OAuthAuthorizer:
         """When the current token was received."""
         self._refused = 0
         """How many young tokens were refused."""
+        self._refresh_failure = ""
+        """Why the token could not be refreshed."""
         self._lock = asyncio.Lock()
 
     def sign(self, request: httpx2.Request) -> httpx2.Request:
@@ -85,7 +87,7 @@ class OAuthAuthorizer:
         async with self._lock:
             is_refused = self.token is not None and refusal.sent == _bearer(self.token)
             if not is_refused and self._header:
-                return  # another request has got it in the meantime
+                return  # another request has received it in the meantime
             challenge = bearer_challenge(refusal.challenge)
             if refusal.status == 403 and not (challenge.error == "insufficient_scope" or challenge.scope):
                 raise AuthorizationError(refusal.message, refusal.status)
@@ -112,7 +114,8 @@ class OAuthAuthorizer:
             return True
         try:
             new = await refresh(token)
-        except AuthorizationError:
+        except AuthorizationError as error:
+            self._refresh_failure = error.message
             return False
         self._store(new)
         self._keep(new)
@@ -142,6 +145,8 @@ class OAuthAuthorizer:
         if refusal.status == 403 and challenge.scope:
             advice = login_advice(self._url, challenge.scope)
             return f"needs the scope `{challenge.scope}` ({refusal.evidence}): {advice}"
+        if self._refresh_failure:
+            return f"the stored token cannot be refreshed: {self._refresh_failure}: {login_advice(self._url)}"
         if refusal.sent:
             return f"the server refuses the stored token ({refusal.evidence}): {login_advice(self._url)}"
         return refusal.message
@@ -175,7 +180,7 @@ class OAuthAuthorizer:
             if server is not None:
                 return _TokenSource(resource, server)
         if not resource.is_published:
-            return _TokenSource(resource, server_without_metadata(str(origin_of(self._url))))
+            return _TokenSource(resource, server_without_metadata(str(origin_of(url))))
         listed = ", ".join(map(redacted_url, resource.issuers))
         raise AuthorizationError(f"the authorization server publishes no metadata: {listed}")
 
@@ -183,10 +188,11 @@ class OAuthAuthorizer:
         """The authorization servers of a resource that the user allows."""
         if not self._options.issuer:
             return resource.issuers
-        if self._options.issuer not in resource.issuers:
+        allowed = tuple(each for each in resource.issuers if is_same_issuer(each, self._options.issuer))
+        if not allowed:
             listed = ", ".join(map(redacted_url, resource.issuers))
-            raise AuthorizationError(f"the server uses another issuer than --issuer: {listed}")
-        return (self._options.issuer,)
+            raise AuthorizationError(f"the server uses another authorization server than the issuer you name: {listed}")
+        return allowed
 
     async def _new_token(self, source: _TokenSource, scope: str) -> AccessToken:
         server, options = source.server, self._options
@@ -194,7 +200,7 @@ class OAuthAuthorizer:
         if options.uses_client_credentials:
             client = configured_client(server, options)
             if client is None:
-                raise AuthorizationError("client credentials need `--client-id ID`")
+                raise AuthorizationError("the authorization server does not support client metadata documents")
             return await use_client_credentials(Grant(server, client, identifier, scope))
         stored = self._stored
         known = stored.client if stored is not None and stored.issuer == server.issuer else None

@@ -40,6 +40,17 @@ async def get_json(url: str, what: str) -> JsonReply:
     return await _limited(what, url, _get(url, what))
 
 
+async def first_document(places: list[str], what: str) -> dict[str, Any] | None:
+    """The first JSON object at some places; None if there is none. A server error ends the search."""
+    for place in places:
+        reply = await get_json(place, what)
+        if reply.status == 200 and isinstance(reply.value, dict):
+            return reply.value
+        if reply.status >= 500:
+            raise AuthorizationError(f"{_named(what, place)} cannot be read: HTTP {reply.status}")
+    return None
+
+
 async def post_json(url: str, what: str, document: Mapping[str, Any]) -> JsonReply:
     """Post a JSON document; no redirect is followed."""
     return await _limited(what, url, _send("POST", url, what, json=dict(document)))

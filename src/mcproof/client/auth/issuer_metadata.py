@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from mcproof.client.auth.fetching import get_json
+from mcproof.client.auth.fetching import first_document
 from mcproof.client.auth.resource_metadata import scopes_of
-from mcproof.client.auth.safe_urls import checked_url, origin_of
+from mcproof.client.auth.safe_urls import checked_url, is_same_issuer, origin_of
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
 from mcproof.exchange.connection_facts import cropped
@@ -40,13 +40,8 @@ class AuthorizationServer(NamedTuple):
 
 async def find_server(issuer: str) -> AuthorizationServer | None:
     """The metadata of an authorization server; None if there is none. Raises AuthorizationError if it is invalid."""
-    for place in _places(issuer):
-        reply = await get_json(place, _WHAT)
-        if reply.status == 200 and isinstance(reply.value, dict):
-            return _parsed(reply.value, issuer)
-        if reply.status >= 500:
-            raise AuthorizationError(f"{_WHAT} ({redacted_url(place)}) cannot be read: HTTP {reply.status}")
-    return None
+    document = await first_document(_places(issuer), _WHAT)
+    return None if document is None else _parsed(document, issuer)
 
 
 def server_without_metadata(origin: str) -> AuthorizationServer:
@@ -72,8 +67,7 @@ def _places(issuer: str) -> list[str]:
 
 def _parsed(document: dict[str, Any], issuer: str) -> AuthorizationServer:
     named = document.get("issuer")
-    # `https://host` and `https://host/` are the same URL, and many servers publish one for the other.
-    if not isinstance(named, str) or _without_root(named) != _without_root(issuer):
+    if not isinstance(named, str) or not is_same_issuer(named, issuer):
         shown = cropped(redacted_url(named)) if isinstance(named, str) else "nothing"
         raise AuthorizationError(f"{_WHAT} is for another issuer: {shown}, not {redacted_url(issuer)}")
 
@@ -93,10 +87,6 @@ def _parsed(document: dict[str, Any], issuer: str) -> AuthorizationServer:
         sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
         supports_s256="S256" in _words(document.get("code_challenge_methods_supported")),
     )
-
-
-def _without_root(url: str) -> str:
-    return url[:-1] if url.endswith("/") and url.count("/") == 3 else url
 
 
 def _words(value: Any) -> tuple[str, ...]:

@@ -67,12 +67,10 @@ def _is_document(client_id: str) -> bool:
 
 
 def _secret_method(server: AuthorizationServer) -> str:
+    """How a client with a secret authenticates."""
     methods = server.authentication_methods
-    return (
-        "client_secret_post"
-        if "client_secret_post" in methods and "client_secret_basic" not in methods
-        else ("client_secret_basic")
-    )
+    takes_post_only = "client_secret_post" in methods and "client_secret_basic" not in methods
+    return "client_secret_post" if takes_post_only else "client_secret_basic"
 
 
 async def register(server: AuthorizationServer, redirect_uri: str, port: int) -> OAuthClient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.auth.challenges import is_scope
-from mcproof.client.auth.fetching import get_json
+from mcproof.client.auth.fetching import first_document, get_json
 from mcproof.client.auth.safe_urls import checked_url, is_within, origin_of
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
@@ -45,12 +45,9 @@ async def find_resource(url: str, challenge: Challenge) -> ProtectedResource:
         if reply.status != 200:
             raise AuthorizationError(f"{_WHAT} ({redacted_url(place)}) cannot be read: HTTP {reply.status}")
         return _parsed(reply.value, url)
-    for place in well_known_places(url):
-        reply = await get_json(place, _WHAT)
-        if reply.status == 200 and isinstance(reply.value, dict):
-            return _parsed(reply.value, url)
-        if reply.status >= 500:
-            raise AuthorizationError(f"{_WHAT} ({redacted_url(place)}) cannot be read: HTTP {reply.status}")
+    document = await first_document(well_known_places(url), _WHAT)
+    if document is not None:
+        return _parsed(document, url)
     return ProtectedResource(url, (str(origin_of(url)),), is_published=False)
 
 

@@ -81,6 +81,19 @@ def checked_url(value: Any, what: str) -> str:
     raise AuthorizationError(f"{what} is not an https URL: {shown}")
 
 
+def is_same_issuer(one: str, other: str) -> bool:
+    """Whether two issuers are the same.
+
+    `https://host` and `https://host/` are the same URL, and many servers publish one for the other. Nothing else is
+    normalized.
+    """
+    return _without_root(one) == _without_root(other)
+
+
+def _without_root(url: str) -> str:
+    return url[:-1] if url.endswith("/") and url.count("/") == 3 else url
+
+
 def is_within(url: str, resource: str) -> bool:
     """Whether a URL is a resource or is below it: the same origin, and the path of the resource or one below."""
     try:

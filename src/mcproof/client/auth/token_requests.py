@@ -94,7 +94,8 @@ def _authentication(grant: Grant) -> tuple[dict[str, str], dict[str, str]]:
     if client.method == "client_secret_basic":
         pair = f"{quote_plus(client.id)}:{quote_plus(client.credential)}"
         learn_secret(coded := b64encode(pair.encode()).decode())
-        return {"Authorization": f"Basic {coded}"}, {}
+        # The header is enough, but some servers, such as those of the official SDK, look for the id in the form.
+        return {"Authorization": f"Basic {coded}"}, {"client_id": client.id}
     if client.method == "client_secret_post":
         return {}, {"client_id": client.id, "client_secret": client.credential}
     if client.method == "private_key_jwt":

@@ -1,7 +1,7 @@
 """The transport of a server at a URL: Streamable HTTP, in both protocol eras.
 
-Every message is a POST. Up to revision 2025-11-25 there are sessions, streams that can be resumed, and a stream for
-what the server sends on its own; later revisions have none of these.
+Every message is a POST. Up to revision 2025-11-25 there are sessions, resumable streams, and a stream for
+server-initiated messages; later revisions have none of these.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 EVENTS = "text/event-stream"
 OPENING = 1.0
-"""Seconds to wait for the stream of the server's own messages before the first call."""
+"""Seconds to wait for the stream of server-initiated messages before the first call."""
 _ACCEPT = f"application/json, {EVENTS}"
 _NOT_FOUND = 404
 _UNKNOWN_METHOD = -32601
@@ -54,7 +54,7 @@ class StreamableHttp(HttpTransport):
         self.is_stateless = False
         """Whether the messages are of the stateless era, which has no sessions and no streams to resume."""
         self.is_initialized = False
-        """Whether the handshake is done, so that the server may send messages on its own."""
+        """Whether the handshake is done, so that the server may initiate messages."""
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
@@ -188,7 +188,7 @@ class StreamableHttp(HttpTransport):
         return {"Accept": EVENTS, **last, **self._headers_of({})}
 
     async def _listen(self) -> None:
-        """Open a stream for what the server sends on its own, and wait a moment until it is open."""
+        """Open the stream for server-initiated messages, and wait up to a second for its response headers."""
         opened = asyncio.Event()
         self._listener = asyncio.create_task(self._receive(opened))
         with contextlib.suppress(TimeoutError):
@@ -196,7 +196,7 @@ class StreamableHttp(HttpTransport):
                 await opened.wait()
 
     async def _receive(self, opened: asyncio.Event) -> None:
-        """Receive what the server sends on its own, until it offers no stream; `opened` is set in any case."""
+        """Receive server-initiated messages until the server offers no stream; `opened` is set in any case."""
         position = StreamPosition()
         try:
             for _ in range(MOST_RESUMPTIONS):

@@ -43,7 +43,11 @@ class StartedProcesses:
         self._is_guarded = True
 
     def expect(self, mark: str) -> None:
-        """Prepare for a process that is about to be started with a mark."""
+        """Prepare for a process that is about to be started with a mark.
+
+        Until it is added or given up, it may be a child that is not registered yet, and is not taken for an orphan.
+        """
+        self._kill[mark] = lambda: None
         if self._is_guarded:
             if not self._own:
                 self._adopts = _adopt_orphans()
@@ -56,6 +60,10 @@ class StartedProcesses:
         if process is not None:
             self._own.add(process)
             self._notify(f"+ {mark} {process}")
+
+    def give_up(self, mark: str) -> None:
+        """Expect a process with this mark no longer, because it could not be started."""
+        self._kill.pop(mark, None)
 
     def kill(self, mark: str, *, has_ended: bool = False) -> None:
         """Kill every process with this mark, also those that have left the process group.

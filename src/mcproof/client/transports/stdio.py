@@ -68,7 +68,11 @@ class Stdio:
                 cwd=self._directory,
                 start_new_session=True,
             )
+        except asyncio.CancelledError:
+            STARTED.kill(self._mark)
+            raise
         except (OSError, ValueError) as error:
+            STARTED.give_up(self._mark)
             reason = reason_of(error)
             if self._directory is not None and getattr(error, "filename", None) == self._directory:
                 raise ConnectError(f"cannot start in `{self._directory}`: {reason}") from None

@@ -1,4 +1,4 @@
-"""Where a stream of events has ended, and how long to wait before it is resumed."""
+"""The position at which a stream of events has ended, and the time until it may be resumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 MOST_RESUMPTIONS = 100
 """How often one stream is resumed; the time limit of a request usually ends it first."""
 DEFAULT_WAIT = 1.0
-"""Seconds to wait if the server does not say how long."""
+"""Seconds to wait if the server sends no `retry`."""
 SHORTEST_WAIT = 0.1
 LONGEST_WAIT = 300.0
 """Limits of what a server may ask for, in seconds."""
@@ -27,7 +27,7 @@ class StreamPosition:
         self._retry: int | None = None
 
     def update(self, parser: EventParser) -> None:
-        """Continue with what was read of the stream."""
+        """Take over the last event id and the `retry` time of a parser."""
         self.last_id = parser.last_id or self.last_id
         self._retry = self._retry if parser.retry is None else parser.retry
 
@@ -37,7 +37,7 @@ class StreamPosition:
         return bool(self.last_id) and self.last_id.isprintable() and self.last_id == self.last_id.strip()
 
     async def wait(self, why: str) -> None:
-        """Wait as long as the server wants before it is asked again. Raises LostError if that is too long."""
+        """Wait for the `retry` time of the server. Raises LostError if it is too long."""
         seconds = DEFAULT_WAIT if self._retry is None else self._retry / 1000
         if seconds > LONGEST_WAIT:
             raise LostError(f"{why}, and the server wants {seconds:,.0f} seconds before it is resumed")

@@ -8,7 +8,7 @@ from mcproof.exchange.probe_facts import FAILURE_OF, SERVER_LOST, ProbeRecord, R
 from mcproof.generation.cases import fuller_arguments
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
-from mcproof.prove.fuzz.outcomes import signature
+from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, signature
 from mcproof.prove.hostile.attack_cases import MOST_ARGUMENTS, ToolAttacks
 from mcproof.prove.hostile.observing import AttackResult, injection, observe
 from mcproof.results.run import Untested
@@ -80,6 +80,8 @@ class ToolAttacker:
         self._given = given
         self._traps = traps
         self._folders = folders
+        self._question = ""
+        """The first question that got no answer, in words."""
         self._left_out = 0
         self._is_done = False
         self._of_number: dict[int, HostileCase] = {}
@@ -129,6 +131,8 @@ class ToolAttacker:
         number, response = await sender.send("tools/call", {"name": self.tool.name, "arguments": arguments})
         if case is not None:
             self._of_number[number] = case
+        if response is not None and response.asks and not self._question:
+            self._question = sender.session.redacted(self._traps.hidden(response.asks))
         return response
 
     async def _send_group(self, group: list[HostileCase], sender: Sender, is_late: Callable[[], bool]) -> None:
@@ -209,6 +213,8 @@ class ToolAttacker:
         what = f"hostile arguments of tool {self.tool.label}"
         if self.stopped or not self._is_done:
             yield Untested(what, self.stopped or why)
+        if self._question:
+            yield Untested(f"{what}, in part", f"it {self._question}; {HOW_TO_ANSWER}")
         if self._left_out:
             yield Untested(f"{what}, in part", f"only the first {MOST_ARGUMENTS} string arguments are attacked")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import LEVELS
 from mcproof.report.gate_verdicts import run_verdict
-from mcproof.report.html import probe_views, suite_views, wording
+from mcproof.report.html import client_views, probe_views, suite_views, wording
 from mcproof.report.html.environment import environment
 from mcproof.report.html.finding_views import count_levels, rules_used, rulesets_used
 from mcproof.report.html.page_limits import MOST, MOST_ROWS, PageRoom
@@ -37,6 +37,7 @@ _HELPERS = {
     "BONUS_LENGTH": BONUS_LENGTH,
     "MEANINGS": MEANINGS,
     "arguments_text": arguments_text,
+    "clients_of": client_views.ClientView,
     "duration": suite_views.duration,
     "failures_shown": probe_views.failures_shown,
     "mark_of": mark_of,

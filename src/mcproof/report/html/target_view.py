@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import plural
 from mcproof.linting.finding import level_of
+from mcproof.report.client_grid import shown_outcomes
 from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict
 from mcproof.report.html.finding_views import Findings
 from mcproof.report.html.page_limits import PageRoom
@@ -138,6 +139,13 @@ class TargetView:
                 Share("good", "✓", clean, "clean"),
                 Share("fair", "!", accepted, "invalid but accepted"),
                 Share("bad", "✗", max(0, payload.fuzzing.cases - clean - accepted), "failed"),
+            ]
+        elif payload.kind == "compat":
+            verdicts = [each.verdict for each in shown_outcomes(payload) if each.kind == "client"]
+            shares = [
+                Share("good", "✓", verdicts.count("works"), "work"),
+                Share("fair", "!", verdicts.count("degraded"), "degraded"),
+                Share("bad", "✗", verdicts.count("breaks"), "break"),
             ]
         elif payload.kind == "suite":
             shares = test_shares(payload.tests)

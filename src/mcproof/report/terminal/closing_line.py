@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 _COLOURS = {"good": ("good",), "fair": ("warning",), "bad": ("error",)}
 _SYMBOLS = {"good": "✓ ", "bad": "✗ "}
 
+_SUMMED_UP = ("lint", "compat", "diff")
+"""The kinds of run whose text ends with the number of findings."""
+
 
 def closing_line(run: RunResult, style: Style) -> str:
     """Return the line; empty if the text above ends with the same words, or if an error was reported instead."""
     if not run.targets or (len(run.targets) == 1 and run.failed):
         return ""
     verdict = run_verdict(run)
-    if len(run.targets) == 1 and not verdict.word and not run.targets[0].findings and run.kind in ("lint", "diff"):
+    if len(run.targets) == 1 and run.kind in _SUMMED_UP and not verdict.word and not run.targets[0].findings:
         return ""  # "no findings in 4 tools"
     if len(run.targets) == 1 and run.kind == "suite" and ": " not in verdict.word:
         return ""  # "4 tests: 3 passed, 1 failed"

@@ -86,7 +86,7 @@ def _grid(grid: Grid, style: Style) -> Iterator[str]:
         shown = style.paint(padded, "dim") if row.was_left_out else padded
         yield f"  {shown}  {_row(row, symbols, widths, style)}\n"
     yield "\n"
-    yield from _legend(grid.legend(), style)
+    yield from marks_legend(grid.legend(), style)
 
 
 def _labels(grid: Grid, style: Style) -> list[list[str]]:
@@ -115,11 +115,16 @@ def _symbol(mark: Mark, style: Style) -> str:
     return style.symbol(mark.symbol, mark.ascii)
 
 
-def _legend(marks: list[Mark], style: Style) -> Iterator[str]:
+def painted_mark(mark: Mark, style: Style) -> str:
+    """Return the symbol of a mark in its colour."""
+    return style.paint(_symbol(mark, style), _COLOURS[mark.tone])
+
+
+def marks_legend(marks: list[Mark], style: Style) -> Iterator[str]:
     """Render what the marks mean."""
     longest = max((len(mark.word) for mark in marks), default=0)
     for mark in marks:
-        symbol = style.paint(_symbol(mark, style), _COLOURS[mark.tone])
+        symbol = painted_mark(mark, style)
         head = f"{mark.word:{longest}}  "
         first, *others = wrapped(mark.meaning, style.width, used=len(head) + 4, indent=len(head) + 4)
         yield f"  {symbol} {head}{first}".rstrip() + "\n"
@@ -135,7 +140,7 @@ def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
     longest = max(len(each.probe) for each in probes)
     for each in probes:
         mark = mark_of(each)
-        symbol = style.paint(_symbol(mark, style), _COLOURS[mark.tone])
+        symbol = painted_mark(mark, style)
         reason = style.text(each.reason or mark.word)
         first, *others = wrapped(reason, style.width, used=longest + 6, indent=longest + 6)
         yield f"  {symbol} {each.probe:{longest}}  {first}".rstrip() + "\n"

@@ -48,7 +48,14 @@ def _check(each: ClientRule) -> Check:
 
 
 for _each in CLIENT_RULES:
-    rule(_each.id, ruleset="compat", name=_each.name, severity="error", category=_each.category)(_check(_each))
+    rule(
+        _each.id,
+        ruleset="compat",
+        name=_each.name,
+        severity="error",
+        category=_each.category,
+        fixable=_each.fixable,
+    )(_check(_each))
 
 
 def in_words(hits: list[ClientHit]) -> str:

@@ -16,6 +16,8 @@ class ClientRule(NamedTuple):
     summary: str
     why: str
     advice: str
+    fixable: bool = False
+    """Whether `mcproof compat --fix` has edits for it."""
 
 
 CLIENT_RULES = (
@@ -112,6 +114,7 @@ CLIENT_RULES = (
         "OpenAI models refuse such a schema, even the form that the MCP specification recommends for tools "
         "without parameters.",
         'add `"properties": {}`.',
+        fixable=True,
     ),
     ClientRule(
         "CMP-013",
@@ -166,6 +169,7 @@ CLIENT_RULES = (
         '`type` is a list, such as `["string", "null"]`.',
         "some clients then refuse every call, drop the tool, or read only the first type.",
         "use one type; an optional parameter is one that `required` does not name.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-024",
@@ -229,6 +233,7 @@ CLIENT_RULES = (
         "An input schema has a `$ref` that a client cannot follow.",
         "some clients drop a tool with any `$ref`, others accept only some forms; the model then sees no type at all.",
         "write the referenced schema where it is used.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-031",
@@ -238,6 +243,7 @@ CLIENT_RULES = (
         "An input schema uses a keyword that a client refuses.",
         "a model API that does not know a keyword fails the whole request.",
         "leave the keyword out and describe the constraint in words.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-032",
@@ -247,6 +253,7 @@ CLIENT_RULES = (
         "An input schema uses a keyword that a client removes or ignores.",
         "the model never sees the constraint, so the server receives values that break it.",
         "repeat the constraint in the description, and check it in the tool.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-033",
@@ -265,6 +272,7 @@ CLIENT_RULES = (
         "An input schema declares a dialect with `$schema` that a client refuses.",
         "older builds of VS Code leave such a tool out.",
         "leave `$schema` out.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-040",
@@ -301,6 +309,7 @@ CLIENT_RULES = (
         "An output schema declares a dialect with `$schema` that a client refuses.",
         "the tool is listed, but every call of it fails in the client.",
         "leave `$schema` out of output schemas.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-052",
@@ -310,6 +319,7 @@ CLIENT_RULES = (
         "An output schema has a `$ref` that a client cannot follow, or is not valid.",
         "some clients drop the tool; one reference that does not resolve can lose the whole list.",
         "write the referenced schema where it is used.",
+        fixable=True,
     ),
     ClientRule(
         "CMP-060",

@@ -11,11 +11,10 @@ from urllib.parse import quote
 
 import pytest
 
-from client.auth.conftest import state, visited  # noqa: F401 (fixtures)
-from client.auth.test_login import NAMED, guarded, log_in, tools
+from cli.running import fails, run, run_process
 from servers.guarded import ACCESS, CODE, REFRESH, SECRET
 
-from .running import fails, run, run_process
+from .test_login import NAMED, guarded, log_in, tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +93,7 @@ def assert_nothing_leaks(server: Guarded, output: str, folder: Path) -> None:
 def test_no_command_shows_or_writes_a_stored_token(
     fault: str,
     name: str,
-    visited: list[str],  # noqa: F811
+    visited: list[str],
     tmp_path: Path,
 ) -> None:
     with guarded(fault) as server:
@@ -115,7 +114,7 @@ def test_no_command_shows_or_writes_a_token_that_it_got_while_running(name: str,
         assert_nothing_leaks(server, done.stdout + done.stderr, tmp_path)
 
 
-def test_a_new_token_is_hidden_like_the_old_one(visited: list[str], tmp_path: Path) -> None:  # noqa: F811
+def test_a_new_token_is_hidden_like_the_old_one(visited: list[str], tmp_path: Path) -> None:
     with guarded("guarded-repeats-token") as server:
         log_in(server)
         server.tokens.clear()
@@ -190,7 +189,7 @@ def test_a_new_suite_names_the_credentials_that_init_had(tmp_path: Path) -> None
     assert SECRET not in text
 
 
-def test_a_stored_failure_is_sent_again_with_a_stored_token(visited: list[str], tmp_path: Path) -> None:  # noqa: F811
+def test_a_stored_failure_is_sent_again_with_a_stored_token(visited: list[str], tmp_path: Path) -> None:
     with guarded("guarded-accepts-anything") as server:
         log_in(server)
         run("prove", server.url, cwd=tmp_path)
@@ -221,7 +220,7 @@ def test_the_browser_of_the_environment_is_used(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "state" / "mcproof") == ["tokens"]
 
 
-def test_tools_of_a_second_server_get_no_token_of_the_first(visited: list[str]) -> None:  # noqa: F811
+def test_tools_of_a_second_server_get_no_token_of_the_first(visited: list[str]) -> None:
     with guarded() as first, guarded() as second:
         log_in(first)
         assert "needs authorization" in fails("tools", second.url)

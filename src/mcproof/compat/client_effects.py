@@ -1,0 +1,194 @@
+"""What a catalog does in each client: the outcome of every tool, and what to change to gain most.
+
+A client that passes tools on to one model API has that API's outcomes too. Where the user chooses among several APIs,
+those degrade a tool at most.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcproof.compat.client_verdicts import VERDICT_OF, VERDICTS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from mcproof.compat.client_verdicts import BrokenConstraint, ClientOutcome, Verdict
+
+ToolOutcome = Literal["works", "degraded", "lost", "breaks"]
+TOOL_OUTCOMES: tuple[ToolOutcome, ...] = ("works", "degraded", "lost", "breaks")
+"""The outcomes of a tool, the best first; `lost` is one that works, but is lost with its neighbours."""
+_TAKING_ALL = frozenset({"list_rejected", "request_rejected"})
+"""Effects that take the other tools of the server with them."""
+
+
+class RuleEffect:
+    """What the hits of one rule do in one client."""
+
+    __slots__ = ("breaking", "degraded", "server", "takes_all")
+
+    def __init__(self) -> None:
+        self.breaking: set[str] = set()
+        """The tools that break."""
+        self.degraded: set[str] = set()
+        self.server: Verdict = "works"
+        """The verdict of hits on the server as a whole."""
+        self.takes_all = False
+        """Whether a hit takes all other tools with it."""
+
+    def add(self, hit: BrokenConstraint, *, is_one_of_several: bool) -> None:
+        verdict = VERDICT_OF[hit.level]
+        if is_one_of_several and verdict == "breaks":
+            verdict = "degraded"
+        if hit.tool is None:
+            self.server = max(self.server, verdict, key=VERDICTS.index)
+        elif verdict != "works":
+            (self.breaking if verdict == "breaks" else self.degraded).add(hit.tool)
+        if verdict == "breaks" and hit.effect in _TAKING_ALL:
+            self.takes_all = True
+
+
+class ClientEffects(NamedTuple):
+    """What a client makes of each tool, by the rules that decide it."""
+
+    outcome: ClientOutcome
+    by_rule: dict[str, RuleEffect]
+
+    def tool(self, name: str) -> ToolOutcome:
+        """The outcome of a tool."""
+        effects = self.by_rule.values()
+        if any(name in each.breaking for each in effects):
+            return "breaks"
+        if any(each.takes_all for each in effects):
+            return "lost"
+        return "degraded" if any(name in each.degraded for each in effects) else "works"
+
+    @property
+    def server(self) -> Verdict:
+        """The verdict of hits on the server as a whole."""
+        return max((each.server for each in self.by_rule.values()), key=VERDICTS.index, default="works")
+
+    @property
+    def loses_all(self) -> bool:
+        return any(each.takes_all for each in self.by_rule.values())
+
+    def tools(self, attribute: Literal["breaking", "degraded"]) -> set[str]:
+        """The tools that break, or that are degraded."""
+        return set().union(*(getattr(each, attribute) for each in self.by_rule.values()))
+
+    def without(self, rules: Collection[str]) -> ClientEffects:
+        """The effects that remain once the hits of rules are fixed."""
+        return self._replace(by_rule={rule: each for rule, each in self.by_rule.items() if rule not in rules})
+
+    @property
+    def verdict(self) -> Verdict:
+        effects = self.by_rule.values()
+        if self.server == "breaks" or any(each.breaking for each in effects):
+            return "breaks"
+        return "degraded" if self.server == "degraded" or any(each.degraded for each in effects) else "works"
+
+    def missing(self, total: int) -> int:
+        """How many of the server's tools cannot be used."""
+        return total if self.loses_all else min(total, len(self.tools("breaking")))
+
+
+class ClientGain(NamedTuple):
+    """What a change gains in one client."""
+
+    client: str
+    name: str
+    kind: str
+    tools: int
+    """How many more tools can be used."""
+    before: Verdict
+    after: Verdict
+
+
+class Improvement(NamedTuple):
+    """A rule whose findings are worth fixing, and what that gains after the improvements before it."""
+
+    rule: str
+    places: int
+    tools: int
+    """How many tools break the rule."""
+    gains: tuple[ClientGain, ...] = ()
+    """The clients with a better verdict or more tools, those with the most tools first."""
+    remedy: str = ""
+    """What to do, in words."""
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """The names of clients whose verdict gets better."""
+        return tuple(each.name for each in self.gains if each.before != each.after)
+
+
+def client_effects(outcomes: Sequence[ClientOutcome]) -> list[ClientEffects]:
+    """Return the effects on each client, those of the model APIs behind it included."""
+    by_id = {each.client: each for each in outcomes}
+    return [ClientEffects(each, _by_rule(each, by_id)) for each in outcomes]
+
+
+def _by_rule(outcome: ClientOutcome, by_id: dict[str, ClientOutcome]) -> dict[str, RuleEffect]:
+    found: dict[str, RuleEffect] = {}
+    is_one_of_several = len(outcome.sends_to) > 1
+    for source in (outcome, *(by_id[api] for api in outcome.sends_to if api in by_id)):
+        for hit in _counting(source.hits):
+            effect = found.setdefault(hit.rule, RuleEffect())
+            effect.add(hit, is_one_of_several=is_one_of_several and source is not outcome)
+    return found
+
+
+def _counting(hits: Iterable[BrokenConstraint]) -> Iterator[BrokenConstraint]:
+    return (hit for hit in hits if hit.counts and hit.level != "note")
+
+
+def improvements(outcomes: Sequence[ClientOutcome], total: int, named: Collection[str] = ()) -> list[Improvement]:
+    """Return what to change, each step the one that gains most after those before it.
+
+    A step gains by the number of clients with a better verdict or more tools, then of other profiles, then by tools.
+    `total` is the number of tools of the server; `named` limits the clients.
+    """
+    places: dict[str, set[tuple[str | None, str]]] = {}
+    for each in outcomes:
+        for hit in _counting(each.hits):
+            places.setdefault(hit.rule, set()).add((hit.tool, hit.pointer))
+    effects = [each for each in client_effects(outcomes) if not named or each.outcome.client in named]
+    remaining = sorted({rule for each in effects for rule in each.by_rule})
+    found: list[Improvement] = []
+    while remaining:
+        gains = {rule: _gains(rule, effects, total) for rule in remaining}
+        best = min(remaining, key=lambda rule: (*_worth(gains[rule]), -len(places[rule]), rule))
+        hit_tools = {tool for tool, _ in places[best] if tool is not None}
+        found.append(Improvement(best, len(places[best]), len(hit_tools), gains[best]))
+        effects = [each.without((best,)) for each in effects]
+        remaining.remove(best)
+    return found
+
+
+def _worth(gains: tuple[ClientGain, ...]) -> tuple[int, int, int]:
+    """The value of gains, as a key that sorts the largest first."""
+    clients = sum(each.kind == "client" for each in gains)
+    return -clients, clients - len(gains), -sum(each.tools for each in gains)
+
+
+def _gains(rule: str, effects: list[ClientEffects], total: int) -> tuple[ClientGain, ...]:
+    """What fixing the findings of a rule gains, in each client that gains."""
+    gains = []
+    for each in effects:
+        if rule not in each.by_rule:
+            continue
+        after = each.without((rule,))
+        tools = each.missing(total) - after.missing(total)
+        if tools or after.verdict != each.verdict:
+            outcome = each.outcome
+            gains.append(
+                ClientGain(
+                    client=outcome.client,
+                    name=outcome.name,
+                    kind=outcome.kind,
+                    tools=tools,
+                    before=each.verdict,
+                    after=after.verdict,
+                )
+            )
+    return tuple(sorted(gains, key=lambda gain: (gain.kind != "client", -gain.tools)))

@@ -1,0 +1,361 @@
+"""Fix a catalog for clients: edit its schemas, and keep only edits that make no client worse off.
+
+The edits of a tool are made in rounds, each on the text that the last one left. A round is kept if it makes the tool
+worse in no client, and breaks no size constraint anew; otherwise its edits are tried one by one.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.catalog.model import Tool
+from mcproof.compat.client_choice import ClientChoice
+from mcproof.compat.client_hits import ClientChecks
+from mcproof.compat.client_profiles import RANK
+from mcproof.compat.schema_edits import SINGLE_EDITS, EditedSchema, Inlining, Obstacle
+from mcproof.compat.schema_text import SchemaText, indent_of
+from mcproof.schema.tree import SchemaTree
+from mcproof.text.revised_text import RevisedText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.compat.client_hits import ClientHit
+    from mcproof.text.jsontext import Edit
+
+SCHEMAS = ("inputSchema", "outputSchema")
+SIZE_KINDS = frozenset(
+    {"tool.bytes", "input.bytes", "input.large_lossy", "input.depth", "input.properties", "input.string_total"}
+    | {"input.enum_total", "tools.bytes", "optional_params.max", "union_params.max"}
+)
+"""Kinds of constraint on totals, which an edit must not break anew whatever else it gains."""
+_MOST_ROUNDS = 20
+_MOST_TRIES = 60
+"""The most single edits to try on a tool after a round as a whole has been refused."""
+_TOO_MANY = "the tool needs too many edits"
+
+
+class KeptHit(NamedTuple):
+    """A place that a client objects to and that is not edited."""
+
+    tool: Tool
+    rule: str
+    pointer: str
+    reason: str
+
+
+class ClientFixes(NamedTuple):
+    """The edits of a catalog for clients."""
+
+    edits: list[Edit]
+    """The edits of the original text, in ascending order."""
+    kept: list[KeptHit]
+    """What the edits leave for the author, with the reasons."""
+
+
+class Standing:
+    """How clients take a tool, or the server as a whole: what an edit must not make worse."""
+
+    def __init__(self, hits: Iterable[ClientHit]) -> None:
+        self._worst: dict[tuple[str, str], tuple[int, ClientHit]] = {}
+        self._broken: dict[tuple[str, str], ClientHit] = {}
+        for hit in hits:
+            active = hit.active
+            mode = "usual" if active.holds else "opt-in" if active.constraint.opt_in else "other"
+            rank = RANK[active.constraint.effect]
+            known = self._worst.get((active.profile.id, mode))
+            if known is None or rank < known[0]:
+                self._worst[active.profile.id, mode] = (rank, hit)
+            self._broken.setdefault(active.key, hit)
+
+    def worse_than(self, before: Standing) -> str | None:
+        """Where this is worse than before, in words; None if it is not."""
+        for key, hit in self._broken.items():
+            fact = hit.active.constraint
+            if key not in before._broken and (fact.kind in SIZE_KINDS or hit.level != "note"):
+                return f"that would break {fact.rule} in {hit.active.profile.name}"
+        for place, (rank, hit) in self._worst.items():
+            if place not in before._worst or rank < before._worst[place][0]:
+                return f"that would break {hit.active.constraint.rule} in {hit.active.profile.name}"
+        return None
+
+
+def fix_for_clients(
+    catalog: Catalog, choice: ClientChoice, rules: Mapping[int, Collection[str]], server_key: str = ""
+) -> ClientFixes:
+    """Return the edits that fix a catalog for the chosen clients, at no cost for any client.
+
+    `rules` has, for the index of each tool to fix, the rules to fix.
+    """
+    fixer = _CatalogFixer(catalog, choice, server_key)
+    drafts = _drafts_of([catalog.tools[index] for index in sorted(rules)], catalog)
+    fixed = {index: fixer.fix(draft, rules[index]) for index, draft in drafts.items()}
+    changed = {index: draft for index, draft in fixed.items() if draft.is_changed}
+    fixer.keep_server_standing(changed)
+    edits = [edit for draft in changed.values() for edit in draft.edits()]
+    return ClientFixes(sorted(edits), fixer.kept)
+
+
+class _ToolDraft:
+    """A tool with the current text of its schemas."""
+
+    def __init__(self, tool: Tool, schemas: dict[str, SchemaText], offsets: dict[str, int]) -> None:
+        self.schemas = schemas
+        self.offsets = offsets
+        """Where each schema starts in the document."""
+        values = {name: schema.value for name, schema in schemas.items()}
+        self.tool = Tool({**tool.fields, **values}, tool.pointer, tool.index)
+        self.tool.source = tool.source
+
+    def with_schema(self, name: str, schema: SchemaText) -> _ToolDraft:
+        return _ToolDraft(self.tool, {**self.schemas, name: schema}, self.offsets)
+
+    @property
+    def is_changed(self) -> bool:
+        return any(True for _ in self.edits())
+
+    @property
+    def growth(self) -> int:
+        """How many characters the edits add."""
+        return sum(len(edit.replacement) - (edit.end - edit.start) for edit in self.edits())
+
+    def edits(self) -> Iterator[Edit]:
+        """The edits of the document."""
+        for name, schema in self.schemas.items():
+            yield from schema.revised.edits(self.offsets[name])
+
+
+class _CatalogFixer:
+    def __init__(self, catalog: Catalog, choice: ClientChoice, server_key: str) -> None:
+        self._catalog = catalog
+        self._checks = ClientChecks(ClientChoice(choice.profiles).all_active(), server_key)
+        self._server_key = self._checks.key_of(catalog)
+        self._wanted = {each.key for each in choice.for_compat()}
+        self.kept: list[KeptHit] = []
+
+    def fix(self, draft: _ToolDraft, rules: Collection[str]) -> _ToolDraft:
+        """A tool after its fixes."""
+        tool = draft.tool
+        run = _ToolFixer(draft, rules, self._wanted, lambda each: self._checks.on_tool(each, self._server_key))
+        run.fix()
+        self.kept += [KeptHit(tool, rule, pointer, reason) for (rule, pointer), reason in run.kept.items()]
+        return run.draft
+
+    def keep_server_standing(self, drafts: dict[int, _ToolDraft]) -> None:
+        """Give up the drafts that grow most, until the catalog as a whole breaks no new constraint."""
+        before = self._standing_with({})
+        while drafts and (reason := self._standing_with(drafts).worse_than(before)) is not None:
+            index = max(drafts, key=lambda each: drafts[each].growth)
+            del drafts[index]
+            self.kept.append(KeptHit(self._catalog.tools[index], "", "", reason))
+
+    def _standing_with(self, drafts: dict[int, _ToolDraft]) -> Standing:
+        catalog = copy.copy(self._catalog)
+        catalog.tools = [drafts[at].tool if at in drafts else tool for at, tool in enumerate(self._catalog.tools)]
+        hits = [hit for part in catalog.by_server() for hit in self._checks.on_server(part)]
+        for tool in catalog.tools:
+            tool.release_tree()
+        return Standing(hits)
+
+
+class _Wanted(NamedTuple):
+    """An edit that clients ask for: what it does, where, and the rules that report it."""
+
+    schema: str
+    edit: str
+    """A key of `SINGLE_EDITS`, or `$ref`."""
+    path: str
+    """The pointer of the edited object in the schema."""
+
+
+class _ToolFixer:
+    """Fixes one tool in rounds."""
+
+    def __init__(
+        self,
+        draft: _ToolDraft,
+        rules: Collection[str],
+        wanted: Collection[tuple[str, str]],
+        find: Callable[[Tool], list[ClientHit]],
+    ) -> None:
+        self.draft = draft
+        self._rules = rules
+        self._wanted = wanted
+        self._find = find
+        self._refused: dict[_Wanted, str] = {}
+        self._tries = 0
+        self._hits = find(draft.tool)
+        self.kept: dict[tuple[str, str], str] = {}
+        """The reason for each rule and pointer that is left."""
+
+    def fix(self) -> None:
+        """Make edits until there are none left to make, or give up and make none."""
+        original, hits = self.draft, self._hits
+        for _ in range(_MOST_ROUNDS):
+            before = self.draft
+            while self._round():
+                pass
+            if self.draft is before or self._tries > _MOST_TRIES:
+                break
+            self._refused.clear()  # another edit may have removed the obstacle
+        else:
+            self._tries = _MOST_TRIES + 1
+        if self._tries > _MOST_TRIES:
+            self.draft, self._hits = original, hits
+        self._explain()
+        self.draft.tool.release_tree()
+
+    def _explain(self) -> None:
+        """Collect what is left, with the reasons."""
+        for hit in self._wanted_hits():
+            for each in _edits_for(hit, self.draft):
+                reason = _TOO_MANY if self._tries > _MOST_TRIES else self._refused.get(each)
+                if reason is not None:
+                    self.kept.setdefault((hit.active.constraint.rule, hit.pointer), reason)
+
+    def _wanted_hits(self) -> Iterator[ClientHit]:
+        for hit in self._hits:
+            if hit.active.key in self._wanted and hit.active.constraint.rule in self._rules:
+                yield hit
+
+    def _round(self) -> bool:
+        """Make the edits of one kind in one schema; whether there were any."""
+        if self._tries > _MOST_TRIES:
+            return False
+        asked: dict[tuple[str, str], dict[str, _Wanted]] = {}
+        for hit in self._wanted_hits():
+            for each in _edits_for(hit, self.draft):
+                if each not in self._refused:
+                    asked.setdefault((each.schema, each.edit), {})[each.path] = each
+        for (name, edit), wanted in asked.items():
+            schema = EditedSchema(self.draft.schemas[name])
+            try:
+                if self._edit(schema, name, edit, wanted):
+                    return True
+            finally:
+                schema.release()
+        return False
+
+    def _edit(self, schema: EditedSchema, name: str, edit: str, wanted: dict[str, _Wanted]) -> bool:
+        possible, make = self._inlining(schema, name, wanted) if edit == "$ref" else self._single(schema, edit, wanted)
+        if not possible:
+            return False
+        if self._keep(name, make(possible)) is None:
+            return True
+        kept = [self._keep_one(name, each, wanted[each], edit) for each in possible]
+        return any(kept)
+
+    def _keep_one(self, name: str, path: str, wanted: _Wanted, edit: str) -> bool:
+        """Make one edit on the current text if it makes nothing worse."""
+        self._tries += 1
+        if self._tries > _MOST_TRIES:
+            self._refused[wanted] = _TOO_MANY
+            return False
+        schema = EditedSchema(self.draft.schemas[name])
+        try:
+            one = {path: wanted}
+            possible, make = self._inlining(schema, name, one) if edit == "$ref" else self._single(schema, edit, one)
+            reason = self._keep(name, make(possible)) if possible else None
+        finally:
+            schema.release()
+        if reason is not None:
+            self._refused[wanted] = reason
+        return bool(possible) and reason is None
+
+    def _single(
+        self, schema: EditedSchema, edit: str, wanted: dict[str, _Wanted]
+    ) -> tuple[list[str], Callable[[list[str]], list[Edit]]]:
+        """The places where an edit of one object is possible, and how to make those chosen."""
+        edits: dict[str, list[Edit]] = {}
+        for path, each in wanted.items():
+            node = schema.nodes.get(path)
+            if schema.obstacle is not None or node is None or not node.is_usual:
+                self._refused[each] = schema.obstacle or "it is not at the position of a schema"
+                continue
+            made = SINGLE_EDITS[edit](schema, node)
+            if isinstance(made, Obstacle):
+                self._refused[each] = made.reason
+            else:
+                edits[path] = made
+        return list(edits), lambda chosen: [edit for path in chosen for edit in edits[path]]
+
+    def _inlining(
+        self, schema: EditedSchema, name: str, wanted: dict[str, _Wanted]
+    ) -> tuple[list[str], Callable[[list[str]], list[Edit]]]:
+        """The references that can be replaced, and how to replace those chosen."""
+        if schema.obstacle is not None:
+            self._refused.update(dict.fromkeys(wanted.values(), schema.obstacle))
+            return [], lambda _: []
+        refused = {each.path for each in self._refused if each.schema == name and each.edit == "$ref"}
+        inlining = Inlining(schema, wanted, refused)
+        self._refused.update((wanted[path], reason) for path, reason in inlining.obstacles.items())
+        return list(inlining.ready), inlining.edits
+
+    def _keep(self, name: str, edits: list[Edit]) -> str | None:
+        """Make these edits, unless they make a client worse off; then return how."""
+        draft = self.draft.with_schema(name, self.draft.schemas[name].after(edits))
+        hits = self._find(draft.tool)
+        reason = Standing(hits).worse_than(Standing(self._hits))
+        draft.tool.release_tree()
+        if reason is None:
+            self.draft, self._hits = draft, hits
+        return reason
+
+
+def _drafts_of(tools: list[Tool], catalog: Catalog) -> dict[int, _ToolDraft]:
+    """The tools that have schemas, by their index."""
+    document = catalog.document
+    holders = {
+        f"{tool.pointer}/{name}": (tool, name)
+        for tool in tools
+        for name in SCHEMAS
+        if isinstance(tool.fields.get(name), dict)
+    }
+    drafts: dict[int, _ToolDraft] = {}
+    schemas: dict[int, dict[str, SchemaText]] = {}
+    offsets: dict[int, dict[str, int]] = {}
+    for pointer, (start, end) in ((pointer, span[1:]) for pointer, span in document.spans(holders).items()):
+        tool, name = holders[pointer]
+        schema = SchemaText(RevisedText(document.text[start:end]), indent_of(document.text, start))
+        schemas.setdefault(tool.index, {})[name] = schema
+        offsets.setdefault(tool.index, {})[name] = start
+        drafts[tool.index] = _ToolDraft(tool, schemas[tool.index], offsets[tool.index])
+    return drafts
+
+
+def _edits_for(hit: ClientHit, draft: _ToolDraft) -> Iterator[_Wanted]:
+    """The edits that can resolve a hit."""
+    _, name, *_ = [*hit.pointer.split("/"), ""]
+    if name not in draft.schemas:
+        return
+    fact = hit.active.constraint
+    if fact.kind == "input.root_requires":
+        if "properties" in fact.params["keywords"] and "properties" not in draft.schemas[name].value:
+            yield _Wanted(name, "properties", "")
+        return
+    path, _, keyword = hit.pointer.removeprefix(f"/{name}").rpartition("/")
+    if not path and keyword in ("$defs", "definitions") and fact.kind == "input.forbids":
+        yield from _references_of(draft.schemas[name].value, name)
+    elif keyword == "$ref" or (keyword in SINGLE_EDITS and keyword != "properties" and _is_about(fact.kind, keyword)):
+        yield _Wanted(name, keyword, path)
+
+
+def _references_of(schema: Any, name: str) -> Iterator[_Wanted]:
+    """The references of a schema, whose definitions go once they are replaced."""
+    tree = SchemaTree(schema, "")
+    yield from [_Wanted(name, "$ref", node.path) for node in tree.holders if isinstance(node.schema.get("$ref"), str)]
+    tree.release()
+
+
+def _is_about(kind: str, keyword: str) -> bool:
+    """Whether constraints of this kind object to the keyword itself."""
+    return kind in _ABOUT[keyword]
+
+
+_ABOUT = {
+    "$schema": ("input.dialect", "output.dialect", "input.forbids"),
+    "type": ("input.type_union",),
+    "const": ("input.forbids",),
+}

@@ -1,0 +1,107 @@
+"""What each tool does in each client, and what to change first."""
+
+from __future__ import annotations
+
+from mcproof.compat.client_effects import client_effects, improvements
+from mcproof.compat.client_verdicts import BrokenConstraint, ClientOutcome, Verdict
+
+
+def hit(tool: str | None, rule: str, effect: str = "tool_dropped", level: str = "error") -> BrokenConstraint:
+    return BrokenConstraint(
+        constraint=rule.lower(),
+        rule=rule,
+        effect=effect,
+        status="current",
+        level=level,
+        tool=tool,
+        pointer="/x",
+        opt_in=False,
+        conditional=False,
+        counts=True,
+    )
+
+
+def client(
+    name: str, *hits: BrokenConstraint, sends_to: tuple[str, ...] = (), kind: str = "client", verdict: Verdict = "works"
+) -> ClientOutcome:
+    return ClientOutcome(
+        client=name,
+        name=name.title(),
+        kind=kind,
+        checked="2026-01-01",
+        verdict=verdict,
+        hits=list(hits),
+        sends_to=sends_to,
+    )
+
+
+def test_a_refused_list_loses_the_neighbours() -> None:
+    (effects,) = client_effects([client("a", hit("bad", "CMP-010", "list_rejected"))])
+    assert [effects.tool(name) for name in ("bad", "good")] == ["breaks", "lost"]
+    assert effects.missing(5) == 5
+
+
+def test_a_dropped_tool_leaves_its_neighbours() -> None:
+    (effects,) = client_effects([client("a", hit("bad", "CMP-030"), hit("long", "CMP-006", "truncated", "warning"))])
+    assert [effects.tool(name) for name in ("bad", "long", "good")] == ["breaks", "degraded", "works"]
+    assert effects.missing(5) == 1
+
+
+def test_hits_that_do_not_count_have_no_effect() -> None:
+    ignored = hit("bad", "CMP-010", "list_rejected")._replace(counts=False)
+    note = hit("bad", "CMP-001", "tool_renamed", "note")
+    (effects,) = client_effects([client("a", ignored, note)])
+    assert effects.verdict == effects.tool("bad") == "works"
+
+
+def test_one_model_api_behind_a_client_counts_in_full() -> None:
+    api = client("api", hit("bad", "CMP-011", "request_rejected"), kind="api")
+    effects = {each.outcome.client: each for each in client_effects([client("a", sends_to=("api",)), api])}
+    assert effects["a"].verdict == "breaks"
+    assert effects["a"].tool("good") == "lost"
+
+
+def test_one_of_several_model_apis_degrades_at_most() -> None:
+    api = client("api", hit("bad", "CMP-011", "request_rejected"), kind="api")
+    other = client("other", kind="api")
+    effects = client_effects([client("a", sends_to=("api", "other")), api, other])[0]
+    assert effects.verdict == effects.tool("bad") == "degraded"
+    assert effects.tool("good") == "works"
+
+
+def test_a_limit_of_the_server_is_not_a_tool() -> None:
+    (effects,) = client_effects([client("a", hit(None, "CMP-060", "tool_dropped"))])
+    assert (effects.server, effects.verdict, effects.missing(90)) == ("breaks", "breaks", 0)
+
+
+def test_the_change_that_gains_most_clients_is_first() -> None:
+    outcomes = [
+        client("a", hit("x", "CMP-023")),
+        client("b", hit("x", "CMP-030"), hit("y", "CMP-030")),
+        client("c", hit("x", "CMP-030")),
+    ]
+    first, second = improvements(outcomes, 4)
+    assert (first.rule, first.tools, first.clients) == ("CMP-030", 2, ("B", "C"))
+    assert [(gain.name, gain.tools, gain.before, gain.after) for gain in first.gains] == [
+        ("B", 2, "breaks", "works"),
+        ("C", 1, "breaks", "works"),
+    ]
+    assert (second.rule, second.clients) == ("CMP-023", ("A",))
+
+
+def test_a_step_is_judged_after_those_before_it() -> None:
+    """Neither change alone makes the tool usable; together they do."""
+    first, second = improvements([client("a", hit("x", "CMP-023"), hit("x", "CMP-030"))], 1)
+    assert first.gains == ()
+    assert [gain.tools for gain in second.gains] == [1]
+
+
+def test_tools_behind_a_model_api_are_regained_in_the_client() -> None:
+    api = client("api", hit("x", "CMP-011", "request_rejected"), kind="api")
+    (step,) = improvements([client("a", sends_to=("api",)), api], 7)
+    assert [(gain.client, gain.tools) for gain in step.gains] == [("a", 7), ("api", 7)]
+
+
+def test_named_clients_limit_the_changes() -> None:
+    outcomes = [client("a", hit("x", "CMP-023")), client("b", hit("x", "CMP-030"))]
+    assert [each.rule for each in improvements(outcomes, 1, ["b"])] == ["CMP-030"]
