@@ -6,9 +6,9 @@ place that breaks the constraint: from the tool, or from the server.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.compat.linear_patterns import matches_whole, occurs_in
 from mcproof.compat.tool_surface import ToolSurface, optional_names
 from mcproof.compat.whole_schema_constraints import bytes_of
 from mcproof.text.javascript import length
@@ -39,13 +39,13 @@ def size_of(text: str, params: Params) -> int:
 def name_regex(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The whole name must match a pattern, and must not contain another."""
     name = tool.tool.name
-    if re.fullmatch(params["pattern"], name) is None or ("forbid" in params and re.search(params["forbid"], name)):
+    if not matches_whole(params["pattern"], name) or ("forbid" in params and occurs_in(params["forbid"], name)):
         yield tool.tool.pointer_to("name")
 
 
 def name_forbids(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The name must not contain a pattern."""
-    if re.search(params["pattern"], tool.tool.name):
+    if occurs_in(params["pattern"], tool.tool.name):
         yield "/name"
 
 
