@@ -63,7 +63,7 @@ _SENTENCES = {
     "input.enum_types": "Enum values must be strings.",
     "input.enum_on": "An enum must not be on an {types}.",
     "input.enum_empty": "An enum must have values, and no empty one.",
-    "input.enum_shape": "An enum must have distinct values.",
+    "input.enum_shape": "An enum must have values, and distinct ones.",
     "input.format": "`format` must be one of {allowed}.",
     "input.pattern": "Not accepted: {faults}.",
     "input.number_max": "{keywords} must be at most {max:,}.",
