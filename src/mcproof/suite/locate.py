@@ -34,7 +34,8 @@ def suite_files(named: list[str]) -> list[str]:
     for name in DEFAULT_NAMES:
         if os.path.isfile(name):
             return [name]
-    raise InputError(f"no suite found (tried {', '.join(DEFAULT_NAMES)}); name one: `mcproof run SUITE.yaml`")
+    tried = f"no suite found (tried {', '.join(DEFAULT_NAMES)})"
+    raise InputError(f"{tried}; name one, or write a first one: `mcproof init -- COMMAND ARG...`")
 
 
 def _files_of(name: str) -> list[str]:
