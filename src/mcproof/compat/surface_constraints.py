@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Hit = tuple[Tool | None, str]
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_MEMBERS = {"title": str, "description": str, "annotations": dict, "icons": list, "_meta": dict}
+"""The types of members that may be absent; whether they may be null is a constraint of its own."""
 
 
 def size_of(text: str, params: Params) -> int:
@@ -101,10 +103,13 @@ def null_members(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 
 def member_types(tool: ToolSurface, _: Params) -> Iterator[str]:
-    """Hints must be booleans, titles strings, and sizes of icons lists."""
+    """A name, and members of the right type: texts, objects and lists; hints must be booleans."""
     fields = tool.fields
-    if not isinstance(fields.get("title", ""), (str, type(None))):
-        yield "/title"
+    if not isinstance(fields.get("name"), str):
+        yield tool.tool.pointer_to("name")
+    for member, expected in _MEMBERS.items():
+        if not isinstance(fields.get(member), (expected, type(None))):
+            yield f"/{member}"
     annotations = fields.get("annotations")
     if isinstance(annotations, dict):
         for hint in _HINTS:
