@@ -16,13 +16,14 @@ import os
 import pathlib
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
+
+from package_cache import InstallError, cache_folder, install_npm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,10 +75,6 @@ class Outcome(NamedTuple):
         counted = f"{self.passed} of {total}" if not self.is_good else f"{self.passed}"
         warned = f", {len(self.warnings)} warning{'s' * (len(self.warnings) > 1)}" if self.warnings else ""
         return f"{'✓' if self.is_good else '✗'} {counted}{warned}"
-
-
-class InstallError(Exception):
-    """The suite cannot be installed."""
 
 
 class Suite:
@@ -138,19 +135,12 @@ def installed(folder: pathlib.Path | None) -> Suite:
     """Return the suite in a folder, or in the cache folder, where it is installed first. Raises InstallError."""
     given = os.environ.get("MCPROOF_CONFORMANCE")
     if folder is None:
-        cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-        folder = pathlib.Path(given) if given else cache / "mcproof" / f"conformance-{VERSION}"
+        folder = pathlib.Path(given) if given else cache_folder(f"conformance-{VERSION}")
     suite = Suite(folder)
-    if suite.is_installed():
-        return suite
-    npm = shutil.which("npm")
-    if npm is None:
-        raise InstallError("no npm, which installs the conformance suite")
-    folder.mkdir(parents=True, exist_ok=True)
-    words = [npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder), f"{SUITE}@{VERSION}", NODE]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
-    if done.returncode or not suite.is_installed():
-        raise InstallError(f"npm cannot install the conformance suite: {(done.stderr or done.stdout)[-500:].strip()}")
+    if not suite.is_installed():
+        install_npm(folder, [f"{SUITE}@{VERSION}", NODE])
+        if not suite.is_installed():
+            raise InstallError(f"npm did not install the conformance suite in {folder}")
     return suite
 
 

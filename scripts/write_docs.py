@@ -1,4 +1,4 @@
-"""Write docs/rules from the rules, docs/cli.md from the commands and docs/changes.md from the kinds of change.
+"""Write docs/rules from the rules, and docs/cli.md, docs/changes.md and docs/clients.md from the code and its data.
 
 `make docs` runs this; a test fails when a page is stale.
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 import pathlib
 
 from mcproof.cli.reference import reference_page
+from mcproof.compat.client_profiles import known_profiles
 from mcproof.diff.changes_page import changes_page
 from mcproof.linting.registry import all_rules
 from mcproof.linting.rulebook import index_page, rule_page
+from mcproof.report.client_listing import clients_page
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 
@@ -18,7 +20,13 @@ DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 def pages() -> dict[str, str]:
     """Every generated page, by its path in docs."""
     rules = {f"rules/{rule.id}.md": rule_page(rule) for rule in all_rules()}
-    return {"changes.md": changes_page(), "cli.md": reference_page(), "rules/index.md": index_page(), **rules}
+    return {
+        "changes.md": changes_page(),
+        "clients.md": clients_page(list(known_profiles().values())),
+        "cli.md": reference_page(),
+        "rules/index.md": index_page(),
+        **rules,
+    }
 
 
 def main() -> None:

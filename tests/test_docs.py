@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.cli.main import COMMANDS
-from mcproof.linting.registry import all_rules
+from mcproof.linting.registry import RULESETS, all_rules
 from mcproof.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -44,3 +44,11 @@ def test_the_reference_has_every_command_and_every_format(write_docs: ModuleType
     page: str = write_docs.pages()["cli.md"]
     assert [name for name in COMMANDS if f"\n## {name}\n" not in page] == []
     assert [name for name in FORMATS if f"| `{name}` |" not in page] == []
+
+
+def test_the_readme_lists_every_ruleset_and_whether_it_is_a_default() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("| ruleset | checks | default |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in table.splitlines()[2:]]
+    listed = {name.strip("`"): default.startswith("on") for name, _, default in rows}
+    assert listed == {ruleset.name: ruleset.is_default for ruleset in RULESETS.values()}

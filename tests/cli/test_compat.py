@@ -96,6 +96,21 @@ def test_the_last_line_gives_the_reason_of_failed_gates(catalog: str) -> None:
     assert met.stdout.splitlines()[-1].startswith("passed: does not break in zed, as required")
 
 
+def test_a_required_client_has_no_version(catalog: str) -> None:
+    done = run("compat", catalog, "--require", "zed,cursor@1.0")
+    assert done.returncode == 2
+    assert done.stderr == "mcproof: --require takes no version: use `--client cursor@1.0 --require cursor`\n"
+    assert run("compat", catalog, "--client", "cursor@1.0", "--require", "cursor").returncode == 1
+
+
+def test_the_option_that_the_text_names_shows_everything(tmp_path: Path) -> None:
+    catalog = write(tmp_path / "tools.json", [tool(f"find.{name}") for name in "abcde"])
+    some, everything = (run("compat", catalog, "--show", amount).stdout for amount in ("1", "all"))
+    assert "--show all" in some
+    assert "--show all" not in everything
+    assert len(everything.splitlines()) > len(some.splitlines())
+
+
 def test_gates_are_in_every_format_that_shows_gates(catalog: str) -> None:
     for each in ("junit", "tap", "github", "markdown", "html"):
         text = run("compat", catalog, "--require", "cursor", "--format", each).stdout

@@ -137,3 +137,19 @@ def test_source_is_not_edited(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert "`compat --fix` edits snapshots, not Python source" in done.stderr
+
+
+def test_a_client_of_the_configuration_is_fixed_for(tmp_path: Path) -> None:
+    constant = {"type": "object", "properties": {"kind": {"type": "string", "const": "a"}, "b": {"enum": ["x"]}}}
+    file = write(tmp_path, {**PING, "inputSchema": constant})
+    (tmp_path / "mcproof.toml").write_text(
+        '[client-profiles.our-gateway]\nname = "Our gateway"\n'
+        '[[client-profiles.our-gateway.constraints]]\nid = "no-const"\nrule = "CMP-031"\nkind = "input.forbids"\n'
+        'params = {keywords = ["const"]}\neffect = "tool_dropped"\n',
+        encoding="utf-8",
+    )
+
+    done = run("compat", str(file), "--fix", "--for", "our-gateway")
+
+    [tool] = json.loads(done.stdout)["tools"]
+    assert tool["inputSchema"]["properties"]["kind"] == {"type": "string", "enum": ["a"]}

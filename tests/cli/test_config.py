@@ -64,14 +64,16 @@ def test_text_shows_every_setting_and_its_line_in_columns(project: Path) -> None
         == """\
 configuration: mcproof.toml
 
-  rulesets    grade, strict   mcproof.toml:1
-  select      SCH-001, grade  mcproof.toml:2
-  ignore      none            default
-  fail-on     warning         mcproof.toml:3
-  min-grade   none            default
-  max-tokens  4,000           mcproof.toml:4
-  baseline    known.json      mcproof.toml:5
-  limits      none            default
+  rulesets         grade, strict   mcproof.toml:1
+  select           SCH-001, grade  mcproof.toml:2
+  ignore           none            default
+  fail-on          warning         mcproof.toml:3
+  min-grade        none            default
+  max-tokens       4,000           mcproof.toml:4
+  baseline         known.json      mcproof.toml:5
+  limits           none            default
+  clients          none            default
+  client-profiles  none            default
 
 severity
   SCH-001  low    mcproof.toml:8
@@ -106,6 +108,8 @@ def test_without_a_configuration_text_shows_the_defaults(tmp_path: Path, argumen
         ("max-tokens", "none", "default"),
         ("baseline", "none", "default"),
         ("limits", "none", "default"),
+        ("clients", "none", "default"),
+        ("client-profiles", "none", "default"),
     ]
 
 

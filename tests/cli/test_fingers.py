@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.cli.main import COMMANDS
+from mcproof.cli.parser import laid_out
 
 from .running import CLEAN_TOOL, fails, run, write
 
@@ -44,6 +45,8 @@ def project(tmp_path: Path) -> Path:
         (["call", "add", "python", "server.py"], "mcproof call add -- python server.py"),
         (["call", "python", "server.py"], "mcproof call TOOL [ARGS...] -- python server.py"),
         (["prove", "python server.py"], "mcproof prove -- python server.py"),
+        (["lint", "python server.py"], "mcproof lint -- python server.py"),
+        (["grade", "npx server --config a.json"], "mcproof grade -- npx server --config a.json"),
         (["lint", "node 'my server.js'", "--fail-on", "note"], "mcproof lint --fail-on note -- node 'my server.js'"),
         (["prove", "--", "python server.py"], "mcproof prove -- python server.py"),
     ],
@@ -56,6 +59,36 @@ def test_a_command_of_a_server_gets_its_two_dashes(project: Path, typed: list[st
         else fails(*typed, cwd=project)
     )
     assert f"`{works}`" in said
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("srver.py", "server.py"), ("tool.json", "tools.json"), ("sub/wether.json", "sub/weather.json")],
+)
+def test_a_missing_file_gets_the_nearest_name_of_its_folder(project: Path, typed: str, meant: str) -> None:
+    (project / "sub").mkdir()
+    write(project / "sub" / "weather.json", [CLEAN_TOOL])
+    said = fails("lint", typed, cwd=project)
+    assert f"{typed}: cannot be read: no such file or directory (did you mean `{meant}`?)" in said
+
+
+def test_a_missing_file_unlike_all_others_gets_no_hint(project: Path) -> None:
+    for typed in ("quite-different", "no-such-folder/server.py"):
+        assert fails("lint", typed, cwd=project).endswith("no such file or directory\n")
+
+
+def test_run_without_a_suite_names_the_command_that_writes_one(project: Path) -> None:
+    assert "`mcproof init -- COMMAND ARG...`" in fails("run", cwd=project)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_purposes_of_examples_are_all_beside_or_all_below(width: int) -> None:
+    examples = "mcproof lint  all\nmcproof lint --ruleset all --fail-on warning  " + "every rule, and stricter " * 3
+    lines = laid_out(examples, width)
+    assert max(map(len, lines)) <= width
+    is_beside = {line.partition("mcproof lint")[2].strip() != "" for line in lines[:1]}
+    assert is_beside == {width >= 80}
+    assert (lines[1].strip() == "all") is (width < 80)
 
 
 def test_an_executable_file_is_a_command_too(project: Path) -> None:

@@ -46,7 +46,8 @@ def test_each_server_of_a_repository_has_a_report_of_its_own(tmp_path: Path) -> 
     put(tmp_path, weather__server=GOOD.format(name="forecasts"), notes__src__app=POOR)
     assert grades(tmp_path) == {"notes": "B", "weather": "A"}
     lines = run("grade", ".", cwd=tmp_path).stdout.splitlines()
-    assert [line.split()[0] for line in lines if line.endswith(("notes", "weather"))] == ["B", "A"]
+    rows = [line.split() for line in lines[:2]]
+    assert [(row[0], row[4]) for row in rows] == [("B", "notes"), ("A", "weather")]
 
 
 def test_the_name_of_a_report_is_a_target_with_the_same_result(tmp_path: Path) -> None:

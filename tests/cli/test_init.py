@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -97,12 +98,21 @@ def test_only_tools_that_change_nothing_are_called_and_it_is_said_which(tmp_path
     assert done.stderr.splitlines() == [
         "mcproof: calls 1 tool to see what works: search",
         "mcproof: does not call 1 tool: delete_book",
-        "mcproof: mcproof.yaml: 3 tests on 1 server written; as comments: 1 test, 2 probes",
+        "mcproof: mcproof.yaml: 4 tests on 1 server written; as comments: 1 test, 2 probes",
         "mcproof: next: set CALLED, then `mcproof run`",
     ]
     lines = called.read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)[0] for line in lines} == {"search", "mcproof_no_such_tool"}
     assert str(called) not in text_of(tmp_path).partition("env:")[2]
+
+
+def test_the_number_of_tests_is_that_of_the_run(tmp_path: Path) -> None:
+    done = init(tmp_path, "--", *small("refuses-empty"))
+    written = re.search(r"mcproof\.yaml: (\d+) tests on 1 server written", done.stderr)
+    counted = re.search(r"^(\d+) tests: \1 passed$", passes(tmp_path), re.MULTILINE)
+    assert written is not None
+    assert counted is not None
+    assert written[1] == counted[1]
 
 
 def test_allow_and_deny_decide_what_is_called(tmp_path: Path) -> None:
@@ -199,7 +209,7 @@ def test_a_server_that_does_not_answer_is_left_out_and_makes_the_exit_code_2(tmp
     done = run("init", "mcp.json", "--all", cwd=tmp_path)
     assert done.returncode == 2
     assert "no-such-program" in done.stderr
-    assert "mcproof.yaml: 3 tests on 1 server written" in done.stderr
+    assert "mcproof.yaml: 4 tests on 1 server written" in done.stderr
     assert "  # b is omitted: mcp.json:" in text_of(tmp_path)
     assert "  # c is omitted: mcp.json:" in text_of(tmp_path)
     passes(tmp_path)

@@ -28,6 +28,7 @@ OPTIONAL = {
     "lint": {"notices", "polish", "suppressed"},
     "grade": {"descriptions", "notices"},
     "compat": {"notices", "suppressed"},
+    "clients": set(),
     "error": set(),
     "rules": set(),
     "explain": set(),

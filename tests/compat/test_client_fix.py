@@ -70,6 +70,12 @@ def test_a_root_that_is_a_reference_is_replaced() -> None:
     assert fix_schema(schema)[0] == of({"a": {"type": "string"}})
 
 
+def test_a_definition_at_an_unusual_position_is_written_out_and_stays() -> None:
+    parts = {"x-parts": {"P": POINT}}
+
+    assert fix_schema(of({"a": {"$ref": "#/x-parts/P"}}, **parts)) == (of({"a": POINT}, **parts), [])
+
+
 def test_a_definition_that_is_still_needed_stays() -> None:
     tree = of({"point": {"$ref": "#/$defs/P"}, "left": {"$ref": "#/$defs/T"}})
     schema = of({"t": {"$ref": "#/$defs/T"}}, **{"$defs": {"P": POINT, "T": tree, "Unused": {}}})

@@ -383,11 +383,12 @@ def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, m
 
     said: list[str] = []
 
-    def tell(sentence: str) -> None:
-        assert not (here / "called").exists()
-        said.append(sentence)
+    def tell(sentence: str, *_: object) -> None:
+        if "call" in sentence:
+            assert not (here / "called").exists()
+            said.append(sentence)
 
-    monkeypatch.setattr(request_runner, "tell", tell)
+    monkeypatch.setattr(request_runner, "remark", tell)
     mcproof(name, "--env", f"CALLED={here / 'called'}", "--", *command("good"))
     assert (here / "called").exists()
     assert said == [

@@ -483,4 +483,10 @@ def test_a_server_that_refuses_another_revision_is_asked_again() -> None:
 @pytest.mark.parametrize(("arguments", "is_reported"), [('{"query": 1}', True), ('{"query": "x", "limit": 1}', False)])
 def test_given_arguments_that_break_the_schema_are_reported(arguments: str, is_reported: bool) -> None:
     done = mcproof("probe", *BOOKS, "--args", arguments, "--", *command("good"))
-    assert ("--args: the schema of `find_book` does not allow these arguments" in done.errors) is is_reported
+    assert ("--args: the schema of `find_book` does not allow these arguments: /query: " in done.errors) is is_reported
+
+
+def test_given_arguments_by_tool_where_those_of_one_are_expected_are_explained() -> None:
+    done = mcproof("probe", *BOOKS, "--args", '{"find_book": {"query": "x"}}', "--", *command("good"))
+    assert "`find_book` is not a parameter (there are query, " in done.errors
+    assert "`query` is missing" in done.errors

@@ -69,6 +69,11 @@ def test_requests_and_responses_fit_the_terminal(width: int, unicode: bool) -> N
     assert max(map(display_width, shown)) <= width
 
 
+def _structured(text: str, structured: str) -> str:
+    content = f'[{{"type": "text", "text": "{text}"}}]'
+    return f'{{"jsonrpc": "2.0", "id": 0, "result": {{"content": {content}, "structuredContent": {structured}}}}}'
+
+
 @pytest.mark.parametrize(
     ("response", "shown"),
     [
@@ -78,6 +83,16 @@ def test_requests_and_responses_fit_the_terminal(width: int, unicode: bool) -> N
         ('{"jsonrpc": "2.0", "id": 0, "result": {"content": []}}', '{"content": []}'),
         (f"{ANSWER[:83]}… (900 characters)", '"two bo… (900 characters)'),
         ('{"jsonrpc": "2.0", "id": "a", "error": {"code": -3… (900 characters)', 'error {"code": -3… (900 characters)'),
+        ('{"result":{"content":[{"type":"text","text":"[1, … (900 characters)', '"[1, … (900 characters)'),
+        ('{"jsonrpc":"2.0","id":0,"result":{"content":[{"text":"two… (900 characters)', '"two… (900 characters)'),
+        ('{"id":0,"error":{"code":-3… (900 characters)', 'error {"code":-3… (900 characters)'),
+        (_structured("two", '{"result": "two"}'), '"two"'),
+        (_structured("[1]", '{"result": [1]}'), '"[1]"'),
+        (_structured('{\\"a\\": 1}', '{"a": 1}'), '"{\\"a\\": 1}"'),
+        (
+            _structured("two", '{"a": 1}'),
+            '{"content": [{"type": "text", "text": "two"}], "structuredContent": {"a": 1}}',
+        ),
         ("no response in 10 s", "no response in 10 s"),
         ("[]", "[]"),
         ("[" * 100_000, "[" * 100_000),

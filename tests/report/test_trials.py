@@ -57,6 +57,29 @@ def rendered(run: RunResult, format: str, **style: Any) -> str:
     return "".join(harmless(run, format, Style(**style)))
 
 
+def test_the_text_names_untested_tools_once_by_reason_and_how_to_allow_them() -> None:
+    allow = "; --allow TOOL allows it"
+    untested = [
+        *(Untested(f"tool get_{name}, in part", "the valid call is rejected") for name in "ab"),
+        Untested("tool burn", f"`destructiveHint` is true{allow}"),
+        Untested("tool add_book", f"it may change something: `add` in its name{allow}"),
+        Untested("tool sort_books", f"it may change something: `sort` in its name{allow}"),
+        Untested("hostile arguments of tool get_a", "stopped"),
+    ]
+    report = prove_report()
+    assert isinstance(report.payload, ProvePayload)
+    report = report._replace(untested=untested, payload=report.payload._replace(matrix=[], probes=[]))
+    text = rendered(run_of("prove", report), "text", width=120)
+    lines = text.partition("Not tested\n\n")[2].partition("\n\n")[0].splitlines()
+    assert lines == [
+        "  get_a, get_b, in part: the valid call is rejected",
+        "  burn: `destructiveHint` is true",
+        "  hostile arguments of tool get_a: stopped",
+        "  may change something: add_book (`add` in its name), sort_books (`sort` in its name)",
+        "  --allow TOOL allows a tool, --allow-writes all of them",
+    ]
+
+
 def validate(document: Any, schema: str) -> None:
     """Raise where a document does not keep to a schema that ships with the package."""
     text = (files("mcproof.report") / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8")

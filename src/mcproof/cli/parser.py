@@ -17,6 +17,8 @@ _NARROWEST, _WIDEST = 40, 100
 """The limits of the width of help texts."""
 _BESIDE = 46
 """The length of an example that still has its purpose beside it."""
+_NARROWEST_PURPOSE = 24
+"""The fewest columns for purposes beside the examples."""
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -139,14 +141,20 @@ def filled(text: str, width: int) -> str:
 
 
 def laid_out(examples: str, width: int) -> list[str]:
-    """Examples as lines, each with its purpose beside it, or below it if the line is too long."""
+    """Examples as lines, each with its purpose beside it; below it if the command is long or the terminal narrow."""
+    from textwrap import wrap
+
     pairs = [line.partition("  ")[::2] for line in examples.splitlines()]
     beside = max((len(command) for command, _ in pairs if len(command) <= _BESIDE), default=0)
+    room = width - beside - 4
     lines = []
     for command, purpose in pairs:
-        line = f"  {command:{beside}}  {purpose}".rstrip()
-        is_short = len(command) <= beside and len(line) <= width
-        lines += [line] if is_short or not purpose else [f"  {command}", f"      {purpose}"]
+        if len(command) <= beside and room >= _NARROWEST_PURPOSE:
+            first, *others = wrap(purpose, room) or [""]
+            lines.append(f"  {command:{beside}}  {first}".rstrip())
+            lines += [" " * (beside + 4) + other for other in others]
+        else:
+            lines += [f"  {command}", *(f"      {part}" for part in wrap(purpose, max(20, width - 6)))]
     return lines
 
 

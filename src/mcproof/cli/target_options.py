@@ -156,7 +156,8 @@ def _answers(file: str | None) -> AnswerSource | None:
 
 def _is_unusual(name: str, needs_server: bool) -> bool:
     """Whether a target may be a mistake; a cheap test, because the exact one takes longer to import."""
-    is_usual = name == "-" or name.endswith((".json", ".py")) or os.path.isdir(name)
+    is_quoted = any(map(str.isspace, name))
+    is_usual = name == "-" or (name.endswith((".json", ".py")) and not is_quoted) or os.path.isdir(name)
     return not is_usual or (needs_server and not name.endswith(".json"))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.connection import Connection
 from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError
-from mcproof.client.introduction import Discovery, Handshake, announce, discover, handshake, initialize
+from mcproof.client.introduction import DiscoverResult, Handshake, announce, discover, handshake, initialize
 from mcproof.client.protocol_headers import stateless_headers
 from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 
@@ -86,7 +86,7 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
                 initialization = asyncio.create_task(initialize(connection, HANDSHAKE))
                 await _first_success(discovery, initialization, PATIENCE * connection.limits.grace)
             found = discovery.result() if discovery.done() else ""
-            if isinstance(found, Discovery):
+            if isinstance(found, DiscoverResult):
                 connection.settle("stateless", *found)
                 return
             assert initialization is not None  # noqa: S101
@@ -100,7 +100,7 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
 
 
 async def _first_success(
-    discovery: asyncio.Task[Discovery | str], initialization: asyncio.Task[Handshake], patience: float
+    discovery: asyncio.Task[DiscoverResult | str], initialization: asyncio.Task[Handshake], patience: float
 ) -> None:
     """Wait until one of the two requests succeeds or both have failed.
 

@@ -29,10 +29,11 @@ def meta_of(revision: str, capabilities: dict[str, Any] | None = None) -> dict[s
     }
 
 
-class Discovery(NamedTuple):
+class DiscoverResult(NamedTuple):
     """A successful `server/discover`."""
 
     revision: str
+    """The requested revision."""
     result: dict[str, Any]
 
 
@@ -44,7 +45,7 @@ class Handshake(NamedTuple):
     result: dict[str, Any]
 
 
-async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discovery | str:
+async def discover(connection: Connection, revisions: tuple[str, ...]) -> DiscoverResult | str:
     """The result of `server/discover`, or why the server does not seem to support it.
 
     The first of the revisions is tried, then one that the server supports.
@@ -57,7 +58,7 @@ async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discov
         response = await _send_discover(connection)
     if response.error is None:
         if isinstance(response.result, dict) and "supportedVersions" in response.result:
-            return Discovery(connection.requested, response.result)
+            return DiscoverResult(connection.requested, response.result)
         return "its `server/discover` result has no `supportedVersions`"
     if not _is_refused(response):
         return f"it responds to `server/discover` with {response.description}"

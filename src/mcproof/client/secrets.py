@@ -144,7 +144,7 @@ def _redacted_url(url: str, found: Callable[[str], None]) -> str:
 
 
 _learned: dict[str, None] = {}
-"""Secrets that this process got while it runs, such as tokens: every function that hides secrets hides them, too."""
+"""Secrets that arrived during the run, such as tokens; every function that hides secrets hides these as well."""
 
 
 def learn_secret(secret: str) -> None:

@@ -85,6 +85,14 @@ class ClientChoice(NamedTuple):
             for constraint in profile.constraints
         ]
 
+    def version_messages(self) -> list[str]:
+        """What to report about clients named at a version that makes no difference."""
+        return [
+            f"{each.profile}: no fact depends on a {'date' if _DATE.fullmatch(each.version) else 'version'}; "
+            "judged as current"
+            for each in self.without_versions()
+        ]
+
     def without_versions(self) -> list[NamedClient]:
         """The clients named at a version about which no fact depends on a version."""
         return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.compat.linear_patterns import matches_whole
 from mcproof.compat.tool_surface import optional_names
 from mcproof.text.javascript import stringify
 from mcproof.text.pointers import escape
@@ -229,11 +230,11 @@ def open_object(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 def property_key(tool: ToolSurface, params: Params) -> Iterator[str]:
     """Names of properties must match a pattern; `where: top` checks those of the root only."""
-    matches = re.compile(params["pattern"]).fullmatch
+    pattern = params["pattern"]
     only_root = params.get("where") == "top"
     for node, declared in tool.declared():
         for name in declared:
-            if matches(name) is None:
+            if not matches_whole(pattern, name):
                 yield f"{node.pointer}/properties/{escape(name)}"
         if only_root:
             return

@@ -47,6 +47,7 @@ class EditedSchema:
     def __init__(self, schema: SchemaText) -> None:
         self.text = schema
         self.tree = SchemaTree(schema.value, "")
+        _ = self.tree.references  # resolving them adds schemas at unusual positions to the tree
         self.nodes = {node.path: node for node in self.tree.nodes}
         self.children: dict[int, list[SchemaNode]] = {}
         for node in self.tree.nodes:

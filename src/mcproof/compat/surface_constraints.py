@@ -6,9 +6,9 @@ place that breaks the constraint: from the tool, or from the server.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.compat.linear_patterns import matches_whole, occurs_in
 from mcproof.compat.tool_surface import ToolSurface, optional_names
 from mcproof.compat.whole_schema_constraints import bytes_of
 from mcproof.text.javascript import length
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Hit = tuple[Tool | None, str]
 
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_MEMBERS = {"title": str, "description": str, "annotations": dict, "icons": list, "_meta": dict}
+"""The types of members that may be absent; whether they may be null is a constraint of its own."""
 
 
 def size_of(text: str, params: Params) -> int:
@@ -39,13 +41,13 @@ def size_of(text: str, params: Params) -> int:
 def name_regex(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The whole name must match a pattern, and must not contain another."""
     name = tool.tool.name
-    if re.fullmatch(params["pattern"], name) is None or ("forbid" in params and re.search(params["forbid"], name)):
+    if not matches_whole(params["pattern"], name) or ("forbid" in params and occurs_in(params["forbid"], name)):
         yield tool.tool.pointer_to("name")
 
 
 def name_forbids(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The name must not contain a pattern."""
-    if re.search(params["pattern"], tool.tool.name):
+    if occurs_in(params["pattern"], tool.tool.name):
         yield "/name"
 
 
@@ -101,10 +103,13 @@ def null_members(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 
 def member_types(tool: ToolSurface, _: Params) -> Iterator[str]:
-    """Hints must be booleans, titles strings, and sizes of icons lists."""
+    """A name, and members of the right type: texts, objects and lists; hints must be booleans."""
     fields = tool.fields
-    if not isinstance(fields.get("title", ""), (str, type(None))):
-        yield "/title"
+    if not isinstance(fields.get("name"), str):
+        yield tool.tool.pointer_to("name")
+    for member, expected in _MEMBERS.items():
+        if not isinstance(fields.get(member), (expected, type(None))):
+            yield f"/{member}"
     annotations = fields.get("annotations")
     if isinstance(annotations, dict):
         for hint in _HINTS:

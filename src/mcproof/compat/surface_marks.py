@@ -39,7 +39,7 @@ OUTPUT = "(output)"
 OUTPUT_REFERENCE = "(output reference)"
 """The output schema may have a `$ref`."""
 MEMBERS = "(members)"
-"""There is a null, or a member that is neither name, description nor schema."""
+"""There is a null, a member that is neither name, description nor schema, or a name or description that is not text."""
 
 PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*")
 LONGEST_PLAIN_NAME = 56
@@ -110,7 +110,8 @@ def _survey_members(tool: Tool, server_key: str, marks: set[str]) -> None:
         marks.add(OUTPUT)
         if may_have_reference(fields["outputSchema"]):
             marks.add(OUTPUT_REFERENCE)
-    if not fields.keys() <= _USUAL_MEMBERS or None in fields.values():
+    texts = fields.get("name"), fields.get("description", "")
+    if not fields.keys() <= _USUAL_MEMBERS or not all(type(each) is str for each in texts) or None in fields.values():
         marks.add(MEMBERS)
 
 

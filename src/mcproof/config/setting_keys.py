@@ -18,6 +18,7 @@ from mcproof.text.jsontext import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from mcproof.compat.client_profiles import Profile
     from mcproof.targets.client_config import ConfiguredServer
 
 FAIL_ON = (*LEVELS, "never")
@@ -62,21 +63,21 @@ class ConfigFile(NamedTuple):
         return ConfigError(message, file=self.file, line=line, column=column)
 
     def mistyped(self, path: Path, value: Any, expected: str) -> ConfigError:
-        return self.error(f"`{_dotted(path)}` is {_kind_of(value)}; it must be {expected}", path)
+        return self.error(f"`{dotted(path)}` is {_kind_of(value)}; it must be {expected}", path)
 
     def unknown(self, what: str, word: str, known: Iterable[str], path: Path) -> ConfigError:
         listed = list(known)
-        word = _short(word)
+        word = short(word)
         return self.error(f"unknown {what} `{word}`{nearest(word, listed)}; there are {', '.join(listed)}", path)
 
 
-def _dotted(path: Path) -> str:
+def dotted(path: Path) -> str:
     """A path as users write it: `ignore-for[0].rules`."""
-    dotted = "".join(f"[{part}]" if isinstance(part, int) else f".{_short(part)}" for part in path)
+    dotted = "".join(f"[{part}]" if isinstance(part, int) else f".{short(part)}" for part in path)
     return dotted.removeprefix(".")
 
 
-def _short(word: str) -> str:
+def short(word: str) -> str:
     return word if len(word) <= 60 else f"{word[:60]}…"
 
 
@@ -105,6 +106,8 @@ def parse_settings(source: ConfigFile, table: Any) -> Settings:
         for rule, (name, word) in deciding.items():
             fields["severity"][rule] = word
             locations[f"severity.{rule}"] = source.location("severity", name)
+    if "clients" in fields:
+        _refuse_unknown_clients(source, fields["clients"], fields.get("client_profiles", ()))
     locations.update((f"targets.{name}", source.location("targets", name)) for name in fields.get("targets", ()))
     return Settings(**fields, file=source.file, locations=locations)
 
@@ -129,7 +132,7 @@ def _text(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
     if not isinstance(value, str):
         raise source.mistyped(path, value, expected)
     if not value.strip():
-        raise source.error(f"`{_dotted(path)}` is blank; it must be {expected}", path)
+        raise source.error(f"`{dotted(path)}` is blank; it must be {expected}", path)
     return value
 
 
@@ -152,7 +155,7 @@ def _ignore(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
 
 def _not_empty(source: ConfigFile, path: Path, words: list[str]) -> tuple[str, ...]:
     if not words:
-        raise source.error(f"`{_dotted(path)}` is empty; name at least one, or leave it out", path)
+        raise source.error(f"`{dotted(path)}` is empty; name at least one, or leave it out", path)
     return tuple(words)
 
 
@@ -177,7 +180,7 @@ def _rulesets_named(word: str) -> list[str]:
 
 def _rule_id(source: ConfigFile, path: Path, word: str) -> str:
     try:
-        return find_rule(_short(word)).id
+        return find_rule(short(word)).id
     except UsageError as error:
         raise source.error(error.message, path) from None
 
@@ -198,9 +201,9 @@ def _one_of(
     if not isinstance(value, str):
         raise source.mistyped(path, value, f"one of {listed}")
     if fold(value) not in known:
-        word = _short(value)
+        word = short(value)
         hint = nearest(word, list(known))
-        raise source.error(f"`{_dotted(path)}` cannot be `{word}`{hint}; it must be one of {listed}", path)
+        raise source.error(f"`{dotted(path)}` cannot be `{word}`{hint}; it must be one of {listed}", path)
     return fold(value)
 
 
@@ -216,7 +219,7 @@ def _path(source: ConfigFile, path: Path, value: Any, expected: str) -> str:
     """A path in the configuration, made relative to the working directory."""
     text = _text(source, path, value, expected)
     if "\0" in text:
-        raise source.error(f"`{_dotted(path)}` is not a path: it contains a null character", path)
+        raise source.error(f"`{dotted(path)}` is not a path: it contains a null character", path)
     # A file named `-` is not standard input.
     return os.path.join(source.directory or (os.curdir if text.startswith("-") else ""), text)
 
@@ -233,7 +236,7 @@ def _targets(source: ConfigFile, key: str, value: Any) -> dict[str, str | Config
     for name, target in _table(source, key, value).items():
         at = (key, name)
         if not name.strip() or name.startswith("-"):
-            raise source.error(f"`{_short(name)}` is not a target name: it is blank or starts with `-`", at)
+            raise source.error(f"`{short(name)}` is not a target name: it is blank or starts with `-`", at)
         if isinstance(target, dict):
             entry = _server_table(source, at, target)
         elif isinstance(target, list):
@@ -257,10 +260,10 @@ def _server_table(source: ConfigFile, at: Path, table: dict[str, Any]) -> dict[s
             raise source.unknown("key", key, SERVER_KEYS, (*at, key))
     given = [key for key in ("command", "url") if key in table]
     if len(given) != 1:
-        raise source.error(f"`{_dotted(at)}` needs either `command` or `url`", at)
+        raise source.error(f"`{dotted(at)}` needs either `command` or `url`", at)
     for key in table:
         if SERVER_KEYS[key] != given[0]:
-            raise source.error(f"`{_dotted((*at, key))}` has no meaning beside `{given[0]}`", (*at, key))
+            raise source.error(f"`{dotted((*at, key))}` has no meaning beside `{given[0]}`", (*at, key))
     for key in table.keys() & {"env", "headers"}:
         for name, text in _table(source, (*at, key), table[key]).items():
             if not isinstance(text, str):
@@ -270,7 +273,7 @@ def _server_table(source: ConfigFile, at: Path, table: dict[str, Any]) -> dict[s
         return {**table, **_command(source, (*at, "command"), table["command"]), "cwd": folder}
     url = _text(source, (*at, "url"), table["url"], "a URL")
     if not _is_web_url(url):
-        raise source.error(f"`{_dotted((*at, 'url'))}` is not an http:// or https:// URL", (*at, "url"))
+        raise source.error(f"`{dotted((*at, 'url'))}` is not an http:// or https:// URL", (*at, "url"))
     return table
 
 
@@ -347,11 +350,11 @@ def _ignore_for(source: ConfigFile, at: Path, entry: Any, header: str) -> Ignore
         else:
             kind, glob = key, _text(source, (*at, key), value, "a name, or a pattern with `*`")
             if len(glob) > MAX_GLOB:
-                raise source.error(f"`{_dotted((*at, key))}` is longer than {MAX_GLOB} characters", (*at, key))
+                raise source.error(f"`{dotted((*at, key))}` is longer than {MAX_GLOB} characters", (*at, key))
     if named is None:
-        raise source.error(f"`{_dotted(at)}` names no rules; it needs `rules = [...]`", at)
+        raise source.error(f"`{dotted(at)}` names no rules; it needs `rules = [...]`", at)
     if kind is None and any(word.lower() == "all" for word in named):
-        raise source.error(f"`{_dotted(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
+        raise source.error(f"`{dotted(at)}` ignores everything; name rules, or a {', '.join(KINDS)}", at)
     return IgnoreFor(kind, glob, _rule_ids(named), named, reason, source.location(*at))
 
 
@@ -362,6 +365,28 @@ def _rule_ids(named: Iterable[str]) -> frozenset[str]:
         families = _rulesets_named(word)
         ids.update([rule.id for rule in rules_of(*families)] if families else [find_rule(word).id])
     return frozenset(ids)
+
+
+def _clients(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
+    """Named clients, perhaps with versions; `parse_settings` checks the names once all profiles are known."""
+    return _not_empty(source, (key,), _words(source, (key,), value, "a list of clients"))
+
+
+def _refuse_unknown_clients(source: ConfigFile, words: tuple[str, ...], profiles: Iterable[str]) -> None:
+    from mcproof.compat.client_profiles import known_profiles
+
+    known = {*known_profiles(), *profiles}
+    for index, word in enumerate(words):
+        name = short(word.partition("@")[0])
+        if name not in known:
+            message = f"unknown client `{name}`{nearest(name, sorted(known))}; `mcproof clients` lists them all"
+            raise source.error(message, ("clients", index))
+
+
+def _client_profiles(source: ConfigFile, key: str, value: Any) -> dict[str, Profile]:
+    from mcproof.config.profile_keys import read_profiles
+
+    return read_profiles(source, key, value)
 
 
 IGNORE_FOR_KEYS = (*KINDS, "rules", "reason")
@@ -381,5 +406,7 @@ KEYS: dict[str, tuple[str, Callable[[ConfigFile, str, Any], Any]]] = {
     "ignore-for": ("ignores", _ignores),
     "targets": ("targets", _targets),
     "limits": ("timeout", _limits),
+    "clients": ("clients", _clients),
+    "client-profiles": ("client_profiles", _client_profiles),
 }
 """Every key, with the field of Settings it fills and the function that reads it."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.catalog.model import Item
+    from mcproof.compat.client_profiles import Profile
     from mcproof.targets.client_config import ConfiguredServer
 
 OWN_FILE, SHARED_FILE = "mcproof.toml", "pyproject.toml"
@@ -82,6 +83,10 @@ class Settings(NamedTuple):
     """Named targets: paths, relative to the working directory, and live servers."""
     timeout: float | None = None
     """The timeout for responses of live servers, in seconds."""
+    clients: tuple[str, ...] = ()
+    """The clients that matter to the user, perhaps with versions."""
+    client_profiles: dict[str, Profile] = {}  # noqa: RUF012
+    """Client profiles that the configuration adds or changes."""
     file: str | None = None
     """The configuration file, as a user would name it; None if there is none."""
     locations: dict[str, SettingLocation] = {}  # noqa: RUF012

@@ -17,8 +17,11 @@ from mcproof.results.run import Gate, TargetResult, Untested
 from mcproof.results.scores import Descriptions, Scores, Weakness
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcproof.catalog.model import Catalog
     from mcproof.compat.client_hits import ClientChecks
+    from mcproof.compat.client_profiles import Profile
     from mcproof.config.settings import IgnoreFor
     from mcproof.execution.run_requests import Detail
     from mcproof.linting.code_help.code_snippets import CodeHelp
@@ -50,6 +53,8 @@ class Plan(NamedTuple):
     baseline: Baseline | None = None
     clients: ClientChecks | None = None
     """The constraints of clients to check; None for those of `lint`."""
+    profiles: Mapping[str, Profile] | None = None
+    """The client profiles, if the configuration changes any."""
 
 
 class CatalogFindings(NamedTuple):

@@ -16,11 +16,12 @@ from mcproof.results.run import Gate
 from mcproof.rules.compat.client_remedies import remedy_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mcproof.catalog.model import Catalog
     from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_hits import ClientHit
+    from mcproof.compat.client_profiles import Profile
     from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CompatRequest
@@ -28,20 +29,31 @@ if TYPE_CHECKING:
     from mcproof.results.run import RunResult
 
 
+class _Judge:
+    """The checks of a run, for the profiles of one configuration."""
+
+    def __init__(self, request: CompatRequest, profiles: Mapping[str, Profile] | None) -> None:
+        self.choice = choose_clients(request.clients, profiles)
+        choose_clients(request.require, profiles)
+        self.named = tuple(dict.fromkeys(each.profile for each in self.choice.named))
+        self.finding_checks = ClientChecks(self.choice.for_compat(), request.server_key)
+        self.all_checks = ClientChecks(self.choice.all_active(), request.server_key)
+
+
 def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
     """Judge every target of a request for every client."""
-    choice = choose_clients(request.clients)
-    for name in request.require:
-        choose_clients([name])
     run = TargetRun(request, listen)
-    finding_checks = ClientChecks(choice.for_compat(), request.server_key)
-    all_checks = ClientChecks(choice.all_active(), request.server_key)
+    judges: dict[int, _Judge] = {}
+    for plan in run.plans:  # before anything is started: a client may be unknown
+        if id(plan.profiles) not in judges:
+            judge = judges[id(plan.profiles)] = _Judge(request, plan.profiles)
+            run.add_messages(judge.choice.version_messages())
 
     def check(target: LoadedTarget) -> Checked:
-        outcomes = judge_clients(choice, _all_hits(all_checks, target.catalog))
-        named = tuple(dict.fromkeys(each.profile for each in choice.named))
-        payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), named), named)
-        plan = target.plan._replace(clients=finding_checks)
+        judge = judges[id(target.plan.profiles)]
+        outcomes = judge_clients(judge.choice, _all_hits(judge.all_checks, target.catalog))
+        payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
+        plan = target.plan._replace(clients=judge.finding_checks)
         result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload)
         return Checked(result._replace(gates=[*result.gates, *_gates(request, outcomes)]))
 

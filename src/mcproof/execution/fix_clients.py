@@ -15,8 +15,11 @@ from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.jsontext import splice
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.catalog.model import Catalog
-    from mcproof.execution.check_catalog import CatalogFindings
+    from mcproof.compat.client_choice import ClientChoice
+    from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.run_requests import CompatRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.linting.finding import Finding
@@ -36,12 +39,11 @@ class ClientChanges(NamedTuple):
 
 
 class ClientFixer:
-    """Fixes catalogs for the clients of a request."""
+    """Fixes catalogs for the clients of a request, with the profiles of each configuration."""
 
-    def __init__(self, request: CompatRequest) -> None:
-        self._choice = choose_clients(request.clients)
+    def __init__(self, request: CompatRequest, plans: Iterable[Plan]) -> None:
         self._server_key = request.server_key
-        self._checks = ClientChecks(self._choice.for_compat(), request.server_key)
+        self._choices = {id(plan.profiles): choose_clients(request.clients, plan.profiles) for plan in plans}
 
     def planned(self, target: LoadedTarget) -> LoadedTarget:
         """A target to check for these clients. Raises an InputError for source, which is not edited for clients."""
@@ -50,7 +52,11 @@ class ClientFixer:
                 "`compat --fix` edits snapshots, not Python source; `mcproof capture` saves the catalog of a server",
                 file=target.source.name,
             )
-        return target._replace(plan=target.plan._replace(clients=self._checks))
+        checks = ClientChecks(self._choice(target).for_compat(), self._server_key)
+        return target._replace(plan=target.plan._replace(clients=checks))
+
+    def _choice(self, target: LoadedTarget) -> ClientChoice:
+        return self._choices[id(target.plan.profiles)]
 
     def fix(self, target: LoadedTarget, found: CatalogFindings) -> ClientChanges:
         """Fix a snapshot; a rule that is ignored for a tool is not fixed in it."""
@@ -63,7 +69,7 @@ class ClientFixer:
             for tool in catalog.tools
             if tool.pointer in to_fix
         }
-        fixes = fix_for_clients(catalog, self._choice, rules, self._server_key)
+        fixes = fix_for_clients(catalog, self._choice(target), rules, self._server_key)
         file = edited_file(catalog, fixes.edits)
         if not fixes.edits:
             return ClientChanges(file, 0, catalog, found.scored, found.active, fixes.kept)

@@ -51,7 +51,7 @@ class FixedTarget(NamedTuple):
 def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
     """Fix every target of a request; the result has the findings that are left."""
     run = TargetRun(request.check, listen)
-    clients = ClientFixer(request.check) if isinstance(request.check, CompatRequest) else None
+    clients = ClientFixer(request.check, run.plans) if isinstance(request.check, CompatRequest) else None
 
     def check(target: LoadedTarget) -> Checked:
         if request.writes:

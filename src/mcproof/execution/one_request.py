@@ -15,6 +15,7 @@ from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.exchange.connection_facts import cropped, expired_text
+from mcproof.execution.argument_mistakes import declared_parameters, nearest_or_all, worded
 from mcproof.execution.events import MessageSent
 from mcproof.execution.target_inputs import connect_options, one_input
 from mcproof.execution.tool_calls import header_fault, listed_names
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from mcproof.config.settings import Settings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
-    from mcproof.generation.oracle import Objection
 
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 _LISTS: dict[Method, dict[str, str]] = {
@@ -245,38 +245,16 @@ class _Parameters:
     def _tool_mistakes(self, schema: Any, arguments: dict[str, Any]) -> Iterator[str]:
         if not isinstance(schema, dict):
             return
-        declared = _declared(schema)
+        declared = declared_parameters(schema)
         oracle = Oracle(schema)
         if oracle.problem is not None:
             self._listen(MessageSent(f"the arguments are not checked: {oracle.problem}"))
             return
         objections = oracle.objections(arguments)
-        yield from (_worded(each, declared) for each in objections)
+        yield from (worded(each, declared) for each in objections)
         for name in arguments if declared and not objections else ():
             if name not in declared:
                 self._listen(MessageSent(f"`{name}` is not a declared parameter{nearest(name, declared)}"))
-
-
-def _declared(schema: dict[str, Any]) -> list[str]:
-    """The parameters that a schema names."""
-    properties, required = schema.get("properties"), schema.get("required")
-    names = [*(properties if isinstance(properties, dict) else ()), *(required if isinstance(required, list) else ())]
-    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def _worded(objection: Objection, declared: list[str]) -> str:
-    where = f"{cropped(objection.pointer)}: " if objection.pointer else ""
-    if objection.missing is not None:
-        return f"{where}`{objection.missing}` is missing"
-    if objection.unexpected is not None:
-        if objection.pointer:
-            return f"{where}`{objection.unexpected}` is not allowed"
-        return f"`{objection.unexpected}` is not a parameter{_nearest_or_all(objection.unexpected, declared)}"
-    return f"{where}{cropped(objection.message)}"
-
-
-def _nearest_or_all(name: str, known: list[str]) -> str:
-    return nearest(name, known) or f" (there are {listed_names(known)})"
 
 
 def _prompt_mistakes(prompt: dict[str, Any], arguments: Iterable[str]) -> list[str]:
@@ -285,4 +263,4 @@ def _prompt_mistakes(prompt: dict[str, Any], arguments: Iterable[str]) -> list[s
     known = {each["name"]: each.get("required") is True for each in listed if isinstance(each.get("name"), str)}
     missing = [f"`{name}` is missing" for name, required in known.items() if required and name not in arguments]
     unknown = [name for name in arguments if name not in known]
-    return [*missing, *(f"`{name}` is not an argument{_nearest_or_all(name, list(known))}" for name in unknown)]
+    return [*missing, *(f"`{name}` is not an argument{nearest_or_all(name, list(known))}" for name in unknown)]

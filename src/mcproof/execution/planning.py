@@ -25,8 +25,10 @@ from mcproof.targets.argument import is_live
 from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from mcproof.compat.client_hits import ClientChecks
+    from mcproof.compat.client_profiles import Profile
     from mcproof.config.settings import SettingLocation, Settings
     from mcproof.execution.run_requests import CheckRequest, SettingsSource, TargetSelection
     from mcproof.linting.registry import Rule
@@ -77,6 +79,7 @@ class Planner:
         self.targets = _only_named(request.targets)
         self._policy = request.policy
         self._selection = request.rules if isinstance(request, LintRequest) else RuleSelection()
+        self._clients = request.clients if isinstance(request, LintRequest) else ()
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
@@ -148,7 +151,8 @@ class Planner:
         """The configurations that change what is checked, each with its keys that do."""
         kind = self.kind
         keys = ["ignore", "severity", "ignore-for"]
-        keys += ["rulesets", "select"] if kind.is_selectable else []
+        keys += ["rulesets", "select", "clients"] if kind.is_selectable else []
+        keys += ["client-profiles"] if kind.is_selectable or kind is COMPAT else []
         keys += ["min-grade", "max-tokens"] if kind.is_grading else []
         keys += [] if kind.calls_tools else ["fail-on"]
         keys += [] if self._policy.baseline is not None else ["baseline"]
@@ -163,9 +167,11 @@ class Planner:
         ignored_by_settings = () if select else settings.ignore
         if kind.is_selectable and not select and not rulesets:
             select, rulesets = settings.select, settings.rulesets
+        clients = (self._clients or settings.clients) if kind.is_selectable else ()
+        usual = (*kind.rulesets, "compat") if clients else kind.rulesets
         try:
             ignored = [*selection.ignore, *ignored_by_settings]
-            rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored)
+            rules = choose_rules(rulesets or usual, select=select, ignore=ignored)
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise
@@ -182,7 +188,20 @@ class Planner:
             min_grade=(min_grade or settings.min_grade) if kind.is_grading else None,
             max_tokens=_first(max_tokens, settings.max_tokens) if kind.is_grading else None,
             left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
+            clients=self._client_checks(clients, settings) if _has_client_rules(rules) else None,
+            profiles=all_profiles(settings),
         )
+
+    def _client_checks(self, clients: tuple[str, ...], settings: Settings) -> ClientChecks | None:
+        """The constraints that `lint` checks; None for the usual ones."""
+        if not self.kind.is_selectable or not (clients or settings.client_profiles):
+            return None
+        from mcproof.compat.client_choice import choose_clients
+        from mcproof.compat.client_hits import ClientChecks
+
+        choice = choose_clients(clients, all_profiles(settings))
+        self.messages += choice.version_messages()
+        return ClientChecks(choice.for_lint())
 
     def _left_out(
         self, rules: list[Rule], ignored_by_settings: Iterable[str], settings: Settings
@@ -220,6 +239,19 @@ class Planner:
     def rules(self) -> list[Rule]:
         """Every rule in any plan."""
         return [rule for plan in self._plans.values() for rule in plan.rules]
+
+
+def all_profiles(settings: Settings) -> Mapping[str, Profile] | None:
+    """The client profiles with those of a configuration; None if it has none."""
+    if not settings.client_profiles:
+        return None
+    from mcproof.compat.client_profiles import known_profiles
+
+    return {**known_profiles(), **settings.client_profiles}
+
+
+def _has_client_rules(rules: list[Rule]) -> bool:
+    return any(rule.ruleset == "compat" for rule in rules)
 
 
 def _only_named(targets: TargetSelection) -> TargetSelection:

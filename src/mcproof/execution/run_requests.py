@@ -113,6 +113,8 @@ class LintRequest(NamedTuple):
     rules: RuleSelection = RuleSelection()
     policy: Policy = Policy()
     detail: Detail = Detail()
+    clients: tuple[str, ...] = ()
+    """The clients that matter, as `NAME` or `NAME@VERSION`; empty for those of the configuration."""
 
 
 class SchemaLintRequest(LintRequest):

@@ -40,7 +40,7 @@ from mcproof.targets.argument import SkippedFiles, read_catalog
 from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
@@ -91,6 +91,15 @@ class TargetRun:
         self._remarks: dict[Notice, None] = {}
         """Notices about targets: source that was not checked, sessions that have expired."""
         self.tracker = IgnoreTracker()
+
+    @property
+    def plans(self) -> list[Plan]:
+        """The plan of each target."""
+        return self._plans
+
+    def add_messages(self, messages: Iterable[str]) -> None:
+        """Add messages for the user, which are sent when the run starts."""
+        self._planner.messages += messages
 
     def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
         """Check every target; one that cannot be read does not hide the others."""

@@ -25,6 +25,8 @@ MOST_NAMED = 12
 """How many tools a message names."""
 LONGEST_NAME = 128
 """How much of a name it shows; the name comes from the server."""
+_MOST_MISTAKES = 3
+"""How many mistakes in the arguments of a tool a message names."""
 
 
 def require_one_server(targets: TargetSelection) -> None:
@@ -138,12 +140,17 @@ def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[
 
 def _invalid_arguments(given: Mapping[str, dict[str, Any]], permissions: list[Permission]) -> Iterator[str]:
     """Messages about given arguments that break the schema: probes that vary them would prove little."""
+    from mcproof.execution.argument_mistakes import declared_parameters, worded
     from mcproof.generation.oracle import Oracle
 
     schemas = {each.tool.name: each.tool.schema for each in permissions if each.tool.name in given}
     for name, schema in schemas.items():
-        if Oracle(schema if schema is not None else {}).rejects(given[name]):
-            yield f"--args: the schema of `{listed_names([name])}` does not allow these arguments"
+        known = schema if isinstance(schema, dict) else {}
+        oracle = Oracle(schema if schema is not None else {})
+        if oracle.rejects(given[name]):
+            mistakes = [worded(each, declared_parameters(known)) for each in oracle.objections(given[name])]
+            what = f": {'; '.join(mistakes[:_MOST_MISTAKES])}" if mistakes else ""
+            yield f"--args: the schema of `{listed_names([name])}` does not allow these arguments{what}"
 
 
 def store_failures(failed: list[StoredFailure], listen: Listener) -> None:

@@ -166,7 +166,7 @@ def _record(id: str, folder: str) -> tuple[dict[str, Any], str]:
     """The content of a failure's file, and its name."""
     place = os.path.join(folder, "failures")
     if _ID.fullmatch(id) is None:
-        raise InputError(f"`{id}` is not a failure id, which has 12 hexadecimal digits, or the first of them")
+        raise InputError(f"`{id}` is not a failure id: 12 hexadecimal digits, or the first few of them")
     name = os.path.join(place, f"{id}.json")
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):  # reading a pipe would block

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HOW_TO_ALLOW = "; --allow TOOL allows it"
 """The end of a refusal that an option can override."""
+MAY_CHANGE = "it may change something: "
+"""The start of a refusal because of the words of a tool."""
 
 
 class Permission(NamedTuple):
@@ -73,5 +75,5 @@ def _judge(tool: Tool) -> Permission:
     if effect is None:
         return Permission(tool, False, "nothing in its name or description shows that it only reads")
     if effect.changes:
-        return Permission(tool, False, f"it may change something: {effect.evidence}")
+        return Permission(tool, False, f"{MAY_CHANGE}{effect.evidence}")
     return Permission(tool, True, f"presumed read-only: {effect.evidence}", True)

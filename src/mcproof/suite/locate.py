@@ -6,7 +6,7 @@ import os
 import re
 
 from mcproof.errors import InputError
-from mcproof.text.folder_walk import files_below
+from mcproof.text.folder_walk import files_below, start_of_file
 
 DEFAULT_NAMES = ("mcproof.yaml", "mcproof.yml", "mcptest.yaml", "mcptest.yml")
 """Default suite files; the first that exists is used."""
@@ -34,7 +34,8 @@ def suite_files(named: list[str]) -> list[str]:
     for name in DEFAULT_NAMES:
         if os.path.isfile(name):
             return [name]
-    raise InputError(f"no suite found (tried {', '.join(DEFAULT_NAMES)}); name one: `mcproof run SUITE.yaml`")
+    tried = f"no suite found (tried {', '.join(DEFAULT_NAMES)})"
+    raise InputError(f"{tried}; name one, or write a first one: `mcproof init -- COMMAND ARG...`")
 
 
 def _files_of(name: str) -> list[str]:
@@ -52,26 +53,18 @@ def _files_of(name: str) -> list[str]:
 def is_suite(file: str) -> bool:
     """Whether a file found in a folder is a suite: by its name, or by its keys."""
     return os.path.basename(file) in DEFAULT_NAMES or (
-        _SUITE.search(data := _start_of(file)) is not None and _TESTS.search(data) is not None
+        _SUITE.search(data := start_of_file(file, _MOST_BYTES)) is not None and _TESTS.search(data) is not None
     )
 
 
 def looks_like_a_suite(file: str) -> bool:
     """Whether a YAML file named by the user is likely a suite."""
-    return os.path.basename(file) in DEFAULT_NAMES or _SUITE.search(_start_of(file)) is not None
-
-
-def _start_of(file: str) -> bytes:
-    try:
-        with open(file, "rb") as stream:
-            return stream.read(_MOST_BYTES)
-    except OSError:
-        return b""
+    return os.path.basename(file) in DEFAULT_NAMES or _SUITE.search(start_of_file(file, _MOST_BYTES)) is not None
 
 
 def _imported_by(file: str) -> list[str]:
     """The files that a suite imports, directly or indirectly; they are parts of it, not suites of their own."""
-    if b"imports" not in _start_of(file):
+    if b"imports" not in start_of_file(file, _MOST_BYTES):
         return []
     from mcproof.suite.parse.loading import load
 

@@ -306,6 +306,10 @@ def _read_all(stream: BinaryIO) -> bytes:
 
 
 def _unreadable(name: str, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        from mcproof.targets.near_names import similar_name
+
+        return InputError(f"cannot be read: {reason_of(error)}{similar_name(name)}", file=name)
     return InputError(f"cannot be read: {reason_of(error)}", file=name)
 
 

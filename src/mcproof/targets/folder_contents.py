@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import shell_word
 from mcproof.errors import InputError
-from mcproof.text.folder_walk import files_below
+from mcproof.text.folder_walk import files_below, start_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -86,7 +86,7 @@ def may_be_snapshot(file: str) -> bool:
             return False
     except OSError:
         return False
-    start = _start_of(file)
+    start = start_of_file(file, _START)
     return any(word in start for word in _WORDS) or start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
@@ -109,7 +109,7 @@ def _scripts(files: list[str], packages: list[str], command: str) -> Iterator[Le
             found.append((os.path.dirname(file) or os.curdir, package.start))
     if not packages:
         scripts = [file for file in files if file.endswith(SUFFIXES)][:_MOST_SCRIPTS]
-        found += [(file, start_of(file)) for file in scripts if _SDK in _start_of(file)][:1]
+        found += [(file, start_of(file)) for file in scripts if _SDK in start_of_file(file, _START)][:1]
     for where, start in found:
         shown = " ".join(("mcproof", command, *map(shell_word, start.arguments)))
         yield LeftOut(where, f"{what}: `{shown}`{f' (after `{start.build}`)' if start.build else ''}")
@@ -121,15 +121,7 @@ def configured_servers(files: Iterable[str], command: str) -> Iterator[LeftOut]:
 
     for file in files:
         name = os.path.basename(file)
-        if ("mcp" in name or name in _CLIENT_FILES) and (servers := server_names(_start_of(file), file)):
+        if ("mcp" in name or name in _CLIENT_FILES) and (servers := server_names(start_of_file(file, _START), file)):
             listed = ", ".join(servers[:5]) + (f" and {len(servers) - 5:,} more" if len(servers) > 5 else "")
             hint = f"`mcproof {command} {shell_word(f'{file}#{servers[0]}')}` starts and checks one"
             yield LeftOut(file, f"skipped (not a catalog): a client configuration of {listed}; {hint}")
-
-
-def _start_of(file: str) -> bytes:
-    try:
-        with open(file, "rb") as opened:
-            return opened.read(_START)
-    except OSError:
-        return b""

@@ -1,4 +1,4 @@
-"""Servers in JavaScript and TypeScript: their source is not read, but `package.json` tells how they are started."""
+"""Servers in JavaScript and TypeScript: their source is not read, but `package.json` shows how they are started."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NodePackage(NamedTuple):
 
     @property
     def is_server(self) -> bool:
-        """Whether it depends on a package that servers are made with."""
+        """Whether it depends on a framework for servers."""
         names = [name for key in ("dependencies", "devDependencies") for name in _table(self.declared.get(key))]
         return any(name == sdk or (sdk.endswith("/") and name.startswith(sdk)) for name in names for sdk in _SDKS)
 

@@ -54,6 +54,10 @@ def _unreadable(name: str, error: OSError) -> InputError:
         what = "circular symbolic link"
     elif os.path.islink(name):
         what = f"broken link to `{os.readlink(name)}`"
+    elif error.errno == errno.ENOENT:
+        from mcproof.targets.near_names import similar_name
+
+        what += similar_name(name)
     return InputError(f"cannot be read: {what}", file=name)
 
 

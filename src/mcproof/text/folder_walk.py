@@ -1,4 +1,4 @@
-"""Find files below a folder, except in folders that belong to somebody else."""
+"""Find files below a folder, except in hidden folders, environments and folders of libraries."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ def files_below(folder: str) -> Iterator[str]:
             elif is_file(entry):
                 yield path
         waiting.extend(reversed(folders))
+
+
+def start_of_file(file: str, size: int) -> bytes:
+    """Read up to this many bytes of a file; empty if it cannot be read."""
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(size)
+    except OSError:
+        return b""
 
 
 def _is_left_out(name: str) -> bool:

@@ -6,7 +6,7 @@ import argparse
 
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.fix_options import add_client_fixing, parse_fixing
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
@@ -49,6 +49,7 @@ def parser() -> Parser:
     add_client_fixing(parser)
     add_policy(parser, COMPAT.fail_on)
     add_outputs(parser)
+    add_amount(parser)
     add_live(parser)
     add_configured_live(parser)
     return parser
@@ -65,7 +66,7 @@ def command(arguments: list[str]) -> int:
         targets=parse_targets(options, *options.targets),
         clients=words(options.client or options.for_clients),
         server_key=options.server_key,
-        require=words(options.require),
+        require=_required(options.require),
         min_clients=options.min_clients,
         policy=parse_policy(options),
         detail=outputs.detail,
@@ -75,6 +76,15 @@ def command(arguments: list[str]) -> int:
     from mcproof.cli.fix_command import fix_command
 
     return fix_command(request, fixing)
+
+
+def _required(values: list[str]) -> tuple[str, ...]:
+    """Parse `--require`: names of clients, whose versions only `--client` sets."""
+    names = words(values)
+    if pinned := next((name for name in names if "@" in name), None):
+        name = pinned.partition("@")[0]
+        raise UsageError(f"--require takes no version: use `--client {pinned} --require {name}`")
+    return names
 
 
 def _count(text: str) -> int:

@@ -99,6 +99,8 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
         "max-tokens": settings.max_tokens,
         "baseline": settings.baseline,
         "limits": {"timeout": settings.timeout},
+        "clients": list(settings.clients),
+        "client-profiles": sorted(settings.client_profiles),
     }
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
 

@@ -19,6 +19,7 @@ mcproof lint src/  Python source, which is not run
 mcproof lint -- python server.py  a live server
 mcproof lint .mcp.json#weather  a server of a client configuration
 mcproof lint --ruleset all --fail-on warning  every rule, and stricter
+mcproof lint tools.json --client cursor,claude-code  also what breaks in two clients
 mcproof lint --output results.sarif  also a file for CI
 """
 
@@ -39,6 +40,14 @@ def parser() -> Parser:
         help=f"the rulesets to run, comma-separated, repeatable: {', '.join(RULESETS)} or all "
         f"(default {','.join(LINT.rulesets)})",
     )
+    parser.group(RULES).add_argument(
+        "--client",
+        action="append",
+        default=[],
+        metavar="NAME[@VERSION]",
+        help="a client that matters: what breaks there is an error, and all its facts are checked; "
+        "`mcproof clients` lists them; comma-separated, repeatable",
+    )
     add_selection(parser)
     add_policy(parser, LINT.fail_on)
     add_fixing(parser)
@@ -57,6 +66,7 @@ def command(arguments: list[str]) -> int:
         rules=parse_selection(options, words(options.ruleset)),
         policy=parse_policy(options),
         detail=outputs.detail,
+        clients=words(options.client),
     )
     if fixing is None:
         return run_command(request, outputs)

@@ -36,7 +36,7 @@ _BAD_HEADER = "a header has characters that HTTP does not allow"
 
 
 class HttpTransport:
-    """What both transports share."""
+    """The part that Streamable HTTP and HTTP with SSE share; subclasses post messages."""
 
     def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
         self._url = url
@@ -65,6 +65,7 @@ class HttpTransport:
 
 
 def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
+    """A client for one server, which follows no redirects and uses no proxy. Raises ConnectError for bad headers."""
     import httpx2
 
     try:
@@ -112,12 +113,13 @@ async def sent(
 
 
 def content_type(response: httpx2.Response) -> str:
+    """The media type of a response, in lower case and without parameters; empty if it has none."""
     kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind
 
 
 async def chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIterator[bytes]:
-    """The decoded body, up to the size limit."""
+    """The decoded body in chunks. Raises NoMessageError beyond the size limit."""
     read = 0
     async for chunk in response.aiter_bytes():
         read += len(chunk)
@@ -127,6 +129,7 @@ async def chunks(response: httpx2.Response, *, limited: bool = True) -> AsyncIte
 
 
 async def body_of(response: httpx2.Response) -> bytes:
+    """The whole decoded body. Raises NoMessageError if it is too large."""
     return b"".join([chunk async for chunk in chunks(response)])
 
 
@@ -143,6 +146,7 @@ def error_code(body: bytes) -> int | None:
 
 
 def refuse_redirect(response: httpx2.Response) -> None:
+    """Raise an HttpStatusError with the new URL if a response is a redirect."""
     if response.status_code in _REDIRECTS:
         target = redacted_url(response.headers.get("location", ""))
         raise HttpStatusError(
@@ -152,16 +156,17 @@ def refuse_redirect(response: httpx2.Response) -> None:
 
 
 def refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
+    """The error for a response with an error status: what the server requires, or an excerpt of the body."""
     status = response.status_code
     if status in UNAUTHORIZED:
         challenge = ", ".join(response.headers.get_list("www-authenticate"))
-        sent = response.request.headers.get("authorization", "")
+        authorization = response.request.headers.get("authorization", "")
         shown = f"WWW-Authenticate: {cropped(challenge)}" if challenge else f"HTTP {status}"
-        if sent:
+        if authorization:
             message = f"the server refuses the authorization ({shown})"
         else:
             message = f"needs authorization ({shown}): {login_advice(str(response.request.url))}"
-        return UnauthorizedError(status, message, shown, challenge, sent)
+        return UnauthorizedError(status, message, shown, challenge, authorization)
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
     excerpt = f": {cropped(text)}" if text else ""

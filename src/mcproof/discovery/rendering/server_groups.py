@@ -1,4 +1,4 @@
-"""The servers of a source tree, told apart: what each of them serves, and where it is."""
+"""Group what a source tree registers by server: what each server serves, and where it is created."""
 
 from __future__ import annotations
 

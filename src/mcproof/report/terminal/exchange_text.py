@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 REQUEST, RESPONSE = "request ", "response"
 _LABEL = len(RESPONSE) + 2
 _ENVELOPE = re.compile(
-    r'\{"jsonrpc": "2\.0", "id": (?:\d+|"[^"]*"|null), "(?:result|(?P<error>error))": '
-    r'(?:\{"content": \[\{"type": "text", "text": )?'
+    r'\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:\d+|"[^"]*"|null)\s*,\s*)*"(?:result|(?P<error>error))"\s*:\s*'
+    r'(?:\{\s*"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
 )
-"""The beginning of a response as mcproof writes it."""
+"""The beginning of a response, as mcproof or a server writes it."""
 
 
 class SentRequest(NamedTuple):
@@ -87,13 +87,22 @@ def readable_response(response: str) -> str:
     if not isinstance(result, dict):
         return response
     content = result.get("content")
-    if isinstance(content, list) and len(content) == 1 and "structuredContent" not in result:
+    if isinstance(content, list) and len(content) == 1:
         block = content[0]
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+        is_text = isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        if is_text and _repeats(block["text"], result):
             return ("isError: " if result.get("isError") is True else "") + json.dumps(
                 block["text"], ensure_ascii=False
             )
     return json.dumps(result, ensure_ascii=False)
+
+
+def _repeats(text: str, result: dict[str, Any]) -> bool:
+    """Whether the structured content of a result has nothing but its text, as SDKs write it; also if it has none."""
+    structured = result.get("structuredContent")
+    if "structuredContent" not in result or structured == _parsed(text):
+        return True
+    return isinstance(structured, dict) and list(structured.values()) in ([text], [_parsed(text)])
 
 
 def _parsed(text: str) -> Any:

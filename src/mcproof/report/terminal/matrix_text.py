@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import Style, display_width, plural, wrapped
+from mcproof.prove.permission import HOW_TO_ALLOW, MAY_CHANGE
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import (
     probe_sentence,
@@ -16,6 +17,7 @@ from mcproof.report.outcome_phrases import (
 from mcproof.report.terminal.finding_list import grouped_findings
 from mcproof.results.findings import group_by_fault
 from mcproof.results.proof import predictions
+from mcproof.results.run import IN_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,6 +33,9 @@ NAME_WIDTH = 48
 
 NAMES = 6
 """How many tools a sentence names; the rest are counted."""
+MOST_CHANGING = 20
+"""How many tools that may change something are named, with the evidence."""
+_TOOL = "tool "
 
 
 def prove_text(result: TargetResult, style: Style) -> Iterator[str]:
@@ -164,20 +169,39 @@ def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
 
 
 def untested_text(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render what was not tested, by reason."""
+    """Render what was not tested, by reason; tools that may change something in one sentence, with the evidence."""
     reasons = result.untested_reasons()
     if not reasons:
         return
     yield style.paint("Not tested", "bold") + "\n\n"
+    changing: list[str] = []
     for why, whats in reasons:
-        yield from _wrapped(f"{_names(whats, style)}: {style.text(why)}", style)
+        reason = why.removesuffix(HOW_TO_ALLOW)
+        if reason.startswith(MAY_CHANGE) and reason != why:
+            changing += (f"{what.removeprefix(_TOOL)} ({reason.removeprefix(MAY_CHANGE)})" for what in whats)
+        else:
+            yield from _wrapped(f"{_untested_names(whats, style)}: {style.text(reason)}", style)
+    if changing:
+        yield from _wrapped(f"may change something: {_names(changing, style, most=MOST_CHANGING, longest=120)}", style)
+    if any(why.endswith(HOW_TO_ALLOW) for why, _ in reasons):
+        yield from _wrapped("--allow TOOL allows a tool, --allow-writes all of them", style)
     yield "\n"
 
 
-def _names(names: list[str], style: Style) -> str:
+def _untested_names(whats: list[str], style: Style) -> str:
+    """Name what was not tested; `in part` and the noun once if they are true of all."""
+    is_partial = all(what.endswith(IN_PART) for what in whats)
+    if is_partial:
+        whats = [what.removesuffix(IN_PART) for what in whats]
+    if all(what.startswith(_TOOL) for what in whats):
+        whats = [what.removeprefix(_TOOL) for what in whats]
+    return _names(whats, style) + (IN_PART if is_partial else "")
+
+
+def _names(names: list[str], style: Style, most: int = NAMES, longest: int = 60) -> str:
     """Return the first names, and the number of the others."""
-    listed = ", ".join(style.text(name, 60) for name in names[:NAMES])
-    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
+    listed = ", ".join(style.text(name, longest) for name in names[:most])
+    return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed
 
 
 def _wrapped(text: str, style: Style) -> list[str]:

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 _NAMED = 4
 """How many clients a message names for each effect."""
+_ON_SERVERS = frozenset({"tools.max", "tools.bytes", "optional_params.max", "union_params.max"})
+_OF_SERVERS = {
+    "request_rejected": "every request with all tools fails in",
+    "tool_dropped": "some tools are missing in",
+}
+"""Effects of constraints on all tools together, where other words apply than for one tool."""
 
 
 def _check(each: ClientRule) -> Check:
@@ -62,9 +68,12 @@ def in_words(hits: list[ClientHit]) -> str:
     """The effects of hits with the clients they are in, the worst first."""
     clients: dict[str, list[str]] = {}
     for hit in hits:
-        names = clients.setdefault(EFFECTS[hit.active.constraint.effect][1], [])
-        if hit.active.profile.name not in names:
-            names.append(hit.active.profile.name)
+        fact, name = hit.active.constraint, hit.active.profile.name
+        effect = _OF_SERVERS.get(fact.effect) if fact.kind in _ON_SERVERS else None
+        names = clients.setdefault(effect or EFFECTS[fact.effect][1], [])
+        client = f"{name} ({fact.when})" if fact.when else name
+        if client not in names:
+            names.append(client)
     return "; ".join(f"{effect} {_few(names)}" for effect, names in clients.items())
 
 
@@ -78,6 +87,7 @@ def _evidence(active: ActiveConstraint) -> dict[str, Any]:
     known = _EVIDENCE.get(id(active))
     if known is None or known[0] is not active:
         profile, fact = active.profile, active.constraint
+        newest = max(fact.sources, key=lambda source: source.date)
         record = {
             "client": profile.id,
             "constraint": fact.id,
@@ -85,8 +95,8 @@ def _evidence(active: ActiveConstraint) -> dict[str, Any]:
             "status": fact.status,
             "level": active.level,
             "says": in_a_sentence(fact),
-            "source": fact.sources[0].url,
-            "date": fact.newest,
+            "source": newest.url,
+            "date": newest.date,
         }
         known = _EVIDENCE[id(active)] = (active, record)
     return known[1]

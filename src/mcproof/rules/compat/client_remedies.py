@@ -29,7 +29,7 @@ _REMEDIES = {
     "CMP-027": "drop {`format` keyword}",
     "CMP-028": "anchor or simplify {pattern}",
     "CMP-029": "lower or drop {large bound}",
-    "CMP-030": "inline {`$ref`}",
+    "CMP-030": "replace {`$ref`}",
     "CMP-031": "drop {refused keyword}",
     "CMP-032": "do not rely on {ignored keyword}",
     "CMP-033": "make {input schema} valid JSON Schema",

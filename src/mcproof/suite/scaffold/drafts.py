@@ -65,6 +65,11 @@ class Draft(NamedTuple):
         return () if self.failed_path else tuple(check for check in self.checks if check not in failed)
 
     @property
+    def active_tests(self) -> int:
+        """The number of tests that `mcproof run` reports for an active draft: its call and its probes."""
+        return int(not self.failed_call) + int(bool(self.passing_checks))
+
+    @property
     def is_active(self) -> bool:
         """Whether the test is active, that is, not commented out."""
         return not self.inactive_reason and not self.impossible and not (self.failed_call and not self.passing_checks)

@@ -63,6 +63,7 @@ class FirstSuite(NamedTuple):
 
     text: str
     tests: int
+    """Number of active tests as `mcproof run` counts them: the probes of a test are one more."""
     commented_out: int
     """Number of tests that are commented out."""
     failed_calls: int
@@ -85,7 +86,7 @@ def first_suite(servers: Sequence[FirstServer], command: str) -> FirstSuite:
     gates = sum(line.startswith("  - name:") for line in quality)
     return FirstSuite(
         text="\n".join(lines),
-        tests=len(active) + gates,
+        tests=sum(draft.active_tests for draft in active) + gates,
         commented_out=len(room.taken) - len(active),
         failed_calls=sum(bool(draft.failed_call) for draft in active),
         failed_checks=sum(len(draft.checks) - len(draft.passing_checks) for draft in active),

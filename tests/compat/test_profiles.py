@@ -1,0 +1,81 @@
+"""The data about clients: complete, well-formed and in words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from mcproof.compat.client_choice import choose_clients
+from mcproof.compat.client_profiles import EFFECTS, Constraint, Profile, known_profiles
+from mcproof.compat.constraint_kinds import SERVER_KINDS, TOOL_KINDS
+from mcproof.compat.constraint_params import KINDS, parameters_of
+from mcproof.compat.constraint_words import in_a_sentence
+from mcproof.compat.linear_patterns import problem_of
+from mcproof.rules.compat.client_remedies import _REMEDIES, remedy_for
+from mcproof.rules.compat.client_rules import CLIENT_RULES
+
+FACTS = [
+    pytest.param(profile, fact, id=f"{profile.id}/{fact.id}")
+    for profile in known_profiles().values()
+    for fact in profile.constraints
+]
+
+
+@pytest.mark.parametrize(("profile", "fact"), FACTS)
+def test_a_fact_is_complete(profile: Profile, fact: Constraint) -> None:
+    assert fact.sources, "a source"
+    for source in fact.sources:
+        assert re.fullmatch(r"https?://\S+", source.url)
+        assert re.fullmatch(r"20\d\d(-\d\d){0,2}", source.date)
+        assert source.kind in ("documented", "source", "run", "issue", "secondary")
+    assert fact.effect in EFFECTS
+    assert fact.kind in TOOL_KINDS or fact.kind in SERVER_KINDS
+    assert fact.rule in {each.id for each in CLIENT_RULES}
+
+
+@pytest.mark.parametrize(("profile", "fact"), FACTS)
+def test_a_fact_has_the_parameters_of_its_kind_and_words(profile: Profile, fact: Constraint) -> None:
+    required, optional = parameters_of(fact.kind)
+    assert required.keys() <= fact.params.keys() <= required.keys() | optional.keys()
+    sentence = in_a_sentence(fact)
+    assert re.search(r"[.)]$", sentence)
+    assert "{" not in sentence.replace("{server}", "").replace("{tool}", "").replace(
+        str(fact.params.get("pattern", "?")), ""
+    )
+
+
+@pytest.mark.parametrize(("profile", "fact"), FACTS)
+def test_a_pattern_compiles_and_is_linear(profile: Profile, fact: Constraint) -> None:
+    for key in ("pattern", "forbid"):
+        pattern = fact.params.get(key)
+        if isinstance(pattern, str):
+            re.compile(pattern)
+            assert problem_of(pattern) == ""
+
+
+@pytest.mark.parametrize("profile", known_profiles().values(), ids=lambda each: each.id)
+def test_a_profile_is_complete(profile: Profile) -> None:
+    assert re.fullmatch(r"20\d\d(-\d\d){0,2}", profile.checked)
+    assert profile.constraints
+    assert len({fact.id for fact in profile.constraints}) == len(profile.constraints)
+    assert all(api in known_profiles() for api in profile.sends_to)
+
+
+def test_every_kind_is_used_or_documented() -> None:
+    assert {fact.kind for profile in known_profiles().values() for fact in profile.constraints} <= set(KINDS)
+
+
+def test_every_rule_has_a_remedy() -> None:
+    assert {each.id for each in CLIENT_RULES} == set(_REMEDIES)
+    assert remedy_for("CMP-051", 9, 7) == "drop `$schema` from 7 output schemas"
+    assert remedy_for("CMP-012", 1, 1) == "add `properties: {}` to 1 input schema"
+    assert remedy_for("CMP-023", 3, 2) == "give 3 lists of types a single type"
+
+
+def test_versions_without_a_fact_are_reported() -> None:
+    choice = choose_clients(["cursor@1.2", "zed@2026-01"])
+    assert choice.version_messages() == [
+        "cursor: no fact depends on a version; judged as current",
+        "zed: no fact depends on a date; judged as current",
+    ]

@@ -1,0 +1,100 @@
+"""The survey of a tool never rules out a constraint that the tool breaks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema_rs
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcproof.compat.client_choice import ClientChoice
+from mcproof.compat.client_hits import ClientChecks
+from mcproof.compat.client_profiles import known_profiles
+from mcproof.compat.surface_marks import ODD, marks_of
+from mcproof.targets.snapshot import read_snapshot
+
+SURVEYED = ClientChecks(ClientChoice(known_profiles()).all_active())
+IN_FULL = ClientChecks(
+    ClientChoice({name: each._replace(is_shipped=False) for name, each in known_profiles().items()}).all_active()
+)
+
+JUNK = st.sampled_from(
+    [None, True, False, 0, -1, 2.5, 5000, "", "x", "object", [], ["a"], ["a", "a"], [1], {}, {"a": 1}]
+)
+TYPES = st.sampled_from(
+    ["string", "integer", "number", "boolean", "object", "array", "null", "any", ["string", "null"]]
+)
+NAMES = st.sampled_from(["a", "b_c", "d-e", "f.g", "$h", "title", "type", "é", "x" * 70, ""])
+KEYWORDS = st.sampled_from(
+    [
+        *("type", "description", "format", "pattern", "minimum", "exclusiveMinimum", "maxLength", "minItems", "enum"),
+        *("const", "default", "examples", "required", "additionalProperties", "$ref", "$schema", "$id", "title", "if"),
+        *("uniqueItems", "nullable", "prefixItems", "patternProperties", "propertyNames", "multipleOf", "not"),
+        *("items", "properties", "anyOf", "oneOf", "allOf", "$defs", "definitions", "x-extra"),
+    ]
+)
+REFERENCES = st.sampled_from(["#/$defs/a", "#/definitions/a", "#", "#/nothing", "https://example.com/x.json"])
+
+
+def schemas(depth: int = 2) -> st.SearchStrategy[Any]:
+    """Objects with keywords, most values of the right type."""
+    leaf = st.one_of(JUNK, st.fixed_dictionaries({"type": TYPES}))
+    if depth == 0:
+        return leaf
+    inner = st.deferred(lambda: schemas(depth - 1))
+    values: dict[str, st.SearchStrategy[Any]] = {
+        "type": TYPES,
+        "description": st.sampled_from(["", "A text.", "x" * 1100]),
+        "format": st.sampled_from(["date-time", "uri", "phone"]),
+        "pattern": st.sampled_from(["^a$", "a", r"^\d+$", "(?=a)"]),
+        "enum": st.lists(st.sampled_from(["a", "b", "", 1, None]), max_size=3),
+        "required": st.lists(NAMES, max_size=2),
+        "$ref": REFERENCES,
+        "$schema": st.sampled_from(
+            ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"]
+        ),
+        "properties": st.dictionaries(NAMES, inner, max_size=2),
+        "$defs": st.dictionaries(NAMES, inner, max_size=1),
+        "items": inner,
+        "anyOf": st.lists(inner, max_size=2),
+        "allOf": st.lists(inner, max_size=1),
+        "additionalProperties": st.one_of(st.booleans(), inner),
+    }
+    entries = KEYWORDS.flatmap(
+        lambda key: st.tuples(st.just(key), st.one_of(values.get(key, inner), values.get(key, inner), JUNK))
+    )
+    return st.lists(entries, max_size=4).map(dict)
+
+
+@st.composite
+def tools(draw: st.DrawFn) -> dict[str, Any]:
+    schema = draw(schemas())
+    if isinstance(schema, dict) and draw(st.booleans()):
+        schema = {"type": "object", "properties": {}, **schema}
+    members: dict[str, Any] = {"name": draw(st.sampled_from(["find", "find-it", "a.b", "__x", "1st", "x" * 80, "é"]))}
+    members["description"] = draw(st.sampled_from(["Find it.", "", " ", "x" * 3000]))
+    members["inputSchema"] = schema
+    for key in draw(st.sets(st.sampled_from(["outputSchema", "title", "annotations", "icons"]), max_size=1)):
+        members[key] = draw(st.one_of(JUNK, schemas(1)))
+    return members
+
+
+def _hits(checks: ClientChecks, raw: dict[str, Any], key: str) -> set[tuple[str, str, str]]:
+    (tool,) = read_snapshot(json.dumps([raw]).encode(), "tools.json").tools
+    return {(*hit.active.key, hit.pointer) for hit in checks.on_tool(tool, key)}
+
+
+@given(tools(), st.sampled_from(["", "srv", "a-long-server-name-of-forty-characters-xx"]))
+def test_the_survey_rules_out_no_constraint_that_is_broken(raw: dict[str, Any], key: str) -> None:
+    assert _hits(SURVEYED, raw, key) == _hits(IN_FULL, raw, key)
+
+
+@given(schemas(3))
+def test_a_schema_without_anything_odd_is_valid_in_both_dialects(schema: Any) -> None:
+    (tool,) = read_snapshot(json.dumps([{"name": "find", "inputSchema": schema}]).encode(), "tools.json").tools
+    if ODD in marks_of(tool, ""):
+        return
+    for dialect in ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"):
+        assert jsonschema_rs.meta.is_valid({**schema, "$schema": dialect}), dialect
