@@ -291,7 +291,7 @@ def test_a_baseline_knows_a_configured_server_wherever_mcproof_is_started(tmp_pa
 
 def test_ignores_of_the_configuration_hold_for_servers(tmp_path: Path) -> None:
     (tmp_path / "mcproof.toml").write_text('[[ignore-for]]\ntool = "lend_*"\nrules = ["grade"]\n', encoding="utf-8")
-    done = run("lint", "--format", "json", *GOOD, cwd=tmp_path)
+    done = run("lint", "--ruleset", "grade", "--format", "json", *GOOD, cwd=tmp_path)
     assert [each["subject"] for each in json.loads(done.stdout)["findings"]] == ["tool:find_book"]
 
 

@@ -173,7 +173,7 @@ def test_the_era_is_settled_over_http(fault: str, protocol: str | None, era: str
 def test_every_message_of_the_newer_era_says_all_about_itself() -> None:
     with FAULTS["modern"]() as web:
         captured(UrlEndpoint(web.url, {}))
-    assert [each.method for each in web.requests] == ["server/discover", "tools/list"]
+    assert [each.method for each in web.requests] == ["server/discover", "tools/list"] * 2  # the list is compared
     for each in web.requests:
         assert each.headers["mcp-protocol-version"] == "2026-07-28"
         assert each.headers["mcp-method"] == each.method
@@ -248,3 +248,20 @@ def test_the_older_transport_speaks_the_revision_that_was_asked_for() -> None:
             "2025-03-26",
             "2025-03-26",
         )
+
+
+# --- lists of the newer era ---------------------------------------------------------------------------------------
+
+
+def test_a_list_without_members_for_caching_is_noted() -> None:
+    with FAULTS["modern-uncached"]() as web:
+        capture = captured(UrlEndpoint(web.url, {}))
+    found = [(each.kind, each.detail, each.method) for each in capture.connection.anomalies]
+    missing = ("resultType", "ttlMs", "cacheScope")
+    assert found == [("caching-hint", f"`{member}` is missing", "tools/list") for member in missing]
+
+
+def test_a_list_that_varies_by_connection_is_noted() -> None:
+    with FAULTS["modern-varying"]() as web:
+        capture = captured(UrlEndpoint(web.url, {}))
+    assert [each.kind for each in capture.connection.anomalies] == ["list-order-varies"]

@@ -18,6 +18,8 @@ META = "io.modelcontextprotocol/protocolVersion"
 NOT_FOUND = -32601
 HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 STATELESS = "2026-07-28"
+CACHING = {"resultType": "complete", "ttlMs": 60_000, "cacheScope": "public"}
+"""The members of a list in the newer era."""
 FAULTS: dict[str, type[Server]] = {}
 
 
@@ -667,7 +669,8 @@ class Modern(Server, fault="modern"):
         if method == "server/discover":
             info = {"io.modelcontextprotocol/serverInfo": {"name": "library", "version": "1.0"}}
             return {"supportedVersions": self.supported, "capabilities": self.capabilities, "_meta": info}
-        return super().result(method, params)
+        result = super().result(method, params)
+        return {**result, **CACHING} if method.endswith("/list") else result
 
 
 class Dual(Modern, fault="dual"):

@@ -12,7 +12,7 @@ import threading
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from servers.raw import META, NOT_FOUND, STATELESS, TOOLS, RefusalError
+from servers.raw import CACHING, META, NOT_FOUND, STATELESS, TOOLS, RefusalError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -510,8 +510,26 @@ class Modern(Web, fault="modern"):
         if request.method == "server/discover":
             return {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}}
         if request.method == "tools/list":
-            return {"tools": TOOLS}
+            return {"tools": TOOLS, **CACHING}
         raise RefusalError(NOT_FOUND, f"Method not found: {request.method}")
+
+
+class Uncached(Modern, fault="modern-uncached"):
+    """Lists its tools without saying how long the list holds."""
+
+    def result(self, request: Request) -> Any:
+        result = super().result(request)
+        return {"tools": TOOLS} if request.method == "tools/list" else result
+
+
+class Varying(Modern, fault="modern-varying"):
+    """Lists its tools the other way round to every second connection."""
+
+    def result(self, request: Request) -> Any:
+        result = super().result(request)
+        if request.method == "tools/list" and len(self.requests) > 2:
+            return {**result, "tools": TOOLS[::-1]}
+        return result
 
 
 class Dual(Modern, fault="dual"):
