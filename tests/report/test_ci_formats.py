@@ -92,7 +92,7 @@ def test_hostile_names_stay_in_their_annotation(hostile: str, capsys: pytest.Cap
 def test_hostile_names_are_nothing_but_text_in_markdown(hostile: str, capsys: pytest.CaptureFixture[str]) -> None:
     page = refuse_markup(_printed(capsys, "markdown", "lint", hostile, "--ruleset", "all"))
     assert sum(row[0] == "rule" for row in page.rows) in (3, 4)  # a table for each level, and that of the rules
-    assert page.tags.count("details") == 2
+    assert page.tags.count("details") in (1, 2)  # for notes, if there are any, and for what was not tested
 
 
 @pytest.mark.parametrize("text", ["a`b", "a|b", "1. x", "- x", "=", "*a*", "[a](b)", "<b>", "a\\|b", "`a``b`", "``"])
