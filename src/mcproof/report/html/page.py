@@ -92,7 +92,7 @@ class PageView:
 
     def _share_room(self) -> None:
         """Give each target the room that those before it leave."""
-        room = PageRoom()
+        room = PageRoom(findings=self.most, probes=self.most, tests=self.most)
         for target in self.targets:
             target.room, target.findings.most = room, room.findings
             findings = len(target.findings.shown) + len(target.findings.suppressed)
