@@ -52,7 +52,8 @@ def demand(
 ) -> Callable[[Callable[[Any], Iterator[Problem]]], Callable[[Any], Iterator[Problem]]]:
     """Register a generator of problems as a rule about a `JudgedItem` or a `Catalog`.
 
-    `source` is a page with an anchor, `schema` with a definition, or an address. `kinds` and `marks` are those of the
+    `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
+    revision. `kinds` and `marks` are those of the
     items that can have a problem; an item needs one of the marks.
     """
     revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
@@ -100,6 +101,8 @@ def address_of(source: str, revision: str) -> str:
     if source.startswith("https:"):
         return source
     page, _, anchor = source.partition("#")
+    page, _, fixed = page.partition("@")
+    revision = fixed or revision
     if page == "schema":
         return f"{_SCHEMAS}/{revision}/schema.json ({anchor})"
     return f"{_SITE}/{revision}/{_PAGES[page]}" + (f"#{anchor}" if anchor else "")

@@ -169,7 +169,7 @@ def null_member(judged: JudgedItem) -> Iterator[Problem]:
     name="task-support",
     severity="note",
     category="protocol",
-    source="schema#ToolExecution",
+    source="schema@2025-11-25#ToolExecution",
     since=DIALECTS,
     marks=("execution",),
 )

@@ -10,7 +10,7 @@ from mcproof.rules.spec.demands import STRUCTURED, demand, shown
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.catalog.model import Catalog, Item
     from mcproof.linting.judged_items import JudgedItem
@@ -44,16 +44,7 @@ def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients parse it as a URI; those that validate reject the whole list.
     Fix: start with a scheme, and escape spaces and other special characters: `notes:///my%20file`.
     """
-    fields = judged.item.fields
-    uri = fields.get("uri")
-    if not judged.item.is_object:
-        return
-    if "uri" not in fields:
-        yield Problem("has no `uri`")
-    elif not isinstance(uri, str):
-        yield Problem(f"`uri` is {kind_of(uri)}, not a string", "/uri", same_as="CAT-006")
-    elif (fault := _uri_fault(uri)) is not None:
-        yield Problem(f"`uri` {fault}: {shown(uri)}", "/uri")
+    yield from _required_text(judged.item, "uri", _uri_fault)
 
 
 @demand(
@@ -86,16 +77,7 @@ def resource_template(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients cannot build a URI from it.
     Fix: start with a scheme, and write variables as `{name}`: letters, digits and underscores.
     """
-    fields = judged.item.fields
-    template = fields.get("uriTemplate")
-    if not judged.item.is_object:
-        return
-    if "uriTemplate" not in fields:
-        yield Problem("has no `uriTemplate`")
-    elif not isinstance(template, str):
-        yield Problem(f"`uriTemplate` is {kind_of(template)}, not a string", "/uriTemplate", same_as="CAT-006")
-    elif (fault := _template_fault(template)) is not None:
-        yield Problem(f"`uriTemplate` {fault}: {shown(template)}", "/uriTemplate")
+    yield from _required_text(judged.item, "uriTemplate", _template_fault)
 
 
 @demand(
@@ -185,7 +167,7 @@ def resource_size(judged: JudgedItem) -> Iterator[Problem]:
     name="resource-annotations",
     severity="note",
     category="annotations",
-    source="schema#Annotations",
+    source="schema@2025-06-18#Annotations",
     kinds=_RESOURCES,
     marks=("annotations",),
 )
@@ -262,6 +244,19 @@ def _repeated(items: Iterable[Item], key: str) -> Iterator[Problem]:
             if value in seen:
                 yield Problem(f"another {item.kind} has the same `{key}`: {shown(value)}", f"/{key}", item=item)
             seen.add(value)
+
+
+def _required_text(item: Item, key: str, find_fault: Callable[[str], str | None]) -> Iterator[Problem]:
+    """A problem if a member is missing, not a string, or has a fault."""
+    value = item.fields.get(key)
+    if not item.is_object:
+        return  # CAT-001
+    if key not in item.fields:
+        yield Problem(f"has no `{key}`")
+    elif not isinstance(value, str):
+        yield Problem(f"`{key}` is {kind_of(value)}, not a string", f"/{key}", same_as="CAT-006")
+    elif (fault := find_fault(value)) is not None:
+        yield Problem(f"`{key}` {fault}: {shown(value)}", f"/{key}")
 
 
 def _uri_fault(uri: str) -> str | None:

@@ -192,7 +192,7 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     name="external-reference",
     severity="warning",
     category="schema",
-    source="basic#ref-resolution",
+    source="basic@2026-07-28#ref-resolution",
     marks=(EXTERNAL,),
     same_as="tool_input_schemas_well_formed",
 )

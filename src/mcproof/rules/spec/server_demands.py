@@ -45,7 +45,7 @@ def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
     name="server-identity",
     severity="note",
     category="protocol",
-    source="lifecycle#initialization",
+    source="lifecycle@2025-11-25#initialization",
 )
 def server_identity(catalog: Catalog) -> Iterator[Problem]:
     """A server does not report its name or its version.
