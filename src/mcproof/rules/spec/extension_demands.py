@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Item
     from mcproof.linting.judged_items import JudgedItem
 
-_SIZE = re.compile(r"[0-9]+x[0-9]+|any")
-_SAFE_ICON = re.compile(r"(?:https|data):", re.IGNORECASE)
-_LABEL = re.compile(r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
-_META_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+# Patterns, which `re` compiles on first use: lint must start fast.
+_SIZE = r"[0-9]+x[0-9]+|any"
+_SAFE_ICON = r"(?i:https|data):"
+_LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_META_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _RESERVED = ("mcp", "modelcontextprotocol")
 _DEFINED = frozenset({"related-task", "model-immediate-response", "serverInfo", "ui", "subscriptionId"})
 """Names under `io.modelcontextprotocol/` that the protocol and its extensions define."""
@@ -56,7 +57,7 @@ def icon_address(judged: JudgedItem) -> Iterator[Problem]:
     """
     for at, icon in _icons(judged.item):
         source = icon.get("src") if isinstance(icon, dict) else None
-        if isinstance(source, str) and _SAFE_ICON.match(source) is None:
+        if isinstance(source, str) and re.match(_SAFE_ICON, source) is None:
             yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
 
 
@@ -86,7 +87,9 @@ def icon_form(judged: JudgedItem) -> Iterator[Problem]:
         if "sizes" in icon and not isinstance(icon["sizes"], list):
             yield Problem(f"`sizes` is {kind_of(icon['sizes'])}, not a list", f"{at}/sizes")
         elif "sizes" in icon:
-            odd = next((each for each in icon["sizes"] if not isinstance(each, str) or not _SIZE.fullmatch(each)), None)
+            odd = next(
+                (each for each in icon["sizes"] if not isinstance(each, str) or not re.fullmatch(_SIZE, each)), None
+            )
             if odd is not None or None in icon["sizes"]:
                 what = shown(odd) if isinstance(odd, str) else kind_of(odd)
                 yield Problem(f"`sizes` has {what}, which is neither like `48x48` nor `any`", f"{at}/sizes")
@@ -215,9 +218,9 @@ def _meta(item: Item) -> dict[str, Any]:
 
 def _is_meta_key(key: str) -> bool:
     prefix, slash, name = key.rpartition("/")
-    if slash and not all(_LABEL.fullmatch(label) for label in prefix.split(".")):
+    if slash and not all(re.fullmatch(_LABEL, label) for label in prefix.split(".")):
         return False
-    return not name or _META_NAME.fullmatch(name) is not None
+    return not name or re.fullmatch(_META_NAME, name) is not None
 
 
 def _says_secret(name: str) -> bool:

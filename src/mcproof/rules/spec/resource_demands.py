@@ -15,17 +15,18 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
     from mcproof.linting.judged_items import JudgedItem
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_NOT_IN_URI = re.compile(r'[\x00-\x20\x7f<>"{}|\\^`]')
-_NOT_IN_TEMPLATE = re.compile(r'[\x00-\x20\x7f<>"|\\^`{}]')
-_EXPRESSION = re.compile(r"\{([^{}]*)\}")
-_VARIABLES = re.compile(
+# Patterns, which `re` compiles on first use: lint must start fast.
+_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
+_NOT_IN_URI = r'[\x00-\x20\x7f<>"{}|\\^`]'
+_NOT_IN_TEMPLATE = r'[\x00-\x20\x7f<>"|\\^`{}]'
+_EXPRESSION = r"\{([^{}]*)\}"
+_VARIABLES = (
     r"[+#./;?&]?[A-Za-z0-9_%]+(?:\.[A-Za-z0-9_%]+)*(?:\*|:[0-9]{1,4})?"
     r"(?:,[A-Za-z0-9_%]+(?:\.[A-Za-z0-9_%]+)*(?:\*|:[0-9]{1,4})?)*"
 )
 _PART = r"[A-Za-z0-9!#$&^_.+-]+"
-_MIME = re.compile(rf"{_PART}/{_PART}(?:\s*;.*)?", re.DOTALL)
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?")
+_MIME = rf"{_PART}/{_PART}(?:\s*;(?s:.*))?"
+_MOMENT = r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?"
 _RESOURCES = ("resource", "template")
 _AUDIENCE = ("user", "assistant")
 
@@ -134,7 +135,7 @@ def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
     Fix: write a registered type, such as `text/markdown`.
     """
     mime = judged.item.fields["mimeType"]
-    if isinstance(mime, str) and _MIME.fullmatch(mime) is None:
+    if isinstance(mime, str) and re.fullmatch(_MIME, mime) is None:
         yield Problem(f"`mimeType` does not have the form `type/subtype`: {shown(mime)}", "/mimeType")
 
 
@@ -192,7 +193,7 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("`priority` is not a number from 0 to 1", "/annotations/priority")
     if "lastModified" in annotations and judged.revision >= STRUCTURED:
         moment = annotations["lastModified"]
-        if not isinstance(moment, str) or _MOMENT.fullmatch(moment) is None:
+        if not isinstance(moment, str) or re.fullmatch(_MOMENT, moment) is None:
             yield Problem("`lastModified` is not an ISO 8601 date and time", "/annotations/lastModified")
 
 
@@ -261,21 +262,21 @@ def _required_text(item: Item, key: str, find_fault: Callable[[str], str | None]
 
 def _uri_fault(uri: str) -> str | None:
     """Why a text is not an absolute URI, in words; None if it is one."""
-    if _SCHEME.match(uri) is None:
+    if re.match(_SCHEME, uri) is None:
         return "has no scheme"
-    odd = _NOT_IN_URI.search(uri)
+    odd = re.search(_NOT_IN_URI, uri)
     return None if odd is None else f"has the character {odd[0]!r}, which must be escaped"
 
 
 def _template_fault(template: str) -> str | None:
     """Why a text is not a template of an absolute URI, in words; None if it is one."""
-    for expression in _EXPRESSION.finditer(template):
-        if _VARIABLES.fullmatch(expression[1]) is None:
+    for expression in re.finditer(_EXPRESSION, template):
+        if re.fullmatch(_VARIABLES, expression[1]) is None:
             return f"has the invalid expression {shown(expression[0])}"
-    literal = _EXPRESSION.sub("", template)
-    odd = _NOT_IN_TEMPLATE.search(literal)
+    literal = re.sub(_EXPRESSION, "", template)
+    odd = re.search(_NOT_IN_TEMPLATE, literal)
     if odd is not None:
         return "has a single brace" if odd[0] in "{}" else f"has the character {odd[0]!r}, which must be escaped"
-    if _SCHEME.match(_EXPRESSION.sub("x", template)) is None and not template.startswith("{+"):
+    if re.match(_SCHEME, re.sub(_EXPRESSION, "x", template)) is None and not template.startswith("{+"):
         return "has no scheme"
     return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.linting.judged_items import JudgedItem
 
 LONGEST_NAME = 128
-_UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
+_UNUSUAL = r"[^A-Za-z0-9_.-]"
 _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/mcp/shared/tool_name_validation.py"
 
 
@@ -67,7 +67,7 @@ def name_format(judged: JudgedItem) -> Iterator[Problem]:
         return
     if not name:
         yield Problem("the name is empty", "/name")
-    elif (odd := _UNUSUAL.search(name)) is not None:
+    elif (odd := re.search(_UNUSUAL, name)) is not None:
         yield Problem(f"the name has the character {odd[0]!r}; use letters, digits, `_`, `-` and `.`", "/name")
     elif len(name) > LONGEST_NAME:
         yield Problem(f"the name has {len(name):,} characters; at most {LONGEST_NAME} are recommended", "/name")
