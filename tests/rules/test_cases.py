@@ -70,7 +70,7 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
     """Where a rule fires on a case."""
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
-    if case.wire is not None and rule.ruleset in ("compat", "spec"):
+    if case.wire is not None and rule.ruleset == "compat":
         catalog = read_snapshot(b'{"tools": [{"name": "one"}]}', "case.json")
         catalog.connection = asyncio.run(connection_of(case.wire))
         return [finding.pointer for finding in check(catalog, [rule], EVERY_CLIENT)]

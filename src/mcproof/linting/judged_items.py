@@ -27,7 +27,7 @@ DIALECT_SINCE = HANDSHAKE[0]
 NULL = "(null)"
 """A member is null."""
 ODD_NAME = "(name)"
-"""The name is not an identifier of usual length."""
+"""The name is not an identifier of usual length, with hyphens inside."""
 ODD_ROOT = "(root)"
 """The input schema is not an object of type `object`."""
 ODD_PARAMETERS = "(parameters)"
@@ -91,15 +91,15 @@ class JudgedItem(NamedTuple):
 def judging_revision(catalog: Catalog) -> JudgingRevision:
     """The revision that judges a catalog: the user's choice, the negotiated one, or an assumed one."""
     if catalog.judged_as is not None:
-        return _known(catalog.judged_as)
+        return known_revision(catalog.judged_as)
     revision = catalog.protocol
     if revision is None and isinstance(catalog.server.fields.get("discover"), dict):
         revision = FIRST_STATELESS
-    return _known(revision)
+    return known_revision(revision)
 
 
 @lru_cache(maxsize=64)
-def _known(revision: str | None) -> JudgingRevision:
+def known_revision(revision: str | None) -> JudgingRevision:
     """A revision, or the last one before it that exists."""
     if revision is None or _DATE.fullmatch(revision) is None:
         return JudgingRevision(ASSUMED, is_assumed=True)
@@ -152,7 +152,7 @@ class ItemSurvey:
     def _tool_marks(self, tool: Tool) -> set[str]:
         fields, name, schema = tool.fields, tool.name, tool.schema
         marks = set(self._everywhere)
-        if not (name.isidentifier() and name.isascii()) or len(name) > _LONGEST_NAME:
+        if not (name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME) and _is_odd(name):
             marks.add(ODD_NAME)
         if not fields.keys() <= _USUAL_MEMBERS:
             self._mark_members(fields, marks)
@@ -164,7 +164,7 @@ class ItemSurvey:
         if schema.get("type") != "object":
             marks.add(ODD_ROOT)
         declared, required = schema.get("properties"), schema.get("required")
-        if not declared:
+        if not declared and self._has_dialect:
             marks.add(NO_PARAMETERS)
         if type(declared) is dict:
             if not _ONLY_OBJECTS.issuperset(map(type, declared.values())):
@@ -216,6 +216,12 @@ class ItemSurvey:
                 marks.add(FOREIGN)
         if not is_plainly_valid(schema) or ("$schema" in schema and "draft-04" in str(schema["$schema"])):
             marks.update((odd, FOREIGN) if "$schema" in schema else (odd,))
+
+
+def _is_odd(name: str) -> bool:
+    """Whether a name that is not an identifier has more than hyphens inside."""
+    plain = name.replace("-", "_")
+    return len(name) > _LONGEST_NAME or not (plain.isidentifier() and plain.isascii()) or "-" in (name[0], name[-1])
 
 
 def _are_plain_hints(hints: dict[str, Any]) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.revisions import FIRST_STATELESS, REVISIONS
-from mcproof.linting.judged_items import judging_revision
+from mcproof.linting.judged_items import judging_revision, known_revision
 from mcproof.linting.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.catalog.model import Catalog
+    from mcproof.exchange.connection_facts import ConnectionFacts
     from mcproof.linting.finding import Problem
     from mcproof.linting.judged_items import JudgedItem
 
@@ -50,7 +52,7 @@ def demand(
     marks: Iterable[str] = (),
     same_as: str | None = None,
 ) -> Callable[[Callable[[Any], Iterator[Problem]]], Callable[[Any], Iterator[Problem]]]:
-    """Register a generator of problems as a rule about a `JudgedItem` or a `Catalog`.
+    """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog` or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
     revision. `kinds` and `marks` are those of the
@@ -71,13 +73,24 @@ def demand(
                 for problem in find(catalog):
                     yield _judged(problem, revision)
 
+        def of_connection(facts: ConnectionFacts) -> Iterator[Problem]:
+            revision = known_revision(facts.agreed).revision
+            if revision in revisions:
+                for problem in find(facts):
+                    yield _judged(problem, revision)
+
         def _judged(problem: Problem, revision: str) -> Problem:
             is_early = revision < since  # only if the revision is assumed
             cited = since if is_early else revision
             evidence = {**(problem.evidence or {}), "revision": cited, "source": address_of(source, cited)}
             return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
 
-        check = of_item if scope == "JudgedItem" else of_catalog
+        checks: dict[str, Callable[[Any], Iterator[Problem]]] = {
+            "JudgedItem": of_item,
+            "Catalog": of_catalog,
+            "ConnectionFacts": of_connection,
+        }
+        check = checks[scope]
         check.__doc__ = find.__doc__
         rule(
             id,
@@ -96,6 +109,7 @@ def demand(
     return register
 
 
+@cache
 def address_of(source: str, revision: str) -> str:
     """The address of a source in a revision."""
     if source.startswith("https:"):

@@ -10,8 +10,7 @@ from mcproof.rules.spec.demands import STATELESS, demand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
-    from mcproof.exchange.connection_facts import Anomaly
+    from mcproof.exchange.connection_facts import Anomaly, ConnectionFacts
 
 _SHOWN = 5
 _CURSORS = ("cursor-loop", "endless-pages", "bad-cursor")
@@ -26,14 +25,14 @@ _VARIATIONS = ("list-varies", "list-order-varies")
     source="caching#cacheable-results",
     since=STATELESS,
 )
-def caching_hints(catalog: Catalog) -> Iterator[Problem]:
+def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
     """A list has no valid `resultType`, `ttlMs` or `cacheScope`, or pages with different scopes.
 
     Why: they are required; clients that validate reject the list, others cache it wrongly or not at all.
     Fix: send `"resultType": "complete"`, a non-negative `ttlMs`, and a `cacheScope` of `public` or `private` on every
     page.
     """
-    yield from _noted(catalog, ("caching-hint",))
+    yield from _noted(facts, ("caching-hint",))
 
 
 @demand(
@@ -44,13 +43,13 @@ def caching_hints(catalog: Catalog) -> Iterator[Problem]:
     source="tools#capabilities",
     since=STATELESS,
 )
-def varying_list(catalog: Catalog) -> Iterator[Problem]:
+def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
     """A second connection lists other tools, or lists them in another order.
 
     Why: lists must not depend on the connection; clients cache them, and models lose their prompt cache.
     Fix: derive the list from the configuration alone, and sort it.
     """
-    yield from _noted(catalog, _VARIATIONS)
+    yield from _noted(facts, _VARIATIONS)
 
 
 @demand(
@@ -61,13 +60,13 @@ def varying_list(catalog: Catalog) -> Iterator[Problem]:
     source="pagination#response-format",
     same_as="WIR-006",
 )
-def cursor_advances(catalog: Catalog) -> Iterator[Problem]:
+def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
     """A `nextCursor` does not lead to a next page.
 
     Why: clients that follow the cursors read the same tools again, or never stop.
     Fix: omit `nextCursor` on the last page, and never return a cursor twice.
     """
-    yield from _noted(catalog, _CURSORS)
+    yield from _noted(facts, _CURSORS)
 
 
 @demand(
@@ -78,14 +77,14 @@ def cursor_advances(catalog: Catalog) -> Iterator[Problem]:
     source="pagination",
     same_as="CMP-064",
 )
-def several_pages(catalog: Catalog) -> Iterator[Problem]:
+def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
     """The list of tools has more than one page.
 
     Why: this is allowed, but several clients read only the first page.
     Fix: serve all tools on one page.
     """
-    if catalog.connection is not None and catalog.connection.tool_pages > 1:
-        pages = catalog.connection.tool_pages
+    if facts.tool_pages > 1:
+        pages = facts.tool_pages
         yield Problem(
             f"the list of tools has {pages} pages; several clients read only the first", evidence={"pages": pages}
         )
@@ -99,20 +98,20 @@ def several_pages(catalog: Catalog) -> Iterator[Problem]:
     source="discover",
     since=STATELESS,
 )
-def discovery(catalog: Catalog) -> Iterator[Problem]:
+def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
     """A server of revision 2026-07-28 does not implement `server/discover`.
 
     Why: it must; clients of this revision do not send `initialize`.
     Fix: respond to `server/discover` with `supportedVersions` and `capabilities`.
     """
-    if catalog.connection is not None and catalog.connection.era == "handshake":
+    if facts.era == "handshake":
         yield Problem("does not respond to `server/discover`, only to `initialize`")
 
 
-def _noted(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Problem]:
+def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
     """One problem for each kind of anomaly and method."""
     found: dict[tuple[str, str | None], list[Anomaly]] = {}
-    for each in catalog.connection.anomalies if catalog.connection is not None else ():
+    for each in facts.anomalies:
         if each.kind in kinds:
             found.setdefault((each.kind, each.method), []).append(each)
     for (kind, method), anomalies in found.items():
