@@ -135,9 +135,12 @@ class ItemSurvey:
 
     def rules_for(self, item: Item) -> list[Rule]:
         """The rules that can concern an item."""
-        marks = self._tool_marks(item) if isinstance(item, Tool) else _marks(item)
-        if not marks and item.kind == "tool":
-            return []
+        if isinstance(item, Tool):
+            marks = self._tool_marks(item)
+            if not marks:
+                return []
+        else:
+            marks = _marks(item)
         key = item.kind, frozenset(marks)
         rules = self._chosen.get(key)
         if rules is None:
