@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mcproof.client import secrets
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import find_rule
 
@@ -54,6 +55,13 @@ def pytest_xdist_auto_num_workers() -> int:
     """Return the number of workers for `-n auto`: more than cores, as many tests wait for servers."""
     cores = os.cpu_count() or 1
     return cores + cores // 2
+
+
+@pytest.fixture(autouse=True)
+def _no_learned_secrets() -> Iterator[None]:
+    """Forget the tokens that a test received: they are hidden for as long as the process lives."""
+    yield
+    secrets._learned.clear()
 
 
 @pytest.fixture

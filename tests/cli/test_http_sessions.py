@@ -77,7 +77,7 @@ def test_call_refuses_a_tool_that_clients_must_drop() -> None:
 def test_prove_does_not_call_a_tool_that_clients_must_drop() -> None:
     with BadHeaders() as web:
         done = run("prove", web.url, "--no-config", "--allow-writes", "--fail-on", "never")
-    assert f"tool find_share: clients must drop it: {FAULT}" in " ".join(done.stdout.split())
+    assert f"find_share: clients must drop it: {FAULT}" in " ".join(done.stdout.split())
     assert "mcproof: does not call 1 tool: find_share\n" in done.stderr
     called = {each.message["params"]["name"] for each in web.requests if each.method == "tools/call"}
     assert "find_share" not in called

@@ -50,7 +50,7 @@ def test_a_call_that_ends_in_a_question_shows_nothing(era: str) -> None:
     }
     assert [each["rule"] for each in document["findings"] if each["ruleset"] == "wire"] == []
     text = _text("prove", "--tool", "lend_book", *_server(era))
-    what = f"tool lend_book, in part: the valid call {_WHO}, so only refusals before the question count; answer it with"
+    what = f"lend_book, in part: the valid call {_WHO}, so only refusals before the question count; answer it with"
     assert f"{what} `--answer FILE`, or `answers` in a suite" in text
 
 
@@ -72,7 +72,7 @@ def test_fuzzing_does_not_blame_a_tool_for_its_questions(era: str) -> None:
     document = tried("fuzz", "--tool", "lend_book", "--cases", "20", "--strict", *_server(era), code=0)
     assert document["outcomes"] == {**dict.fromkeys(document["outcomes"], 0), "clean": 20}
     text = _text("fuzz", "--tool", "lend_book", "--cases", "20", *_server(era))
-    assert f"tool lend_book, in part: in 20 of 20 calls, it {_WHO}; answer it with `--answer FILE`" in text
+    assert f"lend_book, in part: in 20 of 20 calls, it {_WHO}; answer it with `--answer FILE`" in text
 
 
 def test_endless_questions_are_a_hang() -> None:

@@ -87,7 +87,7 @@ def tool(name: str, schema: Any = None, **others: Any) -> dict[str, Any]:
 
 def test_a_tool_gets_a_call_and_probes() -> None:
     suite = written([SEARCH])
-    assert (suite.tests, suite.commented_out) == (3, 0)
+    assert (suite.tests, suite.commented_out) == (4, 0)
     test = found_in(read(suite.text))["search"]
     assert (test.name, test.server, test.arguments) == ("search responds", "local", {"query": "a"})
     assert test.expect is not None
@@ -121,7 +121,7 @@ def test_long_arguments_get_a_line_each() -> None:
 def test_a_tool_with_side_effects_is_commented_out_with_the_reason() -> None:
     hints = {"annotations": {"destructiveHint": True}}
     suite = written([SEARCH, tool("delete_book"), tool("books", **hints)])
-    assert (suite.tests, suite.commented_out) == (3, 2)
+    assert (suite.tests, suite.commented_out) == (4, 2)
     assert "  # Inactive: it is not called: `delete` in its name is destructive\n" in suite.text
     assert "  # Inactive: it is not called: `destructiveHint` is true\n" in suite.text
     assert "--allow-writes" not in suite.text
@@ -231,7 +231,7 @@ def test_resources_and_prompts_get_tests() -> None:
         resourceTemplates=[{"uriTemplate": "note:///{id}", "name": "one note"}],
         prompts=[{"name": "greet"}, {"name": "sum_up", "arguments": topics}],
     )
-    assert (suite.tests, suite.commented_out) == (6, 1)
+    assert (suite.tests, suite.commented_out) == (7, 1)
     now, later = read(suite.text), read(turned_on(suite.text))
     assert [name for name, _ in calls(now)] == ["search"]
     assert others_in(now, "resources") == [("note:///${a}", None)]
@@ -244,7 +244,7 @@ def test_failed_resources_and_prompts_are_commented_out() -> None:
     server = server_of([SEARCH], resources=[{"uri": "a:b"}], prompts=[{"name": "greet"}])
     tried = [draft if draft.block == "tools" else with_results(draft, "gone", [], "") for draft in server.drafts]
     suite = first_suite([server._replace(drafts=tried)], "mcproof run")
-    assert (suite.tests, suite.commented_out) == (3, 2)
+    assert (suite.tests, suite.commented_out) == (4, 2)
     assert suite.text.count("# None of these tests is active yet.") == 2
     assert suite.text.count("  # Inactive: the call fails: gone\n") == 2
     later = read(turned_on(suite.text))
@@ -296,7 +296,7 @@ def test_tools_beyond_the_size_limit_are_left_out() -> None:
     found = calls(read(suite.text))
     assert 1_000 < len(found) < 10_000
     assert f"# {10_000 - len(found):,} more tools do not fit here" in suite.text
-    assert suite.tests == len(found) + 2
+    assert suite.tests == 2 * len(found) + 2
 
 
 @pytest.mark.slow
