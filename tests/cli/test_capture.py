@@ -23,6 +23,10 @@ SERVERS = {
 }
 
 
+ONLY_LIVE = ("SPEC-204", "SPEC-205", "SPEC-206", "SPEC-207", "SPEC-208")
+"""Rules about how a list is served, which a capture does not show."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_capture_is_judged_like_its_server(tmp_path: Path, server: str) -> None:
@@ -33,7 +37,7 @@ def test_a_capture_is_judged_like_its_server(tmp_path: Path, server: str) -> Non
     for command in ("lint", "grade", "schema-lint") if server in ("demo", "pages") else ("lint",):
         live = run(command, "--format", "json", *SERVERS[server])
         later = run(command, "--format", "json", file)
-        assert findings(live) == findings(later)
+        assert [each for each in findings(live) if each[0] not in ONLY_LIVE] == findings(later)
         if command == "grade":
             assert json.loads(live.stdout)["score"] == json.loads(later.stdout)["score"]
 
