@@ -23,6 +23,10 @@ class Difference(NamedTuple):
     """The member that changed, such as `inputSchema`; `other` for several; empty for a whole item."""
     summary: str
     """The change as a predicate: `description changed`."""
+    detail: str
+    """What changed, in words; may be empty."""
+    pointer: str
+    """The pointer of the changed part, from the item."""
     prior_hash: str | None
     """None if it was added."""
     current_hash: str | None
@@ -31,11 +35,6 @@ class Difference(NamedTuple):
     """The difference itself, as lines that start with `-` and `+`."""
     fires: tuple[str, ...] = ()
     """The ids of the rules about poisoned texts that report the new version, and did not report the old one."""
-
-    @property
-    def pointer(self) -> str:
-        """The pointer of the changed part, from the item."""
-        return self.item.pointer_to(self.part) if self.part else ""
 
     @property
     def evidence(self) -> dict[str, Any]:

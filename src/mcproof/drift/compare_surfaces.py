@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.diff.change_wording import names_text
 from mcproof.diff.compare_catalogs import compare_catalogs
+from mcproof.diff.equality import changed_keys
 from mcproof.diff.item_matching import match_items
 from mcproof.diff.server_changes import instructions_in
 from mcproof.drift.catalog_drift import CatalogDrift, Difference
@@ -19,8 +21,9 @@ from mcproof.drift.surface_hashes import (
     PARTS,
     hash_of,
     item_hash,
-    lists_only_tools,
+    known_parts,
     parts_of,
+    server_name,
     surface_hash,
 )
 
@@ -31,37 +34,29 @@ if TYPE_CHECKING:
     from mcproof.diff.changes import CatalogChange
     from mcproof.drift.catalog_drift import DriftKind
 
-_WORDS = {
-    "description": "description",
-    "title": "title",
-    "inputSchema": "input schema",
-    "outputSchema": "output schema",
-    "annotations": "annotations",
-}
+_WORDS = {"inputSchema": "input schema", "outputSchema": "output schema"}
 _KIND_OF_PART: dict[str, DriftKind] = {"description": "description", "inputSchema": "schema", "outputSchema": "schema"}
+_SCHEMAS = ("inputSchema", "outputSchema")
 _MOST_REASONS = 3
+_LONGEST_QUOTE = 160
 _KEYS = {"resource": "uri", "template": "uriTemplate", "prompt": "name"}
 
 
 def drift_against(catalog: Catalog, earlier: Catalog) -> CatalogDrift:
     """Return how a catalog differs from an earlier version of it.
 
-    A bare list of tools says nothing about the server and its other items, so these are compared only if both catalogs
-    have them.
+    Only what both catalogs have is compared: a bare list of tools has no instructions and no other items.
     """
-    tools_only = lists_only_tools(catalog) or lists_only_tools(earlier)
-    with_server = catalog.describes_server and earlier.describes_server
-    found = list(_differences(catalog, earlier, tools_only=tools_only))
+    parts = known_parts(catalog) & known_parts(earlier)
+    found = list(_differences(catalog, earlier, parts))
     if found:
         found = newly_fired(catalog, earlier, found)
-    prior, current = (
-        surface_hash(each, tools_only=tools_only, with_server=with_server) for each in (earlier, catalog)
-    )
+    prior, current = surface_hash(earlier, parts), surface_hash(catalog, parts)
     return CatalogDrift(reference=earlier.name, differences=found, prior_hash=prior, current_hash=current)
 
 
-def _differences(new: Catalog, old: Catalog, *, tools_only: bool) -> Iterator[Difference]:
-    yield from _server_differences(new, old)
+def _differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> Iterator[Difference]:
+    yield from _server_differences(new, old, parts)
     reasons = _Reasons(old, new)
     matches = match_items(old.tools, new.tools, "name")
     for before, after in matches.new:
@@ -71,25 +66,22 @@ def _differences(new: Catalog, old: Catalog, *, tools_only: bool) -> Iterator[Di
             yield from _part_differences(before, after, reasons)
     for tool in matches.removed:
         yield _whole("removed-tool", tool, "was removed", is_new=False)
-    if tools_only:
+    if "items" not in parts:
         return
     yield from _item_differences(old.resources, new.resources, reasons)
     yield from _item_differences(old.templates, new.templates, reasons)
     yield from _item_differences(old.prompts, new.prompts, reasons)
 
 
-def _server_differences(new: Catalog, old: Catalog) -> Iterator[Difference]:
-    """Yield changes of the server's name and instructions, as far as both catalogs have them."""
+def _server_differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> Iterator[Difference]:
+    """Yield changes of the server's name and instructions."""
     (before, _), (after, pointer) = instructions_in(old), instructions_in(new)
-    if before != after and all(
-        catalog.describes_server or text for catalog, text in ((old, before), (new, after))
-    ):
-        summary = f"instructions {_happened(before, after)}"
-        yield _changed("other", new.server, pointer.removeprefix("/"), summary, before or None, after or None)
-    if new.knows_server_info("name") and old.knows_server_info("name"):
-        before, after = (str(each.server_info.get("name", "")) for each in (old, new))
-        if before != after:
-            yield _changed("other", new.server, "", f"server name {_happened(before, after)}", before, after)
+    if "instructions" in parts and before != after:
+        yield _changed("other", new.server, "instructions", before or None, after or None, pointer=pointer)
+    before, after = server_name(old), server_name(new)
+    if "name" in parts and before != after:
+        pointer = new.server_info_pointer.removeprefix(new.server.pointer)
+        yield _changed("other", new.server, "server name", before or None, after or None, pointer=pointer)
 
 
 def _item_differences(old: Sequence[Item], new: Sequence[Item], reasons: _Reasons) -> Iterator[Difference]:
@@ -107,33 +99,36 @@ def _item_differences(old: Sequence[Item], new: Sequence[Item], reasons: _Reason
 
 def _part_differences(before: Item, after: Item, reasons: _Reasons) -> Iterator[Difference]:
     """Yield one difference for each part that changed."""
-    if before.raw == after.raw and item_hash(before) == item_hash(after):
+    if item_hash(before) == item_hash(after):
         return
     old, new = parts_of(before), parts_of(after)
     if before.name != after.name:  # a resource, which its URI identifies
-        yield _changed("other", after, "name", f"name {_happened(before.name, after.name)}", before.name, after.name)
+        yield _changed("other", after, "name", before.name or None, after.name or None)
     for part in (*PARTS, OTHER):
         if part not in old and part not in new:
             continue
         if part in old and part in new and hash_of(old[part]) == hash_of(new[part]):
             continue
         kind = _KIND_OF_PART.get(part, "other") if after.kind == "tool" else "other"
-        words = _WORDS.get(part) or _names(old.get(part), new.get(part))
-        summary = f"{words} {_happened(part in old, part in new)}{reasons.about(after, part)}"
-        yield _changed(kind, after, part, summary, old.get(part), new.get(part))
+        yield _changed(kind, after, part, old.get(part), new.get(part), detail=reasons.about(after, part))
 
 
-def _happened(before: Any, after: Any) -> str:
-    return "changed" if before and after else "added" if after else "removed"
-
-
-def _names(old: Any, new: Any) -> str:
-    """Return the changed members of the part without a name of its own."""
-    if not isinstance(old, dict | None) or not isinstance(new, dict | None):
-        return "definition"
-    one, other = old or {}, new or {}
-    changed = [key for key in {**other, **one} if key not in one or key not in other or one[key] != other[key]]
-    return ", ".join(f"`{key[:40]}`" for key in changed[:_MOST_REASONS]) or "definition"
+def _changed(
+    kind: DriftKind, item: Item, part: str, before: Any, after: Any, *, pointer: str | None = None, detail: str = ""
+) -> Difference:
+    """Return the difference of a part; None stands for an absent one."""
+    happened = "changed" if before is not None and after is not None else "removed" if after is None else "added"
+    return Difference(
+        kind=kind,
+        item=item,
+        part=part,
+        summary=f"{_WORDS.get(part, part) if part != OTHER else _changed_members(before, after)} {happened}",
+        detail=detail or _quoted(before, after),
+        pointer=item.pointer_to(part) if pointer is None else pointer,
+        prior_hash=None if before is None else hash_of(before),
+        current_hash=None if after is None else hash_of(after),
+        lines=difference(before, after),
+    )
 
 
 def _whole(kind: DriftKind, item: Item, summary: str, *, is_new: bool) -> Difference:
@@ -144,27 +139,33 @@ def _whole(kind: DriftKind, item: Item, summary: str, *, is_new: bool) -> Differ
         item=item,
         part="",
         summary=summary,
+        detail="",
+        pointer="",
         prior_hash=None if is_new else item_hash(item),
         current_hash=item_hash(item) if is_new else None,
-        lines=difference(_texts(old), _texts(new)),
+        lines=difference(_reviewed(old), _reviewed(new)),
     )
 
 
-def _texts(raw: Any) -> Any:
+def _reviewed(raw: Any) -> Any:
     """Return what a reviewer reads first of a whole item: its description; the item itself if it has none."""
     return raw["description"] if isinstance(raw, dict) and isinstance(raw.get("description"), str) else raw
 
 
-def _changed(kind: DriftKind, item: Item, part: str, summary: str, before: Any, after: Any) -> Difference:
-    return Difference(
-        kind=kind,
-        item=item,
-        part=part,
-        summary=summary,
-        prior_hash=None if before is None else hash_of(before),
-        current_hash=None if after is None else hash_of(after),
-        lines=difference(before, after),
-    )
+def _quoted(before: Any, after: Any) -> str:
+    """Return the differing parts of two texts on one line; empty for anything but texts."""
+    if not isinstance(before, str | None) or not isinstance(after, str | None):
+        return ""
+    shown = [" ".join(line[2:].split()) for line in difference(before, after)]
+    cropped = [text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…" for text in shown]
+    return " → ".join(f'"{text}"' for text in cropped)
+
+
+def _changed_members(before: Any, after: Any) -> str:
+    """Return the names of the members that differ between two versions of the part for the others."""
+    if not isinstance(before, dict | None) or not isinstance(after, dict | None):
+        return "definition"
+    return names_text(changed_keys(before or {}, after or {})[:_MOST_REASONS])
 
 
 class _Reasons:
@@ -175,18 +176,15 @@ class _Reasons:
         self._changes: dict[int, list[CatalogChange]] | None = None
 
     def about(self, item: Item, part: str) -> str:
-        """Return the first few changes of a schema, to follow a summary; empty for other parts."""
-        if part not in ("inputSchema", "outputSchema"):
+        """Return the first few changes of a schema; empty for other parts."""
+        if part not in _SCHEMAS:
             return ""
         if self._changes is None:
             self._changes = _by_item(compare_catalogs(*self._catalogs))
-        messages = [
-            each.message
-            for each in self._changes.get(id(item), ())
-            if each.pointer.startswith(f"/{part}") and (each.kind.id.startswith("output-") is False)
-        ]
+        changes = self._changes.get(id(item), ())
+        messages = [each.message for each in changes if each.pointer.startswith(f"/{part}")]
         more = f" and {len(messages) - _MOST_REASONS:,} more" if len(messages) > _MOST_REASONS else ""
-        return f": {'; '.join(messages[:_MOST_REASONS])}{more}" if messages else ""
+        return f"{'; '.join(messages[:_MOST_REASONS])}{more}"
 
 
 def _by_item(changes: Iterable[CatalogChange]) -> dict[int, list[CatalogChange]]:

@@ -6,7 +6,6 @@ Time and size are bounded, because the values come from servers: equal ends of a
 from __future__ import annotations
 
 import json
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from mcproof.text.pointers import escape
@@ -41,9 +40,8 @@ def difference(before: Any, after: Any) -> list[str]:
 def text_difference(before: str | None, after: str | None) -> list[str]:
     """Return the part of two texts that differs, with a little of what surrounds it."""
     old, new = before or "", after or ""
-    start = len(commonprefix([old, new]))
-    room = min(len(old), len(new)) - start
-    end = len(commonprefix([old[len(old) - room :][::-1], new[len(new) - room :][::-1]]))
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
     first = max(0, start - _CONTEXT)
     lines = []
     for mark, text, is_there in (("-", old, before is not None), ("+", new, after is not None)):
@@ -53,6 +51,12 @@ def text_difference(before: str | None, after: str | None) -> list[str]:
             shown = cut if len(cut) <= LONGEST else f"{cut[:LONGEST]}… ({len(cut) - LONGEST:,} more characters)"
             lines.append(f"{mark} {'…' if first else ''}{shown}{'…' if last < len(text) else ''}")
     return lines
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:

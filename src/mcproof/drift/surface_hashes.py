@@ -13,6 +13,8 @@ from mcproof.diff.server_changes import instructions_in
 from mcproof.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mcproof.catalog.model import Catalog, Item
 
 OTHER = "other"
@@ -70,21 +72,34 @@ def item_hash(item: Item) -> str:
     return hash_of(item.raw)
 
 
-def lists_only_tools(catalog: Catalog) -> bool:
-    """Whether the input is a bare list of tools, so that everything else about the server is unknown."""
-    return not catalog.server.raw
+def known_parts(catalog: Catalog) -> frozenset[str]:
+    """Return what a catalog has of a server: `tools`, other `items`, the `name`, the `instructions`.
+
+    A bare list of tools has nothing else, and source code leaves some of it to the framework.
+    """
+    parts = {"tools"}
+    if catalog.server.raw:
+        parts.add("items")
+    if catalog.knows_server_info("name"):
+        parts.add("name")
+    if catalog.describes_server or instructions_in(catalog)[0]:
+        parts.add("instructions")
+    return frozenset(parts)
 
 
-def surface_hash(catalog: Catalog, *, tools_only: bool, with_server: bool) -> str:
-    """Return the hash of what a catalog offers: tools, other items, and the server's name and instructions.
+def server_name(catalog: Catalog) -> str:
+    """Return the name that a server reports; empty if there is none."""
+    name = catalog.server_info.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def surface_hash(catalog: Catalog, parts: frozenset[str]) -> str:
+    """Return the hash of what a catalog offers, as far as it is in these parts.
 
     The version of the server is not part of it: a new version with the same surface needs no new review.
     """
-    lists = [catalog.tools] if tools_only else [catalog.tools, catalog.resources, catalog.templates, catalog.prompts]
-    texts = [catalog.server_info.get("name"), instructions_in(catalog)[0]] if with_server else []
-    return hash_of([*texts, *(sorted(map(item_hash, items)) for items in lists)])
-
-
-def tool_surface_hash(catalog: Catalog) -> str:
-    """Return the hash of the tools of a catalog."""
-    return surface_hash(catalog, tools_only=True, with_server=False)
+    lists: list[Sequence[Item]] = [catalog.tools]
+    lists += [catalog.resources, catalog.templates, catalog.prompts] if "items" in parts else []
+    name = server_name(catalog) if "name" in parts else None
+    instructions = instructions_in(catalog)[0] if "instructions" in parts else None
+    return hash_of([name, instructions, *(sorted(map(item_hash, items)) for items in lists)])
