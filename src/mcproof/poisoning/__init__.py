@@ -1,1 +1,1 @@
-"""Instructions to a model in the texts of a server: what they tell whom to do with whose data."""
+"""Texts that a model reads, and what they tell it to do."""
