@@ -40,7 +40,7 @@ class Signal(NamedTuple):
     """What the sentence is about: a path, an address, the name of another tool; may be empty."""
 
 
-def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") -> list[Signal]:
+def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") -> list[Signal]:  # noqa: ARG001
     """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees."""
     return [
         Signal(CONCEALS, match[0].strip(), match.start(), match.end(), "")
