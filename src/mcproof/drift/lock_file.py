@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LOCK = "mcproof.lock"
 KIND = "lock"
+LIVE = "live"
+"""The kind of an entry that was read from a live server."""
 LOCK_VERSION = 1
 LARGEST = 1 << 28
 """The most characters read, in case the file is endless."""
@@ -92,7 +94,11 @@ class Lock:
     def text(self) -> str:
         """Return the lock as it is written to its file."""
         targets = {name: self.entries[name] for name in sorted(self.entries)}
-        return json.dumps({"schema_version": LOCK_VERSION, "kind": KIND, "targets": targets}, indent=2) + "\n"
+        document = {"schema_version": LOCK_VERSION, "kind": KIND, "targets": targets}
+        try:
+            return json.dumps(document, indent=2) + "\n"
+        except RecursionError:
+            raise InputError("nested too deeply to lock", file=self.file) from None
 
 
 def surface_of(catalog: Catalog) -> str:
@@ -130,7 +136,10 @@ def _sorted(items: Iterable[Item]) -> list[Item]:
 
 
 def _locked_item(item: Item) -> dict[str, Any]:
-    return {"hash": item_hash(item), "parts": part_hashes(item), "item": finite(item.raw)}
+    try:
+        return {"hash": item_hash(item), "parts": part_hashes(item), "item": finite(item.raw)}
+    except RecursionError:
+        raise InputError(f"{item.subject} is nested too deeply to lock") from None
 
 
 def _catalog(entry: Any, pointer: str, file: str, document: JsonText) -> Catalog:
@@ -165,7 +174,7 @@ def _entries(value: Any, file: str) -> dict[str, Any]:
         raise InputError(f"has version {version!r} of the format; this mcproof reads {LOCK_VERSION}", file=file)
     for name, entry in value["targets"].items():
         if not _is_entry(entry):
-            raise InputError(f"the entry of `{name}` is malformed; `mcproof lock` writes the lock again", file=file)
+            raise InputError(f"the entry of `{name}` is malformed; delete it, then run `mcproof lock`", file=file)
     entries: dict[str, Any] = value["targets"]
     return entries
 
@@ -179,7 +188,8 @@ def _is_entry(entry: Any) -> bool:
     texts = entry.get("instructions")
     if texts is not None and not (isinstance(texts, dict) and isinstance(texts.get("text"), str)):
         return False
-    if not isinstance(entry.get("server"), dict | None):
+    read_from = entry.get("read_from")
+    if not isinstance(entry.get("server"), dict | None) or not isinstance(read_from, dict) or "kind" not in read_from:
         return False
     lists = [entry.get(key) for key in _LISTS]
     return all(

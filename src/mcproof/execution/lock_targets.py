@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.drift.compare_surfaces import drift_against
-from mcproof.drift.lock_file import LOCK, Lock, ReadFrom, locked_entry
+from mcproof.drift.lock_file import LIVE, LOCK, Lock, ReadFrom, locked_entry
 from mcproof.errors import INTERRUPTED, InputError, McproofError
 from mcproof.execution.drift_references import locked_target
-from mcproof.execution.target_inputs import is_file, refuse_partial
+from mcproof.execution.target_inputs import refuse_partial
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.code_help.framework_guess import FRAMEWORKS, live_frameworks
+from mcproof.linting.code_help.framework_guess import FRAMEWORKS, recognised_frameworks
 from mcproof.results.run import TargetResult
 from mcproof.text.atomic import write_file
 from mcproof.text.folder_bounds import leaves_folder
@@ -90,21 +90,17 @@ def _outcome(before: Lock, name: str, catalog: Catalog, surface: str) -> LockedT
 
 def _gone(before: Lock, locked: dict[str, LockedTarget]) -> list[str]:
     """Return the entries of files that no longer exist; servers may come back."""
-    others = [name for name in before.entries if name not in locked]
-    return [name for name in others if before.entries[name]["read_from"]["kind"] != "live" and not _exists(name)]
-
-
-def _exists(name: str) -> bool:
-    return name == "-" or os.path.lexists(name)
+    others = [name for name in before.entries if name not in locked and name != "-"]
+    return [name for name in others if before.entries[name]["read_from"]["kind"] != LIVE and not os.path.lexists(name)]
 
 
 def _read_from(catalog: Catalog) -> ReadFrom:
     """Return how a catalog was read."""
     wire = catalog.connection
     if catalog.source is not None:
-        frameworks = sorted({tool.source.framework for tool in catalog.tools if tool.source is not None} & {*FRAMEWORKS})
-        return ReadFrom("source", frameworks=tuple(FRAMEWORKS[each] for each in frameworks))
-    guessed = tuple(FRAMEWORKS[each] for each in live_frameworks(catalog))
+        found = {tool.source.framework for tool in catalog.tools if tool.source is not None}
+        return ReadFrom("source", frameworks=tuple(FRAMEWORKS[each] for each in sorted(found & {*FRAMEWORKS})))
+    frameworks = tuple(FRAMEWORKS[each] for each in recognised_frameworks(catalog))
     if wire is None:
-        return ReadFrom("snapshot", protocol=catalog.protocol, frameworks=guessed if catalog.describes_server else ())
-    return ReadFrom("live", wire.transport, wire.era, catalog.protocol, guessed)
+        return ReadFrom("snapshot", protocol=catalog.protocol, frameworks=frameworks)
+    return ReadFrom(LIVE, wire.transport, wire.era, catalog.protocol, frameworks)
