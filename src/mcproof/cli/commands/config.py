@@ -17,6 +17,7 @@ from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import OK, UsageError
 from mcproof.execution.planning import given_settings, resolve_target, shown_target
 from mcproof.linting.registry import RULESETS
+from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
         "limits": {"timeout": settings.timeout},
         "clients": list(settings.clients),
         "client-profiles": sorted(settings.client_profiles),
+        "scan": {**Thresholds()._asdict(), **settings.thresholds},
     }
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
 

@@ -1,0 +1,60 @@
+"""Judge whether to trust servers, for `scan`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mcproof.catalog.model import Catalog
+from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.scan_facts import Scanned, observe
+from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.linting.trust_verdicts import VERDICTS
+from mcproof.linting.unobserved import unjudged_rules
+from mcproof.results.payloads import ScanPayload
+from mcproof.results.run import Gate
+from mcproof.scores.trust import trust_score
+from mcproof.text.jsontext import JsonText
+
+if TYPE_CHECKING:
+    from mcproof.errors import McproofError
+    from mcproof.execution.check_catalog import CatalogFindings, Plan
+    from mcproof.execution.events import Listener
+    from mcproof.execution.run_requests import ScanRequest
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.results.run import RunResult
+    from mcproof.targets.argument import Input
+
+
+def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
+    """Judge every target of a request by what can be observed of it."""
+    run = TargetRun(request, listen)
+
+    def judge(catalog: Catalog, plan: Plan, scanned: Scanned) -> Checked:
+        summarize = partial(_payload, catalog, plan, scanned)
+        result = check_catalog(
+            catalog, plan, request.detail, run.tracker, observed=scanned.observed, summarize=summarize
+        )
+        payload = result.payload
+        if payload.kind != "scan" or payload.trust is None:
+            raise ValueError("not a result of a scan")
+        verdict, limit = payload.trust.verdict, request.fails_on
+        gate = Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))
+        return Checked(result._replace(gates=[*result.gates, gate]))
+
+    def check(target: LoadedTarget) -> Checked:
+        return judge(target.catalog, target.plan, observe(target.source, target.catalog, request))
+
+    def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
+        """Judge a server that was reached but not listed, such as one that requires authorization."""
+        scanned = observe(source, None, request, error)
+        if not scanned.is_reached:
+            return None
+        return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned)
+
+    return run.run(check, recover)
+
+
+def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
+    unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
+    return ScanPayload(trust_score(plan.rules, found.scored, unjudged, scanned.exposure, plan.thresholds))
