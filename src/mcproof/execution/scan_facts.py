@@ -28,7 +28,12 @@ class Scanned(NamedTuple):
     """Whether the server gave any response."""
 
 
-def observe(source: Input, catalog: Catalog | None, request: ScanRequest, error: McproofError | None = None) -> Scanned:
+def observe(
+    source: Input,
+    catalog: Catalog | None,  # noqa: ARG001 (for drift)
+    request: ScanRequest,  # noqa: ARG001
+    error: McproofError | None = None,
+) -> Scanned:
     """Collect the facts about a target; `catalog` is None if it could not be read because of `error`."""
     from mcproof.client.endpoints import UrlEndpoint
 

@@ -9,8 +9,9 @@ from mcproof.catalog.model import Catalog
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.scan_facts import Scanned, observe
 from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.linting.registry import rules_of
 from mcproof.linting.trust_verdicts import VERDICTS
-from mcproof.linting.unobserved import unjudged_rules
+from mcproof.linting.unobserved import Unjudged, unjudged_rules
 from mcproof.results.payloads import ScanPayload
 from mcproof.results.run import Gate
 from mcproof.scores.trust import trust_score
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
     from mcproof.targets.argument import Input
+
+
+_LEFT_OUT = Unjudged("left out by the user")
 
 
 def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
@@ -56,5 +60,9 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
 
 
 def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
+    """Score all rules of the ruleset: one that the user leaves out counts as not observed, never as passed."""
+    rules = rules_of("trust")
+    running = {rule.id for rule in plan.rules}
     unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
-    return ScanPayload(trust_score(plan.rules, found.scored, unjudged, scanned.exposure, plan.thresholds))
+    unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
+    return ScanPayload(trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds))

@@ -137,11 +137,11 @@ def _reasons(
     state: _State, rules: Mapping[str, Rule], found: Mapping[str, list[Finding]], thresholds: Thresholds
 ) -> Iterable[str]:
     """The verdict in plain words: what blocks, what caps, the score, the coverage."""
-    for id in state.hard_fails:
-        yield f"{_statement(rules[id], found[id])}: this alone blocks the server"
-    if state.verdict != "block" or not state.hard_fails:
-        for id in state.serious:
-            yield f"{_statement(rules[id], found[id])}: a person must review it"
+    for name in state.hard_fails:
+        yield f"{_statement(rules[name], found[name])}: this alone blocks the server"
+    for name in state.serious:
+        if name not in state.hard_fails:
+            yield f"{_statement(rules[name], found[name])}: a person must review it"
     if state.score < thresholds.review:
         yield f"the score of {state.score} is below {thresholds.review}"
     elif state.score < thresholds.allow:
