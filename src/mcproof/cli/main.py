@@ -22,6 +22,7 @@ COMMAND_GROUPS = {
         "compat": "show in which MCP clients a server breaks, and what to change",
         "scan": "say whether an agent may connect to a server, and why",
         "diff": "show what changed between two catalogs, and what breaks callers",
+        "lock": "lock what servers offer, so that later changes are noticed",
     },
     "Test a live server": {
         "probe": "send a live server bad requests, and check that it rejects them",

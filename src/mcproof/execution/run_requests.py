@@ -115,6 +115,10 @@ class LintRequest(NamedTuple):
     detail: Detail = Detail()
     clients: tuple[str, ...] = ()
     """The clients that matter, as `NAME` or `NAME@VERSION`; empty for those of the configuration."""
+    locked: bool = False
+    """Whether to compare with the lock, and fail on any difference."""
+    against: str | None = None
+    """An earlier capture to compare with."""
 
 
 class SchemaLintRequest(LintRequest):
@@ -173,6 +177,14 @@ class ScanRequest(NamedTuple):
     """Whether to compare with the lock file, and fail on any difference."""
     against: str | None = None
     """A capture to compare with."""
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class LockRequest(NamedTuple):
+    """Lock the surface of servers as it is now."""
+
+    targets: TargetSelection
     policy: Policy = Policy()
     detail: Detail = Detail()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.endpoints import UrlEndpoint
 from mcproof.exchange.exposure import Exposure
 from mcproof.linting.unobserved import Observed, Unjudged
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _NO_URL = Unjudged("the target is not a URL")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
 _NO_SOURCE = Unjudged("the target is not Python source")
-_FIRST = Unjudged("there is no earlier state to compare with (`mcproof lock`, --against)", concerns=False)
+_NO_EARLIER_STATE = Unjudged("nothing to compare with (--locked, --against)", concerns=False)
 
 
 class Scanned(NamedTuple):
@@ -24,31 +25,31 @@ class Scanned(NamedTuple):
 
     observed: Observed
     exposure: Exposure
-    is_reached: bool = True
-    """Whether the server gave any response."""
+
+    def with_fact(self, fact: Any) -> Scanned:
+        observed = self.observed
+        return self._replace(observed=observed._replace(facts=(*observed.facts, fact)))
 
 
-def observe(
-    source: Input,
-    catalog: Catalog | None,  # noqa: ARG001 (for drift)
-    request: ScanRequest,  # noqa: ARG001
-    error: McproofError | None = None,
-) -> Scanned:
-    """Collect the facts about a target; `catalog` is None if it could not be read because of `error`."""
-    from mcproof.client.endpoints import UrlEndpoint
-
+def observe_target(source: Input, catalog: Catalog, request: ScanRequest) -> Scanned:  # noqa: ARG001
+    """Collect the facts about a target whose catalog was read."""
     facts: list[Any] = []
-    absent: dict[str, Unjudged] = {"CatalogDrift": _FIRST}
-    endpoint = source.server
-    is_url = isinstance(endpoint, UrlEndpoint)
+    is_url = isinstance(source.server, UrlEndpoint)
+    has_credentials = isinstance(source.server, UrlEndpoint) and source.server.has_authorization
+    return Scanned(Observed(tuple(facts), _absent(source)), Exposure(is_http=is_url, needs_credentials=has_credentials))
+
+
+def observe_unlisted(source: Input, error: McproofError, request: ScanRequest) -> Scanned | None:  # noqa: ARG001
+    """Collect the facts about a server that could not be listed; None if it gave no response at all."""
+    return None
+
+
+def _absent(source: Input) -> dict[str, Unjudged]:
+    """Why a kind of target does not show some facts."""
+    absent = {"CatalogDrift": _NO_EARLIER_STATE}
     if not source.is_source:
         absent |= dict.fromkeys(("SourceFlows", "SourceConfiguration"), _NO_SOURCE)
-    if not is_url:
-        unreached = _STARTED if endpoint is not None else _NO_URL
+    if not isinstance(source.server, UrlEndpoint):
+        unreached = _STARTED if source.server is not None else _NO_URL
         absent |= dict.fromkeys(("PerimeterFacts", "AuthorizationFacts"), unreached)
-    has_credentials = isinstance(endpoint, UrlEndpoint) and endpoint.has_authorization
-    return Scanned(
-        Observed(tuple(facts), absent, "" if error is None else error.message),
-        Exposure(is_http=is_url, needs_credentials=has_credentials or error is not None),
-        is_reached=error is None,
-    )
+    return absent

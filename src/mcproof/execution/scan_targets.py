@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcproof.catalog.model import Catalog
+from mcproof.client.failures import ConnectError
 from mcproof.execution.check_catalog import check_catalog
-from mcproof.execution.scan_facts import Scanned, observe
+from mcproof.execution.drift_references import DriftReferences
+from mcproof.execution.scan_facts import observe_target, observe_unlisted
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.registry import rules_of
 from mcproof.linting.trust_verdicts import VERDICTS
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import ScanRequest
+    from mcproof.execution.scan_facts import Scanned
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
     from mcproof.targets.argument import Input
-
 
 _LEFT_OUT = Unjudged("left out by the user")
 
@@ -33,8 +35,23 @@ _LEFT_OUT = Unjudged("left out by the user")
 def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
     """Judge every target of a request by what can be observed of it."""
     run = TargetRun(request, listen)
+    references = DriftReferences(run.inputs, locked=request.locked, against=request.against)
 
-    def judge(catalog: Catalog, plan: Plan, scanned: Scanned) -> Checked:
+    def check(target: LoadedTarget) -> Checked:
+        drift = references.drift(target.source, target.catalog)
+        scanned = observe_target(target.source, target.catalog, request)
+        if drift is not None:
+            scanned = scanned.with_fact(drift)
+        return judge(target.catalog, target.plan, scanned, references.gates(drift))
+
+    def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
+        """Judge a server that was reached but not listed, such as one that requires authorization."""
+        scanned = observe_unlisted(source, error, request) if isinstance(error, ConnectError) else None
+        if scanned is None:
+            return None
+        return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned, [])
+
+    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate]) -> Checked:
         summarize = partial(_payload, catalog, plan, scanned)
         result = check_catalog(
             catalog, plan, request.detail, run.tracker, observed=scanned.observed, summarize=summarize
@@ -44,17 +61,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
             raise ValueError("not a result of a scan")
         verdict, limit = payload.trust.verdict, request.fails_on
         gate = Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))
-        return Checked(result._replace(gates=[*result.gates, gate]))
-
-    def check(target: LoadedTarget) -> Checked:
-        return judge(target.catalog, target.plan, observe(target.source, target.catalog, request))
-
-    def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
-        """Judge a server that was reached but not listed, such as one that requires authorization."""
-        scanned = observe(source, None, request, error)
-        if not scanned.is_reached:
-            return None
-        return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned)
+        return Checked(result._replace(gates=[*result.gates, gate, *gates]))
 
     return run.run(check, recover)
 

@@ -29,6 +29,9 @@ def parser() -> Parser:
     gates = parser.group("Gates")
     verdicts = "exit 1 on this verdict or a worse one (default block)"
     gates.add_argument("--fail-on-verdict", choices=("review", "block"), default="block", help=verdicts)
+    earlier = parser.group("Comparing")
+    earlier.add_argument("--locked", action="store_true", help="fail on any difference from mcproof.lock")
+    earlier.add_argument("--against", metavar="CAPTURE", help="report how the server differs from this capture")
     observing = parser.group("Observing")
     calls = "also call up to 3 tools that are read-only by their own annotation"
     observing.add_argument("--deep", action="store_true", help=calls)
@@ -49,6 +52,8 @@ def command(arguments: list[str]) -> int:
         rules=parse_selection(options),
         fails_on=options.fail_on_verdict,
         deep=options.deep,
+        locked=options.locked,
+        against=options.against,
         policy=parse_policy(options),
         detail=outputs.detail,
     )
