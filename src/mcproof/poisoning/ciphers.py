@@ -7,59 +7,20 @@ from functools import partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from mcproof.poisoning.prose_signs import COMMANDS, KNOWN, OBJECTS, is_english
+from mcproof.poisoning.prose_signs import COMMANDS, KNOWN, OBJECTS, is_sentence, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-_SIGNS = (
-    *(
-        "the",
-        "and",
-        "you",
-        "user",
-        "this",
-        "that",
-        "with",
-        "from",
-        "all",
-        "not",
-        "must",
-        "send",
-        "read",
-        "file",
-        "tool",
-    ),
-    *(
-        "ignore",
-        "instructions",
-        "previous",
-        "system",
-        "before",
-        "always",
-        "never",
-        "call",
-        "your",
-        "tell",
-        "key",
-        "when",
-    ),
-    *(
-        "secret",
-        "password",
-        "token",
-        "execute",
-        "contents",
-        "data",
-        "message",
-        "email",
-        "use",
-        "then",
-        "first",
-        "delete",
-    ),
+_SIGNS = word_set(
+    """
+    the and you user this that with from all not must send read file tool ignore instructions previous system before
+    always never call your tell key when secret password token execute contents data message email use then first
+    delete into keys copy for are any without about files run include forward output las los que les des une und die
+    der nicht instrucciones usuario anteriores mot passe para dans pour
+    """
 )
-"""Words of which an English sentence to a model has two."""
+"""Words of which a sentence to a model has two."""
 
 _MORSE = dict(
     zip(
@@ -91,9 +52,13 @@ _morse_run = re.compile(r"(?<![A-Za-z.])[.\-/|](?:[.\-/| \n]{0,4000}[.\-])").fin
 _BRAILLE = dict(zip("⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵⠀", f"{ascii_lowercase} ", strict=True))
 _FLIPPED = dict(zip("ɐqɔpǝɟƃɓɥᴉıɾʞlɯuodbɹsʇnʌʍxʎz", "abcdefgghiijklmnopqrstuvwxyz", strict=True))
 _flipped_sign = re.compile("[ɐɔǝɟƃɥɯɹʇʌʍʎ]").findall
-_LEET = str.maketrans("013457@$!|", "oieastasil")
-_LEET_WITH_L = str.maketrans("013457@$!|", "oleastasil")
-_leet_word = re.compile(r"(?<![\w@$!])(?=\w*[a-zA-Z])(?=[a-zA-Z]*[0-9@$!|])[\w@$!|]{2,40}").findall
+_ROTATED = {code: 33 + (code - 33 + 47) % 94 for code in range(33, 127)}
+_LEET = str.maketrans("013457@$!", "oieastasi")
+_LEET_WITH_L = str.maketrans("013457@$!", "oleastasi")
+_leet_word = re.compile(
+    r"(?<![\w@$!.-])(?=[0-9@$!]{0,9}[a-zA-Z])(?=[a-zA-Z]{0,30}[0-9@$!])[\w@$!]{2,40}(?![\w.-])"
+).findall
+_sentences = re.compile(r"[^.?\n]{4,2000}").findall
 _segments = re.compile(r"[^.!?\n:;\"'`()\[\]{}<>]{8,2000}").findall
 _spaced = re.compile(r"(?<![A-Za-z])[A-Za-z](?:[ .\-_*|,]{1,3}[A-Za-z](?![A-Za-z])){5,}").findall
 _separator_sign = re.compile(r"[A-Za-z][.\-_*|,][A-Za-z]").search
@@ -132,7 +97,7 @@ DECODERS: dict[str, Callable[[str], str]] = {
 def _markers() -> dict[str, list[str]]:
     """Encoded forms of usual words, with the codes in which they have that form."""
     found: dict[str, list[str]] = {}
-    for sign in _SIGNS:
+    for sign in sorted(_SIGNS):
         forms = {"reversed": sign[::-1], "atbash": sign.translate(_MIRROR)}
         forms |= {_name_of(by): _shift(sign, 26 - by) for by in _SHIFTS}
         for code, form in forms.items():
@@ -155,21 +120,22 @@ def in_code(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
         decoded = [
             plain
             for segment in _segments(text)
-            if not is_english(segment, share=0.3) and is_english(plain := decode(segment), share=0.45)
+            if not is_sentence(segment, share=0.3) and is_sentence(plain := decode(segment), share=0.4)
         ]
         if decoded:
             yield code, " ".join(each.strip() for each in (decoded[::-1] if code == "reversed" else decoded))
 
 
 def in_leet(text: str) -> str:
-    """A text with letters for the digits and signs that stand for them; empty if hardly any word becomes usual."""
-    if not any(each in text for each in "013457@$"):
-        return ""
-    for table in (_LEET, _LEET_WITH_L):
-        changed = [word for word in _leet_word(text) if _usual(word.lower().translate(table))]
-        if len(changed) >= 2:
-            return text.translate(table)
-    return ""
+    """The sentences with digits and signs for letters, in letters; empty if hardly any word becomes a usual one."""
+    found = []
+    for sentence in _sentences(text):
+        for table in (_LEET, _LEET_WITH_L):
+            words = [word.lower().translate(table) for word in _leet_word(sentence)]
+            if sum(map(_usual, words)) >= max(2, len(words) / 3):
+                found.append(sentence.translate(table))
+                break
+    return " ".join(found)
 
 
 def _usual(word: str) -> bool:
@@ -210,4 +176,9 @@ def in_other_letters(text: str) -> Iterator[tuple[str, str]]:
 def is_run_together(text: str) -> bool:
     """Whether a text without spaces contains words of an instruction."""
     lowered = text.lower()
-    return sum(word in lowered for word in COMMANDS | OBJECTS if len(word) >= 5) >= 2
+    return len(lowered) >= 12 and any(word in lowered for word in COMMANDS | OBJECTS if len(word) >= 6)
+
+
+def rotated(text: str) -> str:
+    """A text in rot47, which shifts letters, digits and punctuation, in plain."""
+    return text.translate(_ROTATED)

@@ -14,7 +14,7 @@ FAR, TABLE_LINES, MANY_LINES = 40, 3, 8
 """A gap that moves text out of sight, in columns; how many lines with one make a table; blank lines that do it."""
 LONGEST_CONTENT = 20_000
 
-_gap = re.compile(rf"(?:[^\S\r\n]|&nbsp;|&#160;|&emsp;){{{FAR},}}+").finditer
+_gap = re.compile(rf"(?:[^\S\r\n]|&nbsp;|&#160;|&emsp;){{{FAR},}}+|\t[ \t]{{5,}}+").finditer
 _blank_lines = re.compile(rf"(?:\n[^\S\n]*+){{{MANY_LINES},}}+").finditer
 _escape = re.compile(
     r"(?:\x1b\[|\x9b)[0-9;:?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)?|\x1b[@-Z\\^_]?"
@@ -39,31 +39,10 @@ class Concealed(NamedTuple):
     start: int
     end: int
     content: str
-    is_code: bool
+    is_code: bool = False
     """Whether it is inside a code span, and so shown to people."""
-
-
-def may_conceal(text: str) -> bool:
-    """Whether a text, or several joined, may have concealed parts; costs a few substring searches."""
-    return (
-        "<!--" in text
-        or "\x1b" in text
-        or "\x9b" in text
-        or " " * 20 in text
-        or "&nbsp;&nbsp;" in text
-        or "&#160;&#160;" in text
-        or "\t" * 8 in text
-        or not text.isascii()
-        or "]: #" in text
-        or "]: <>" in text
-        or _may_have_blank_lines(text)
-        or ("style" in text.lower() and "<" in text)
-        or " hidden" in text
-    )
-
-
-def _may_have_blank_lines(text: str) -> bool:
-    return "\n\n\n" in text or any(True for _ in _blank_lines(text))
+    whitespace: str = ""
+    """The whitespace before it, if that conceals it."""
 
 
 def concealed_parts(text: str) -> list[Concealed]:
@@ -85,11 +64,11 @@ def _comments(text: str) -> Iterator[Concealed]:
         stop = len(text) if end < 0 else end
         content = text[start + 4 : stop].strip()
         if content:
-            yield Concealed(COMMENT, start, stop, content[:LONGEST_CONTENT], is_code=False)
+            yield Concealed(COMMENT, start, stop, content[:LONGEST_CONTENT])
         start = text.find("<!--", stop)
     if "]:" in text:
         for match in _markdown_comment(text):
-            yield Concealed(COMMENT, match.start(), match.end(), match["content"], is_code=False)
+            yield Concealed(COMMENT, match.start(), match.end(), match["content"])
 
 
 def _hidden_elements(text: str) -> Iterator[Concealed]:
@@ -98,7 +77,7 @@ def _hidden_elements(text: str) -> Iterator[Concealed]:
     for match in _hiding_style(text):
         end = text.find("</", match.end(), match.end() + LONGEST_CONTENT)
         content = text[match.end() : end if end >= 0 else match.end() + LONGEST_CONTENT]
-        yield Concealed(HIDDEN_ELEMENT, match.start(), match.end() + len(content), content.strip(), is_code=False)
+        yield Concealed(HIDDEN_ELEMENT, match.start(), match.end() + len(content), content.strip())
 
 
 def _after_escapes(text: str) -> Iterator[Concealed]:
@@ -107,23 +86,25 @@ def _after_escapes(text: str) -> Iterator[Concealed]:
         first = _escape.search(text)
         if first is not None:
             rest = text[first.start() : first.start() + LONGEST_CONTENT]
-            yield Concealed(ESCAPES, first.start(), len(text), _escape.sub("", rest).strip(), is_code=False)
+            yield Concealed(ESCAPES, first.start(), len(text), _escape.sub("", rest).strip())
 
 
 def _after_whitespace(text: str) -> Iterator[Concealed]:
     gaps = [match for match in _gap(text) if _hides(text, match)]
     if len({text.count("\n", 0, match.start()) for match in gaps[:TABLE_LINES]}) < TABLE_LINES or any(
-        match.end() - match.start() >= 100 for match in gaps
+        len(match[0].expandtabs()) >= 100 for match in gaps
     ):
         for match in gaps[:10]:
             end = text.find("\n", match.end())
             content = text[match.end() : end if end >= 0 else len(text)][:LONGEST_CONTENT]
             if len(content.split()) >= 3:
-                yield Concealed(PADDING, match.start(), match.end() + len(content), content.strip(), is_code=False)
+                yield Concealed(
+                    PADDING, match.start(), match.end() + len(content), content.strip(), whitespace=match[0]
+                )
     for match in _blank_lines(text):
         content = text[match.end() : match.end() + LONGEST_CONTENT]
         if content:
-            yield Concealed(PADDING, match.start(), len(text), content.strip(), is_code=False)
+            yield Concealed(PADDING, match.start(), len(text), content.strip(), whitespace=match[0])
         return
 
 
@@ -132,4 +113,5 @@ def _hides(text: str, gap: re.Match[str]) -> bool:
     start = gap.start()
     if text[gap.end() : gap.end() + 1] in ("", "\r", "\n"):
         return False
-    return (start > 0 and text[start - 1] not in "\r\n") or gap.end() - start >= 2 * FAR
+    width = len(gap[0].expandtabs())
+    return width >= FAR and ((start > 0 and text[start - 1] not in "\r\n") or width >= 2 * FAR)

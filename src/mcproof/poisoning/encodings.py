@@ -14,16 +14,18 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from mcproof.poisoning.ciphers import in_code, in_leet, in_morse, in_other_letters, spaced_out
-from mcproof.poisoning.prose_signs import words_of_text
+from mcproof.poisoning.ciphers import in_code, in_leet, in_morse, in_other_letters, rotated, spaced_out
+from mcproof.poisoning.prose_signs import is_sentence, words_of_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    Decoder = Callable[[str], Iterator["EncodedText"]]
 
 MOST_LEVELS, LONGEST_TEXT, LONGEST_INFLATED, MOST_RUNS = 3, 200_000, 65_536, 200
 """Limits: nested encodings, characters of a text, bytes of decompressed data, encoded runs of a text."""
 
-_run = re.compile(r"[A-Za-z0-9+/_-]{16,}+={0,6}").finditer
+_run = re.compile(r"[A-Za-z0-9+/_-]{16,}+").finditer
 _hex_pairs = re.compile(
     r"(?:(?:\\x|0x|%|U\+00|U\+|#)?[0-9a-fA-F]{2}[\s,:;|-]{1,3}){7,}+(?:\\x|0x|U\+00)?[0-9a-fA-F]{2}"
 ).finditer
@@ -35,11 +37,16 @@ _escape = re.compile(r"\\u\{?([0-9a-fA-F]{2,6})\}?|\\x([0-9a-fA-F]{2})|\\([0-3][
 _numeric_entity = re.compile(r"&#(?:x[0-9a-fA-F]{2,6}|[0-9]{2,7});?").findall
 _percent_letter = re.compile(r"%(?:[46][1-9A-Fa-f]|[57][0-9Aa])").findall
 _quoted_printable = re.compile(r"=([0-9A-F]{2})")
+_several_quoted = re.compile(r"(?:=[4-7][0-9A-F]){4}").search
 _encoded_token = re.compile(r"[A-Za-z0-9+/_-]{3,}+={0,2}").findall
 _looks_encoded = re.compile(
     r"[a-z][A-Z][A-Z0-9]|[a-z]\d[A-Za-z]|[A-Z]\d[a-zA-Z]|\d[a-z][A-Z]|[a-z][A-Z][a-z].*[A-Z]|=$"
 ).search
 _not_text = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]").search
+
+
+ROTATED_SIGNS = (" E96 ", " 2?5 ", " E@ ", "FD6C")
+"""`the`, `and`, `to` and `user` in rot47."""
 
 
 class EncodedText(NamedTuple):
@@ -52,10 +59,12 @@ class EncodedText(NamedTuple):
     """Whether the text is encoded for no technical reason, as letters in percent escapes are."""
 
 
-def encoded_in(text: str, *, levels: int = MOST_LEVELS) -> Iterator[EncodedText]:
-    """The encoded parts of a text, decoded, with those nested in them."""
+def encoded_in(
+    text: str, decoders: Iterable[Decoder] | None = None, *, levels: int = MOST_LEVELS
+) -> Iterator[EncodedText]:
+    """The encoded parts of a text, decoded, with those nested in them; by default every encoding is tried."""
     text = text[:LONGEST_TEXT]
-    for decode in _DECODERS:
+    for decode in DECODERS if decoders is None else decoders:
         for found in decode(text):
             if found.decoded and found.decoded != text:
                 yield found
@@ -65,7 +74,7 @@ def encoded_in(text: str, *, levels: int = MOST_LEVELS) -> Iterator[EncodedText]
                         yield EncodedText(name, inner.decoded, inner.is_deliberate or found.is_deliberate)
 
 
-def _runs(text: str) -> Iterator[EncodedText]:
+def of_runs(text: str) -> Iterator[EncodedText]:
     """Base64, base32 and hexadecimal digits without spaces."""
     count = 0
     for match in _run(text):
@@ -87,6 +96,7 @@ def _of_run(run: str) -> Iterator[tuple[str, str]]:
         yield from _named("base32", _padded(b32decode, run.rstrip("="), 8))
     if not (run.islower() or run.isupper()):
         yield from _named("base64", base64_bytes(run))
+        yield from _named("reversed base64", base64_bytes(run.strip("=")[::-1]))
 
 
 def _is_hexadecimal(text: str) -> bool:
@@ -139,7 +149,7 @@ def _inflated(data: bytes) -> bytes:
         return b""
 
 
-def _split_base64(text: str) -> Iterator[EncodedText]:
+def of_pieces(text: str) -> Iterator[EncodedText]:
     """Base64 in pieces, with spaces, quotes or words between them."""
     tokens = _encoded_token(text)
     at = [index for index, token in enumerate(tokens) if _looks_encoded(token)]
@@ -162,10 +172,11 @@ def _decoded_each(pieces: list[str]) -> str:
         if len(piece) < 4 or not data or _not_text(part) is not None:
             return ""
         decoded.append(part)
-    return "".join(decoded)
+    are_words = any(piece.endswith("=") for piece in pieces[:-1])
+    return (" " if are_words else "").join(decoded)
 
 
-def _codes(text: str) -> Iterator[EncodedText]:
+def of_codes(text: str) -> Iterator[EncodedText]:
     """Character codes in a row: hexadecimal, decimal, binary."""
     for match in _hex_pairs(text):
         pairs = re.findall(r"[0-9a-fA-F]{2}(?![0-9a-fA-F])", match[0])
@@ -184,7 +195,7 @@ def _of_bytes(encoding: str, data: bytes) -> Iterator[EncodedText]:
         yield EncodedText(name, text, is_deliberate=True)
 
 
-def _base85_runs(text: str) -> Iterator[EncodedText]:
+def of_base85(text: str) -> Iterator[EncodedText]:
     for match in _ascii85(text):
         yield from _of_bytes("base85", _padded(a85decode, match[1], 1))
     for match in _base85(text):
@@ -192,7 +203,7 @@ def _base85_runs(text: str) -> Iterator[EncodedText]:
             yield from _of_bytes("base85", _padded(b85decode, match[0], 1))
 
 
-def _escapes(text: str) -> Iterator[EncodedText]:
+def of_escapes(text: str) -> Iterator[EncodedText]:
     """Escapes that are written out: of Unicode, bytes, HTML, URLs and mail."""
     if "\\" in text:
         letters = [each for each in _escape.findall(text) if chr(_code_of(each)).isalpha() and _code_of(each) < 128]
@@ -210,10 +221,19 @@ def _escapes(text: str) -> Iterator[EncodedText]:
         decoded = unquote(" ".join(tokens))
         if decoded != " ".join(tokens):
             is_deliberate = len(_percent_letter(text)) >= 4
-            yield EncodedText("percent escapes", unquote(text) if is_deliberate else decoded, is_deliberate)
-    if text.count("=") >= 6 and len(_quoted_printable.findall(text)) >= 6:
+            if is_deliberate:
+                decoded = unquote(text)
+            is_deliberate = is_deliberate or any(map(_is_sentence_in_percent, tokens))
+            yield EncodedText("percent escapes", decoded, is_deliberate)
+    if "=" in text and _several_quoted(text) is not None:
         decoded = _quoted_printable.sub(lambda match: chr(int(match[1], 16)), text.replace("=\n", ""))
         yield EncodedText("quoted-printable", decoded, is_deliberate=True)
+
+
+def _is_sentence_in_percent(token: str) -> bool:
+    """Whether a token has several escaped spaces and does not start as an address does."""
+    start, *rest = token.split("%20")
+    return len(rest) >= 3 and not any(sign in start for sign in "/?=&")
 
 
 def _code_of(groups: tuple[str | None, ...]) -> int:
@@ -223,17 +243,35 @@ def _code_of(groups: tuple[str | None, ...]) -> int:
     return code if code < 0x110000 else 0xFFFD
 
 
-def _ciphers(text: str) -> Iterator[EncodedText]:
-    words = set(words_of_text(text))
-    for code, decoded in in_code(text, words):
+def of_sentences(text: str) -> Iterator[EncodedText]:
+    """Sentences in a simple cipher, or backwards."""
+    for code, decoded in in_code(text, set(words_of_text(text))):
         yield EncodedText(code, decoded, is_deliberate=True)
-    for code, decoded in (("digits for letters", in_leet(text)), ("spaced letters", spaced_out(text))):
-        yield EncodedText(code, decoded, is_deliberate=True)
+    if any(word in text for word in ROTATED_SIGNS):
+        lines = [plain for line in text.splitlines() if is_sentence(plain := rotated(line), share=0.3)]
+        yield EncodedText("rot47", " ".join(lines), is_deliberate=True)
+
+
+def of_digits(text: str) -> Iterator[EncodedText]:
+    yield EncodedText("digits for letters", in_leet(text), is_deliberate=True)
+
+
+def of_spaced_letters(text: str) -> Iterator[EncodedText]:
+    yield EncodedText("spaced letters", spaced_out(text), is_deliberate=True)
+
+
+def of_morse(text: str) -> Iterator[EncodedText]:
     if "-" in text and "." in text:
         yield EncodedText("Morse code", in_morse(text), is_deliberate=True)
+
+
+def of_other_letters(text: str) -> Iterator[EncodedText]:
     if not text.isascii():
         for code, decoded in in_other_letters(text):
             yield EncodedText(code, decoded, is_deliberate=True)
 
 
-_DECODERS = (_runs, _split_base64, _codes, _base85_runs, _escapes, _ciphers)
+DECODERS: tuple[Decoder, ...] = (
+    *(of_runs, of_pieces, of_codes, of_base85, of_escapes),
+    *(of_sentences, of_digits, of_spaced_letters, of_morse, of_other_letters),
+)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
-from mcproof.poisoning.concealed_markup import concealed_parts
+from mcproof.poisoning.concealed_markup import ESCAPES, concealed_parts
 from mcproof.poisoning.invisible_codes import reads, text_of_selectors, text_of_symbols, text_of_tags
 from mcproof.poisoning.lookalikes import imitated, lookalike_words, styled_words
 
@@ -51,7 +51,7 @@ class HiddenText(NamedTuple):
     start: int
     """Where it starts in the text."""
     characters: str
-    """What hides it; empty for comments and whitespace."""
+    """What hides it; empty for comments and elements."""
     decoded: str
     """What a model reads there; empty if that is unknown."""
     is_message: bool
@@ -68,10 +68,8 @@ def hidden_in(text: str) -> list[HiddenText]:
     if not text.isascii():
         found += _disguised(text)
     for part in concealed_parts(text):
-        is_hidden = part.kind == "escape sequences"
-        found.append(
-            HiddenText(part.kind, part.start, "", part.content, is_hidden and reads(part.content), part.is_code)
-        )
+        is_message = part.kind == ESCAPES and reads(part.content)
+        found.append(HiddenText(part.kind, part.start, part.whitespace[:_MOST], part.content, is_message, part.is_code))
     return found
 
 

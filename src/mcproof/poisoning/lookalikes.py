@@ -35,6 +35,7 @@ _east_asian = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]").search
 _styled = re.compile(f"[{_STYLED}]+")
 _OVERLAYS = re.compile("[\u0332-\u0338\u0489\u20d2-\u20eb]+")
 """Marks drawn through or under a letter."""
+_overlaid_word = re.compile("(?:[A-Za-z][\u0332-\u0338\u0489\u20d2-\u20eb]{1,9}){3,}").finditer
 _ENCLOSED = {
     **{chr(0x1F130 + each): chr(65 + each) for each in range(26)},
     **{chr(0x1F150 + each): chr(65 + each) for each in range(26)},
@@ -96,7 +97,7 @@ def _has_other_letters(text: str) -> bool:
 
 
 def styled_words(text: str) -> list[tuple[int, int, str]]:
-    """The words in styled letters: start, end, their plain form.
+    """The words in styled or crossed out letters: start, end, their plain form.
 
     Full-width words within East Asian text are usual.
     """
@@ -105,4 +106,5 @@ def styled_words(text: str) -> list[tuple[int, int, str]]:
         if _full_width(match[0]) and _east_asian(text):
             continue
         found.append((match.start(), match.end(), normalize("NFKC", match[0].translate(_FROM_ENCLOSED))))
+    found += [(match.start(), match.end(), _OVERLAYS.sub("", match[0])) for match in _overlaid_word(text)]
     return found
