@@ -67,7 +67,10 @@ def hidden_in(text: str) -> list[HiddenText]:
         found += _invisible(text)
     if not text.isascii():
         found += _disguised(text)
-    for part in concealed_parts(text):
+    parts = concealed_parts(text)
+    if any(part.kind == ESCAPES for part in parts):
+        found = [each for each in found if each.kind != CONTROLS]
+    for part in parts:
         is_message = part.kind == ESCAPES and reads(part.content)
         found.append(HiddenText(part.kind, part.start, part.whitespace[:_MOST], part.content, is_message, part.is_code))
     return found
