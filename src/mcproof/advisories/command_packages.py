@@ -42,7 +42,7 @@ _UVX = Runner(
     (
         *("--python", "-p", "--index", "--default-index", "--index-url", "-i", "--extra-index-url", "--cache-dir"),
         *("--with-editable", "--with-requirements", "--constraints", "-c", "--overrides", "--directory", "--project"),
-        *("--env-file", "--config-file", "--color", "--link-mode", "--prerelease", "--resolution", "--keyring-provider"),
+        *("--env-file", "--config-file", "--color", "--link-mode", "--prerelease", "--resolution"),
     ),
 )
 _RUNNERS: dict[str, tuple[Runner, ...]] = {

@@ -23,7 +23,7 @@ _SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts")
 
 
 def installed_packages(words: Sequence[str], directory: str | None) -> list[KnownPackage]:
-    """Return what is known of the packages that a command runs: beside its interpreter, and in the folder of a script."""
+    """Return the packages that a command runs: beside its interpreter, and in the folder of a script."""
     if not words:
         return []
     program, *rest = program_of(words)

@@ -23,6 +23,7 @@ _PIPFILE_LOCKED = r'"{}": \{{[^{{}}]*"version": "==([^"]+)"'
 _PINNED = r"(?im)(?:^|[\"'])[ \t]*{}[ \t]*(?:\[[^\]\n]*\])?[ \t]*===?[ \t]*([\w.!+-]+)(?=[ \t]*(?:[\"'\n#;\\]|$))"
 _PNPM_LOCKED = re.compile(r"@modelcontextprotocol/sdk@(\d[\w.+-]*)")
 _YARN_LOCKED = re.compile(r'"?@modelcontextprotocol/sdk@[^\n]*:\n\s+version:? "?(\d[\w.+-]*)')
+_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in|lock)")
 _HIGHEST_CLIMB = 4
 _MOST_REQUIREMENT_FILES = 20
 
@@ -32,7 +33,7 @@ def project_packages(path: str) -> list[KnownPackage]:
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
     found = [*_python(_root(folder, _PYTHON_MARKERS)), *_node(_root(folder, ("package.json",)))]
     found += [
-        KnownPackage(each.name, "pypi", each.version, f"{os.path.basename(each.folder)}")
+        KnownPackage(each.name, "pypi", each.version, os.path.basename(each.folder))
         for each in distributions_in(folder)
     ]
     return list(dict.fromkeys(found))
@@ -58,7 +59,8 @@ def _python(folder: str | None) -> Iterator[KnownPackage]:
     for table in (_table(declared, "project"), _table(declared, "tool", "poetry")):
         name, version = table.get("name"), table.get("version")
         if isinstance(name, str) and name:
-            yield KnownPackage(normalized(name), "pypi", version if isinstance(version, str) else None, "pyproject.toml")
+            pinned = version if isinstance(version, str) else None
+            yield KnownPackage(normalized(name), "pypi", pinned, "pyproject.toml")
             break
     for name in PYTHON_FRAMEWORKS:
         package = _pinned(folder, name)
@@ -81,10 +83,10 @@ def _pinned(folder: str, name: str) -> KnownPackage | None:
 
 def _requirement_files(folder: str) -> list[str]:
     try:
-        names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"requirements[\w.-]*\.(?:txt|in|lock)", name))
+        names = sorted(os.listdir(folder))
     except OSError:
         return []
-    return names[:_MOST_REQUIREMENT_FILES]
+    return [name for name in names if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENT_FILES]
 
 
 def _node(folder: str | None) -> Iterator[KnownPackage]:
@@ -103,7 +105,8 @@ def _node(folder: str | None) -> Iterator[KnownPackage]:
 def _node_locked(folder: str) -> KnownPackage | None:
     for file in ("package-lock.json", "npm-shrinkwrap.json"):
         lock = _json(os.path.join(folder, file))
-        entry = _table(lock, "packages", f"node_modules/{NODE_FRAMEWORK}") or _table(lock, "dependencies", NODE_FRAMEWORK)
+        entry = _table(lock, "packages", f"node_modules/{NODE_FRAMEWORK}")
+        entry = entry or _table(lock, "dependencies", NODE_FRAMEWORK)
         if isinstance(entry.get("version"), str):
             return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
     for file, pattern in (("pnpm-lock.yaml", _PNPM_LOCKED), ("yarn.lock", _YARN_LOCKED)):

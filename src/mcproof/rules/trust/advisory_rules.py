@@ -42,8 +42,8 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
     Fix: update the server; `mcproof advisories PACKAGE` shows the fixed version.
 
     Name and version are those that the server reports, and those of its package where the command, the source or the
-    capture shows them. The rule blocks if the advisory certainly applies: one that only concerns servers over HTTP, say,
-    does not block a server that may be used over stdio. An unknown version is not checked.
+    capture shows them. The rule blocks if the advisory certainly applies: one about HTTP does not block a server that
+    may be used over stdio. An unknown version is not checked.
     """
     from mcproof.advisories.advisory_table import advisory_hits
 
@@ -90,8 +90,8 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     Why: the vulnerability is published, and so is often the way to use it.
     Fix: update to the fixed version; where there is none, use another server.
 
-    The severity is that of the advisory. The rule blocks if the advisory certainly applies. A version that is not pinned
-    or not known is not checked. OWASP MCP04.
+    The severity is that of the advisory. The rule blocks if the advisory certainly applies. A version that is not
+    pinned or not known is not checked. OWASP MCP04.
     """
     yield from _problems(software, "server")
 
@@ -124,8 +124,9 @@ def _problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
         advisory, package = hit.advisory, hit.package
         fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "there is no fixed version"
         condition = f" (if {hit.condition})" if hit.condition else ""
+        known = f"{package.name} {hit.version} ({package.known_from})"
         yield Problem(
-            f"{package.name} {hit.version} ({package.known_from}) has {advisory.id}, {advisory.kind}{condition}; {fixed}",
+            f"{known} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
             evidence={
                 "advisoryId": advisory.id,
                 "package": package.name,
@@ -136,6 +137,7 @@ def _problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
                 "fixed": advisory.fixed,
                 "summary": advisory.summary,
                 "appliesIf": hit.condition or None,
+                "note": advisory.note or None,
                 "reference": advisory.reference,
                 "blocking": _is_blocking(hit),
             },
