@@ -51,7 +51,7 @@ def parser() -> Parser:
     add_selection(parser)
     add_policy(parser, LINT.fail_on)
     add_fixing(parser)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     add_configured_live(parser)
