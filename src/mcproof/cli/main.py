@@ -50,6 +50,7 @@ COMMAND_GROUPS = {
     },
     "Rules, reports and settings": {
         "rules": "list all rules",
+        "advisories": "list known vulnerabilities of MCP servers and frameworks",
         "clients": "list MCP clients and model APIs, and what is known of each",
         "explain": "show what a rule checks, why, and how to fix a finding",
         "report": "render a stored run report in another format",
