@@ -167,12 +167,8 @@ def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem
     certificate = None if facts.tls is None else facts.tls.certificate
     if certificate is not None and certificate.days_until_expiry < LEAST_DAYS:
         days = certificate.days_until_expiry
-        when = f"expires in {_days(days)}" if days >= 0 else f"expired {_days(-days)} ago"
-        yield Problem(f"the certificate {when} ({certificate.not_after})", evidence={"daysUntilExpiry": days})
-
-
-def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number:,} days"
+        when = f"expires in {days} {'day' if days == 1 else 'days'}, on" if days >= 0 else "expired on"
+        yield Problem(f"the certificate {when} {certificate.not_after}", evidence={"daysUntilExpiry": days})
 
 
 @trust_rule(
