@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from client.running import captured, refused, tool_names
+from mcproof.client.endpoints import UrlEndpoint
+from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.exchange.perimeter_facts import TlsHandshake
 from servers.certificates import TLS_1_1
 from servers.perimeters import Careful
@@ -51,7 +54,17 @@ def test_a_trusted_certificate_is_accepted_and_read(trusted: Authority) -> None:
     assert facts.response.status == 405
 
 
-def test_an_expired_certificate_is_refused_and_read_all_the_same(trusted: Authority) -> None:
+def test_every_connection_trusts_the_named_authorities(trusted: Authority) -> None:
+    with web(Careful, tls=trusted.server_tls("127.0.0.1")) as server:
+        assert tool_names(captured(UrlEndpoint(server.url, {}))) == ["find_book", "lend_book"]
+
+
+def test_other_authorities_are_not_trusted(authority: Authority) -> None:
+    with web(Careful, tls=authority.server_tls("127.0.0.1")) as server:
+        assert "certificate" in refused(UrlEndpoint(server.url, {}))
+
+
+def test_an_expired_certificate_is_refused_and_read_anyway(trusted: Authority) -> None:
     facts = seen_of(trusted.server_tls("mcp.weather.test", days=-2.5))
     assert handshake(facts).error == "certificate has expired"
     found = tls_findings(facts)
@@ -136,8 +149,6 @@ def test_a_handshake_that_never_ends_is_ended() -> None:
 
 def _against(serve: Any) -> PerimeterFacts:
     """What is observed of a server that is not one."""
-    from mcproof.client.endpoints import UrlEndpoint
-    from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 
     async def observe() -> PerimeterFacts:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
