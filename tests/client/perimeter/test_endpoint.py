@@ -93,7 +93,8 @@ def test_a_good_server_has_only_the_finding_of_its_host(trusted: Authority) -> N
         observed = perimeter(f"https://mcp.weather.test:{server.port}/mcp")
     assert findings(*observed) == {}
     facts = observed.perimeter
-    assert set(facts.unobserved) == {"TRU-501", "TRU-502"}
+    assert set(facts.not_applicable) == {"TRU-501", "TRU-502"}
+    assert facts.unobserved == {}
     assert facts.response is not None
     assert facts.response.strict_transport_security == "max-age=31536000"
 
@@ -253,7 +254,7 @@ def test_the_foreign_host_is_sent_to_this_machine_only() -> None:
     with web(Careful) as server:
         facts = perimeter(f"http://mcp.weather.test:{server.port}/mcp").perimeter
         assert not [each for each in server.requests if "invalid" in each.headers["host"]]
-    assert facts.unobserved["TRU-501"] == "sent only to servers on this machine"
+    assert facts.not_applicable["TRU-501"] == "sent only to servers on this machine"
 
 
 def test_sessions_that_probes_start_are_ended() -> None:

@@ -83,7 +83,7 @@ def test_tools_on_other_machines_are_not_called() -> None:
         facts = facts_of(endpoint, is_deep=True)
         assert calls_of(server) == []
     reason = {"active_probe_read_tools_honor_their_schema": "tools are called only on this machine"}
-    assert fact(facts, "ReadCalls").unobserved == reason
+    assert fact(facts, "ReadCalls").not_applicable == reason
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_calls_are_for_this_machine(url: str, expected: bool) -> None:
 def test_a_server_without_read_only_tools_is_not_judged() -> None:
     with web(Readable, tools=[tool("writer")]) as server:
         facts = facts_of(UrlEndpoint(server.url, {}), is_deep=True)
-    assert fact(facts, "ReadCalls").unobserved
+    assert fact(facts, "ReadCalls").not_applicable
     assert findings(*facts).keys().isdisjoint({"active_probe_read_tools_honor_their_schema"})
 
 
@@ -115,7 +115,13 @@ def test_a_server_that_dies_after_its_capture_leaves_parts_out() -> None:
         catalog = catalog_of(endpoint)
     facts = asyncio.run(observe_server(endpoint, ConnectOptions(PATIENT), catalog, is_deep=True, limits=LIMITS))
     unobserved = {rule for each in facts for rule in getattr(each, "unobserved", {})}
-    assert {"TRU-205", "TRU-503", "transport_validates_origin"} <= unobserved
+    assert unobserved >= {
+        "TRU-205",
+        "TRU-503",
+        "transport_validates_origin",
+        "resource_contents_no_injection",
+        "active_probe_read_tools_honor_their_schema",
+    }
     assert set(findings(*facts)) <= {"endpoint_uses_public_host"}
 
 
@@ -130,4 +136,4 @@ def test_the_name_of_the_server_is_compared_with_its_host() -> None:
     evidence = findings(*foreign)["server_identity_consistency"].evidence
     assert evidence == {"tokens": ["library"], "hostname": "mcp.weather.test", "certCommonName": None}
     assert "server_identity_consistency" not in findings(*own)
-    assert "server_identity_consistency" in fact(local, "ServerIdentity").unobserved
+    assert "server_identity_consistency" in fact(local, "ServerIdentity").not_applicable

@@ -69,7 +69,7 @@ def test_weak_session_ids_are_found(kind: type[Careful], defects: list[str], sev
 def test_without_session_ids_the_rule_is_not_applicable(kind: type[Web], reason: str) -> None:
     with web(kind) as server:
         seen = seen_of(server)
-    assert seen.ids.unobserved == {"TRU-503": reason}
+    assert seen.ids.not_applicable == {"TRU-503": reason}
     assert findings(*seen) == {}
     assert len(seen.stability.readings) >= 2
 
@@ -123,9 +123,9 @@ def test_the_order_of_a_list_does_not_count() -> None:
 
 def test_a_server_on_stdio_is_listed_twice() -> None:
     facts = facts_of(command("good"))
-    assert [type(each).__name__ for each in facts] == ["ListStability", "SessionIds"]
+    assert [type(each).__name__ for each in facts] == ["ListStability", "SessionIds", "ResourceBodies"]
     assert findings(*facts) == {}
-    assert fact(facts, "SessionIds").unobserved == {"TRU-503": "the transport `stdio` has no session ids"}
+    assert fact(facts, "SessionIds").not_applicable == {"TRU-503": "the transport `stdio` has no session ids"}
     assert {each.client for each in fact(facts, "ListStability").readings} == {"mcproof", "claude-ai"}
 
 

@@ -120,7 +120,7 @@ def test_an_old_version_of_tls_is_seen_though_clients_refuse_it(trusted: Authori
 def test_the_certificate_of_a_server_on_this_machine_is_judged_over_https(trusted: Authority) -> None:
     facts = seen_of(trusted.server_tls("localhost", days=-2), "localhost")
     assert "tls_handshake_succeeded" in tls_findings(facts)
-    assert {"transport_uses_https", "transport_advertises_hsts"} <= set(facts.unobserved)
+    assert {"transport_uses_https", "transport_advertises_hsts"} <= set(facts.not_applicable)
 
 
 @pytest.mark.parametrize("reply", [b"\x16\x03\x01\x00\x05hello", b"\x00" * 9, b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
