@@ -246,9 +246,9 @@ class Tool(Item):
 _UNKNOWN_SIZE = 1 << 62
 _SMALL = 2_600
 _NO_CONTROLS = bytes(range(32, 256))
-_GROWTH = {b'"': 1, b"\\": 1, b"F": 5, b"T": 4, b"N": 4, b"i": 7, b"g": 16, b"l": 14, b"\xed": 3}
+_GROWTH = {b'"': 1, b"\\": 1, b"F": 5, b"T": 4, b"N": 4, b"i": 7, b"g": 16, b"l": 14, b"\xed": 3, b"{": 1}
 """By how many bytes JSON is longer than `marshal`: an escaped character, a constant, an integer, a double, a large
-integer, a lone surrogate. The letters are the codes of these types.
+integer, a lone surrogate, an empty object. The letters are the codes of these types.
 """
 
 

@@ -127,7 +127,7 @@ def _is_odd(member: str, value: Any) -> bool:
 
 
 def _by_value(fields: dict[str, Any]) -> list[str]:
-    marks = []
+    marks: list[str] = []
     hints = fields.get("annotations")
     if type(hints) is not dict:
         hints = {}

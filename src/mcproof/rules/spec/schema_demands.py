@@ -408,4 +408,3 @@ def _trees(tool: Tool) -> Iterator[SchemaTree]:
     for tree in (tool.tree, tool.output_tree):
         if tree is not None:
             yield tree
-
