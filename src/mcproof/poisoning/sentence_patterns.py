@@ -105,11 +105,10 @@ _TABLE: tuple[tuple[str, str, int], ...] = (
     (TAMPERS, "COND <5 SIBLING <20 +SET|CHANGE <8 PARAM|TARGET|LITERAL|QUOTED", NAMED),
     (TAMPERS, "+CHANGE =8 PARAM|TARGET =4 SIBLING", NAMED),
     (TAMPERS, "+CALL <4 SIBLING <12 LITERAL|QUOTED", OTHERS | CONDITIONAL),
-    (TAMPERS, "COND <9 SIBLING <26 +CALL|READ <7 SIBLING", NAMED),
-    (TAMPERS, "COND <25 MUST <4 CALL <5 SIBLING", NAMED | PRETEXT),
-    (TAMPERS, "COND <25 +CALL <5 SIBLING", NAMED | PRETEXT),
-    (TAMPERS, "COND <25 MUST <14 USE <3 SIBLING", NAMED | PRETEXT),
-    (TAMPERS, "MUST <4 CALL <5 SIBLING <20 COND", NAMED | PRETEXT),
+    (TAMPERS, "WHEN <9 SIBLING <26 +CALL|READ <7 SIBLING", NAMED),
+    (TAMPERS, "WHEN <25 MUST|FIRST|OBLIGE <4 CALL <5 SIBLING", NAMED | PRETEXT),
+    (TAMPERS, "WHEN <25 MUST <14 USE <3 SIBLING", NAMED | PRETEXT),
+    (TAMPERS, "MUST <4 CALL <5 SIBLING <20 WHEN", NAMED | PRETEXT),
     (OVERREACHES, "+TAKE|SET|SEND <5 CONTEXT", FRAMED),
     (PRAISES, "PRAISE <3 TOOL <4 WORLD", 0),
     (PRAISES, "+PREFER <4 TOOL <5 REGARDLESS <5 OTHER", 0),
@@ -215,18 +214,25 @@ def match(pattern: Pattern, sentence: Sentence) -> tuple[int, int] | None:
         if not element.classes & sentence.all_classes:
             return None
     words = sentence.words
-    clause = lexicon().bits["CLAUSE"]
+    clause, sibling = lexicon().bits["CLAUSE"], lexicon().bits["SIBLING"]
     first = elements[0]
     for start, word in enumerate(words):
         if not word.classes & first.classes or not sentence.fits(first, start):
             continue
         at = start
+        named = [word.text]
         for element in elements[1:]:
             found = False
             for step in range(at + 1, min(at + 1 + element.within, len(words))):
                 if element.in_clause and words[step].classes & clause:
                     break
-                if words[step].classes & element.classes and sentence.fits(element, step):
+                if (
+                    words[step].classes & element.classes
+                    and sentence.fits(element, step)
+                    and not (words[step].classes & sibling and words[step].text in named)
+                ):
+                    if words[step].classes & sibling:
+                        named.append(words[step].text)
                     at = step
                     found = True
                     break
