@@ -47,10 +47,13 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import CheckRequest
+    from mcproof.execution.run_requests import CheckRequest, LockRequest
     from mcproof.results.findings import RuleFacts
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
+
+    Recovery = Callable[[Input, Plan, McproofError], "Checked | None"]
+    """What to make of a target whose catalog cannot be read; None if that is an error."""
 
 
 class LoadedTarget(NamedTuple):
@@ -73,7 +76,7 @@ class Checked(NamedTuple):
 class TargetRun:
     """One pass over the targets of a request."""
 
-    def __init__(self, request: CheckRequest, listen: Listener) -> None:
+    def __init__(self, request: CheckRequest | LockRequest, listen: Listener) -> None:
         self._planner = Planner(request)
         self._targets = self._planner.targets
         refuse_unknown_protocol(self._targets.protocol)
@@ -91,6 +94,12 @@ class TargetRun:
         self._remarks: dict[Notice, None] = {}
         """Notices about targets: source that was not checked, sessions that have expired."""
         self.tracker = IgnoreTracker()
+        self._recover: Recovery | None = None
+
+    @property
+    def inputs(self) -> list[Input]:
+        """The inputs behind the targets."""
+        return self._inputs
 
     @property
     def plans(self) -> list[Plan]:
@@ -101,8 +110,12 @@ class TargetRun:
         """Add messages for the user, which are sent when the run starts."""
         self._planner.messages += messages
 
-    def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
-        """Check every target; one that cannot be read does not hide the others."""
+    def run(self, check: Callable[[LoadedTarget], Checked], recover: Recovery | None = None) -> RunResult:
+        """Check every target; one that cannot be read does not hide the others.
+
+        `recover` may give a result for a target whose catalog cannot be read.
+        """
+        self._recover = recover
         clock = Clock()
         single = is_single_target(self._names, self._targets, self._inputs)
         self._listen(RunStarted(single, tuple(self._inputs), self._files()))
@@ -225,6 +238,9 @@ class TargetRun:
             self._note_expired(source, catalog)
             return checked
         except McproofError as error:
+            recovered = self._recover(source, plan, error) if self._recover is not None else None
+            if recovered is not None:
+                return recovered
             if _is_skippable(source, error):
                 if not source.is_source:
                     self._skipped.files.append(source.name)
