@@ -43,7 +43,7 @@ _spaced = re.compile(rf"[{_LETTERS}]+").finditer
 _unspaced_letters = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]").search
 _is_identifier = re.compile(r"[a-z][\w-]*(?:[_.-][\w-]+|[a-z][A-Z]\w*)*$", re.IGNORECASE).match
 _simple = re.compile(r"\w+(?:['-]\w+)*").finditer
-_NAMING = frozenset("call calling invoke invoking tool function trigger triggering".split())
+_NAMING = frozenset(["call", "calling", "invoke", "invoking", "tool", "function", "trigger", "triggering"])
 """Words after which a quoted word is the name of a tool."""
 
 
