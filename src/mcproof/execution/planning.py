@@ -59,6 +59,8 @@ class RunKind(NamedTuple):
         return not self.calls_tools and self.fail_on != "never"
 
 
+DRIFT_RULES = ("TRU-201", "TRU-202", "TRU-203", "TRU-204")
+"""What `lint` runs besides, if it compares with an earlier state."""
 DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default)
 LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
 SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
@@ -92,6 +94,8 @@ class Planner:
         self._policy = request.policy
         self._selection = request.rules if isinstance(request, LintRequest | ScanRequest) else RuleSelection()
         self._clients = request.clients if isinstance(request, LintRequest) else ()
+        self.compares = isinstance(request, LockRequest) or compares(request)
+        """Whether whole catalogs are needed, because they are compared with an earlier state now or later."""
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
@@ -193,6 +197,9 @@ class Planner:
             raise _at_ignore(settings, error.message) from None
         if kind is LINT and not rulesets and not select:
             rules = [rule for rule in rules if rule.traits.get("in_lint", True)]
+        if kind is LINT and self.compares:
+            running, left_out = {rule.id for rule in rules}, {rule.id for rule in rules_named(ignored)}
+            rules += [rule for rule in rules_named(DRIFT_RULES) if rule.id not in running | left_out]
         if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
             raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
         severity = settings.severity
@@ -257,6 +264,11 @@ class Planner:
     def rules(self) -> list[Rule]:
         """Every rule in any plan."""
         return [rule for plan in self._plans.values() for rule in plan.rules]
+
+
+def compares(request: CheckRequest) -> bool:
+    """Whether a run compares its targets with an earlier state."""
+    return isinstance(request, LintRequest | ScanRequest) and (request.locked or request.against is not None)
 
 
 def all_profiles(settings: Settings) -> Mapping[str, Profile] | None:

@@ -220,7 +220,7 @@ class TargetRun:
         self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
     ) -> Checked | None:
         """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
-        needs_all = self._planner.kind.is_grading
+        needs_all = self._planner.kind.is_grading or self._planner.compares
         try:
             if self._call_limit is not None and source.server is not None:
                 return self._check_open(source, plan, check, source.server, self._call_limit)

@@ -9,9 +9,12 @@ a match, so it is linear in the length of a sentence.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.word_classes import WRITTEN, Word, lexicon
+from mcproof.poisoning.word_classes import WRITTEN, lexicon
+
+if TYPE_CHECKING:
+    from mcproof.poisoning.sentence_words import Word
 
 CONCEALS = "conceals-from-user"
 OVERRIDES = "overrides-user-or-instructions"

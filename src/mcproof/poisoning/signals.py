@@ -25,17 +25,28 @@ from mcproof.poisoning.sentence_patterns import (
     match,
     patterns,
 )
-from mcproof.poisoning.word_classes import lexicon, words_of
+from mcproof.poisoning.sentence_words import words_of
+from mcproof.poisoning.word_classes import lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from mcproof.poisoning.sentence_patterns import Pattern
-    from mcproof.poisoning.word_classes import Word
+    from mcproof.poisoning.sentence_words import Word
 
 __all__ = [
-    *("CONCEALS", "DESTROYS", "KINDS", "OVERREACHES", "OVERRIDES", "PRAISES", "SECRETS", "SENDS", "TAMPERS"),
-    *("LONGEST_TEXT", "Signal", "signals_in"),
+    "CONCEALS",
+    "DESTROYS",
+    "KINDS",
+    "LONGEST_TEXT",
+    "OVERREACHES",
+    "OVERRIDES",
+    "PRAISES",
+    "SECRETS",
+    "SENDS",
+    "TAMPERS",
+    "Signal",
+    "signals_in",
 ]
 
 LONGEST_TEXT = 200_000
@@ -128,7 +139,7 @@ def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _matches(sentence: Sentence) -> Iterator[tuple[Pattern, tuple[int, int]]]:
     """The first pattern of each kind that a sentence matches."""
-    found = set()
+    found: set[str] = set()
     for pattern in patterns():
         if pattern.kind not in found and not (found and pattern.kind == OVERREACHES):
             span = match(pattern, sentence)

@@ -33,6 +33,7 @@ _MISSED = {
     "min-grade": "below the required grade",
     "max-tokens": "above the allowed tokens",
     "verdict": "not to be trusted",
+    "locked": "different from the lock",
 }
 """What is wrong with targets that fail a gate, as a phrase after their number."""
 _BAD_GRADES = ("D", "F")

@@ -77,6 +77,8 @@ def gate_sentence(gate: Gate) -> str:
         return f"does not break in {client}, as required" if gate.passed else f"breaks in {client}, which is required"
     if gate.gate == "verdict":
         return f"verdict {gate.actual}" + ("" if gate.passed else f" (--fail-on-verdict {gate.limit})")
+    if gate.gate == "locked":
+        return f"{gate.actual} since {gate.limit}" if not gate.passed else f"equals {gate.limit}"
     if gate.gate == COMPLETE:
         return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.cli.check_options import add_policy, add_selection, parse_policy, parse_selection
+from mcproof.cli.check_options import add_comparison, add_policy, add_selection, parse_policy, parse_selection
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_command
@@ -29,9 +29,7 @@ def parser() -> Parser:
     gates = parser.group("Gates")
     verdicts = "exit 1 on this verdict or a worse one (default block)"
     gates.add_argument("--fail-on-verdict", choices=("review", "block"), default="block", help=verdicts)
-    earlier = parser.group("Comparing")
-    earlier.add_argument("--locked", action="store_true", help="fail on any difference from mcproof.lock")
-    earlier.add_argument("--against", metavar="CAPTURE", help="report how the server differs from this capture")
+    add_comparison(parser)
     observing = parser.group("Observing")
     calls = "also call up to 3 tools that are read-only by their own annotation"
     observing.add_argument("--deep", action="store_true", help=calls)

@@ -102,9 +102,7 @@ def commands_destruction(texts: ModelTexts) -> Iterator[Problem]:
 
     A tool that itself deletes or runs commands, and says so, is not reported. OWASP MCP03 and MCP05, SAFE-T1001.
     """
-    yield from _problems(
-        texts, "commands-destruction", "instructs the model to destroy data or run a command", "target"
-    )
+    yield from _problems(texts, "commands-destruction", "instructs the model to destroy data or run commands", "target")
 
 
 @_text_rule("TRU-107", "sends-to-outside-address", "high", counted_by=_MANIPULATION)
@@ -130,9 +128,7 @@ def tampers_with_another_tool(texts: ModelTexts) -> Iterator[Problem]:
     Hints on the order of calls, such as "call list_projects first", are not reported. OWASP MCP03, SAFE-T1001,
     arXiv:2508.14925.
     """
-    yield from _problems(
-        texts, "tampers-with-another-tool", "instructs the model to change how others are used", "tool"
-    )
+    yield from _problems(texts, "tampers-with-another-tool", "instructs the model to tamper with other tools", "tool")
 
 
 @_text_rule("TRU-111", "out-of-scope-parameter", "medium")
