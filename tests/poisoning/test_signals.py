@@ -12,45 +12,7 @@ from mcproof.poisoning.signals import CONCEALS, OVERRIDES, SECRETS, SENDS, TAMPE
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))
 LOOKALIKES: dict[str, list[str]] = yaml.safe_load((HERE / "lookalikes.yml").read_text(encoding="utf-8"))
-SIBLINGS = frozenset(
-    [
-        "send_email",
-        "send_payment",
-        "transfer_funds",
-        "purge_records",
-        "delete_environment",
-        "read_file",
-        "send_message",
-        "delete_file",
-        "pay_invoice",
-        "fetch_page",
-        "run_query",
-        "http_request",
-        "book_flight",
-        "web_search",
-        "delete_branch",
-        "send_sms",
-        "check_balance",
-        "search",
-        "create_issue",
-        "deploy_service",
-        "write_file",
-        "backup_database",
-        "restore_database",
-        "get_route",
-        "list_invoices",
-        "create_customer",
-        "get_exchange_rate",
-        "list_projects",
-        "get_schema",
-        "add_label",
-        "search_files",
-        "run_shell",
-        "delete_objects",
-        "get_secret",
-        "login",
-    ]
-)
+SIBLINGS = yaml.safe_load((HERE / "siblings.yml").read_text(encoding="utf-8"))
 
 
 def hits(texts: list[str]) -> list[str]:

@@ -203,7 +203,7 @@ def _pattern(kind: str, about: str, written: str) -> Pattern:
     return Pattern(kind, about, tuple(elements), needs, required, written)
 
 
-class Sentence:
+class ReadSentence:
     """The words of a sentence, their moods, and which needs of patterns it meets."""
 
     __slots__ = ("classes", "commands", "meets", "negated", "words")
@@ -253,7 +253,7 @@ def _moods(words: list[Word]) -> tuple[list[bool], list[bool]]:
     return commands, negated
 
 
-def match(pattern: Pattern, sentence: Sentence) -> tuple[int, int] | None:
+def match(pattern: Pattern, sentence: ReadSentence) -> tuple[int, int] | None:
     """The first and the last word of the first match of a pattern."""
     if pattern.needs & ~sentence.meets:
         return None
@@ -269,7 +269,7 @@ def match(pattern: Pattern, sentence: Sentence) -> tuple[int, int] | None:
     return None
 
 
-def _end_of_match(elements: tuple[Element, ...], sentence: Sentence, start: int) -> int | None:
+def _end_of_match(elements: tuple[Element, ...], sentence: ReadSentence, start: int) -> int | None:
     """The last word of a match that starts at a word. Names of other tools must differ from each other."""
     bits = lexicon().bits
     clause, sibling = bits["CLAUSE"], bits["SIBLING"]

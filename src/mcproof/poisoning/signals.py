@@ -10,18 +10,20 @@ from mcproof.poisoning.sentence_patterns import (
     CONDITIONAL,
     DESTROYS,
     FRAMED,
+    KINDS,
     NAMED,
     OBLIGED,
     OTHERS,
     OVERREACHES,
     OVERRIDES,
+    PRAISES,
     PRETEXT,
     RUINOUS,
     SECRETS,
     SENDS,
     SHELL,
     TAMPERS,
-    Sentence,
+    ReadSentence,
     match,
     patterns,
 )
@@ -115,7 +117,7 @@ def explained_signals(
         elif following:
             following -= 1
             meets |= FRAMED
-        for pattern, span in _matches(Sentence(words, meets)):
+        for pattern, span in _matches(ReadSentence(words, meets)):
             about = pattern.about or _object_of(pattern.kind, words, span)
             yield Signal(pattern.kind, written.strip(), start, end, about), pattern
 
@@ -137,7 +139,7 @@ def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
         yield at, min(end, at + LONGEST_SENTENCE)
 
 
-def _matches(sentence: Sentence) -> Iterator[tuple[Pattern, tuple[int, int]]]:
+def _matches(sentence: ReadSentence) -> Iterator[tuple[Pattern, tuple[int, int]]]:
     """The first pattern of each kind that a sentence matches."""
     found: set[str] = set()
     for pattern in patterns():
