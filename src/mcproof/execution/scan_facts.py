@@ -46,7 +46,13 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
     """Collect the facts about a target whose catalog was read."""
     from mcproof.advisories.collect_software import known_software
 
-    facts = [known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)]
+    facts: list[Any] = [
+        known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
+    ]
+    if catalog.source is not None:
+        from mcproof.discovery import flows_of
+
+        facts.append(flows_of(catalog.source))
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
     absent = _absent(source)

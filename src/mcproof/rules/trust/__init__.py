@@ -12,6 +12,7 @@ from mcproof.rules.trust import (
     live_sessions,
     perimeter,
     schema_quality,
+    source_flow_rules,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "live_sessions",
     "perimeter",
     "schema_quality",
+    "source_flow_rules",
 ]
