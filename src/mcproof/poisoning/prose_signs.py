@@ -52,7 +52,7 @@ _addresses_model = re.compile(
     re.IGNORECASE,
 ).search
 _begins_with_command = re.compile(
-    r"(?:^|[.!?;:\n>]\s{0,9}|\b(?:please|must|then|and|to|always|never|not|first|should)\s+)([A-Za-z]+)"
+    r"(?:^|[.!?;:\n>]\s{0,9}|\b(?:please|must|then|and|to|always|never|not|first|should)\s{1,9})(?=([A-Za-z]{1,30}))"
 ).findall
 
 

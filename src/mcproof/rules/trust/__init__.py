@@ -10,6 +10,8 @@ from mcproof.rules.trust import (
     drift_rules,
     hidden_texts,
     live_sessions,
+    markup_injection,
+    misplaced_texts,
     perimeter,
     schema_quality,
 )
@@ -20,6 +22,8 @@ __all__ = [
     "drift_rules",
     "hidden_texts",
     "live_sessions",
+    "markup_injection",
+    "misplaced_texts",
     "perimeter",
     "schema_quality",
 ]
