@@ -14,6 +14,7 @@ from mcproof.rules.trust import (
     misplaced_texts,
     perimeter,
     schema_quality,
+    source_flow_rules,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "misplaced_texts",
     "perimeter",
     "schema_quality",
+    "source_flow_rules",
 ]
