@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.catalog.model import Catalog
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
@@ -71,6 +72,8 @@ class Checked(NamedTuple):
 
     result: TargetResult
     is_interrupted: bool = False
+    catalog: Catalog | None = None
+    """The catalog that was checked; the run adds it."""
 
 
 class TargetRun:
@@ -100,6 +103,11 @@ class TargetRun:
     def inputs(self) -> list[Input]:
         """The inputs behind the targets."""
         return self._inputs
+
+    @property
+    def connect_options(self) -> ConnectOptions:
+        """How to connect to the live servers among the targets."""
+        return connect_options(self._targets, self._planner.timeout)
 
     @property
     def plans(self) -> list[Plan]:
@@ -175,7 +183,7 @@ class TargetRun:
                 checked = self._check(source, plan, check, live)
                 if checked is not None:
                     results.append(checked.result)
-                    self._listen(TargetFinished(checked.result))
+                    self._listen(TargetFinished(checked.result, checked.catalog))
                     self._is_interrupted |= checked.is_interrupted
             if live is not None and live.interrupted:
                 raise KeyboardInterrupt
@@ -210,7 +218,7 @@ class TargetRun:
             return None
         from mcproof.targets.live_servers import LiveCatalogs
 
-        return LiveCatalogs(self._inputs, connect_options(self._targets, self._planner.timeout), self._report_listed)
+        return LiveCatalogs(self._inputs, self.connect_options, self._report_listed)
 
     def _report_listed(self, done: int, label: str) -> None:
         if len(self._inputs) > 1:
@@ -236,7 +244,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan))
             self._note_expired(source, catalog)
-            return checked
+            return checked._replace(catalog=catalog)
         except McproofError as error:
             recovered = self._recover(source, plan, error) if self._recover is not None else None
             if recovered is not None:
@@ -261,12 +269,12 @@ class TargetRun:
         from mcproof.client.open_server import OpenServer
         from mcproof.targets.live_servers import listed_catalog
 
-        with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
+        with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan, open_server))
         self._note_expired(source, catalog)
-        return checked
+        return checked._replace(catalog=catalog)
 
     def _note_expired(self, source: Input, catalog: Catalog) -> None:
         """Keep a notice about a server that has ended sessions."""

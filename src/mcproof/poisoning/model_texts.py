@@ -6,9 +6,13 @@ no specification names; annotations and `_meta`; instructions; prompts; resource
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.poisoning.prose_signs import word_set
 from mcproof.poisoning.text_places import place_of
 from mcproof.text.pointers import escape
 
@@ -27,23 +31,21 @@ MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 200_000, 20_000_000, 500, 1_00
 INTRODUCTIONS = ("initialize", "discover")
 """The members of a capture in which a server describes itself."""
 
-KEYWORDS = frozenset(
-    (
-        *("$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema"),
-        *("$vocabulary", "_meta", "additionalItems", "additionalProperties", "allOf", "annotations"),
-        *("anyOf", "arguments", "capabilities", "const", "contains", "contentEncoding"),
-        *("contentMediaType", "default", "definitions", "dependencies", "dependentRequired"),
-        *("dependentSchemas", "deprecated", "description", "destructiveHint", "discover", "else"),
-        *("enum", "examples", "exclusiveMaximum", "exclusiveMinimum", "execution", "format", "icons"),
-        *("idempotentHint", "if", "initialize", "inputSchema", "instructions", "items", "maxContains"),
-        *("maxItems", "maxLength", "maxProperties", "maximum", "mimeType", "minContains", "minItems"),
-        *("minLength", "minProperties", "minimum", "multipleOf", "name", "not", "nullable", "oneOf"),
-        *("openWorldHint", "outputSchema", "pattern", "patternProperties", "prefixItems", "prompts"),
-        *("properties", "propertyNames", "protocolVersion", "readOnly", "readOnlyHint", "required"),
-        *("resources", "serverInfo", "size", "src", "taskSupport", "then", "title", "tools", "type"),
-        *("unevaluatedItems", "unevaluatedProperties", "uniqueItems", "uri", "uriTemplate"),
-        *("version", "writeOnly"),
-    )
+DESCRIBING = ("description", "instructions")
+"""Keys whose texts are prose."""
+
+KEYWORDS = word_set(
+    """
+    $anchor $comment $defs $dynamicAnchor $dynamicRef $id $ref $schema $vocabulary _meta additionalItems
+    additionalProperties allOf annotations anyOf arguments capabilities const contains contentEncoding
+    contentMediaType default definitions dependencies dependentRequired dependentSchemas deprecated description
+    destructiveHint discover else enum examples exclusiveMaximum exclusiveMinimum execution format icons
+    idempotentHint if initialize inputSchema instructions items maxContains maxItems maxLength maxProperties maximum
+    mimeType minContains minItems minLength minProperties minimum multipleOf name not nullable oneOf openWorldHint
+    outputSchema pattern patternProperties prefixItems prompts properties propertyNames protocolVersion readOnly
+    readOnlyHint required resources serverInfo size src taskSupport then title tools type unevaluatedItems
+    unevaluatedProperties uniqueItems uri uriTemplate version writeOnly
+    """
 )
 """Keys of MCP and JSON Schema: every other key is a text, such as the name of a property."""
 
@@ -77,6 +79,7 @@ class ModelTexts:
         self.left_out = 0
         """The number of texts beyond the limits, which no rule sees."""
         self._texts: dict[str, None] = {}
+        self._outside: dict[str, None] = {}
         self._characters = 0
         self._uses: dict[str, list[ModelText]] | None = None
         self._analyses: dict[str, Any] = {}
@@ -94,6 +97,27 @@ class ModelTexts:
     def distinct(self) -> Iterable[str]:
         """Each text once."""
         return self._texts.keys()
+
+    @property
+    def outside_prose(self) -> Iterable[str]:
+        """Each text once that occurs elsewhere than in a description or in instructions: names, values, keys."""
+        return (text for text in self._outside if text in self._texts)
+
+    @cached_property
+    def joined(self) -> str:
+        """All texts, one after the other on lines of their own: for searches in one pass."""
+        return "\n".join(self._texts)
+
+    def text_at(self, offset: int) -> str:
+        """The text at an offset of `joined`."""
+        starts, texts = self._starts
+        return texts[bisect_right(starts, offset) - 1]
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[str]]:
+        """Where each text starts in `joined`."""
+        texts = list(self._texts)
+        return list(accumulate((len(text) + 1 for text in texts[:-1]), initial=0)), texts
 
     def uses(self, text: str) -> list[ModelText]:
         """Where a text occurs, at most `MAX_USES` times; places that source code leaves unknown are omitted."""
@@ -122,31 +146,42 @@ class ModelTexts:
 
     def _add_texts(self, fields: dict[str, Any]) -> None:
         """Add all texts of an item, level by level."""
-        texts, add = self._texts, self._add
+        texts, outside, add = self._texts, self._outside, self._add
         level: list[Any] = [fields]
         for _ in range(MAX_LEVELS):
             below: list[Any] = []
             for holder in level:
-                values = holder
                 if type(holder) is dict:
-                    for key in holder:
-                        if key not in KEYWORDS and key not in texts:
+                    for key, value in holder.items():
+                        if key not in KEYWORDS and key not in outside:
                             add(key)
-                    values = holder.values()
-                for value in values:
-                    kind = type(value)
-                    if kind is str:
-                        if value not in texts:
-                            add(value)
-                    elif kind is dict or kind is list:
-                        below.append(value)
+                            outside[key] = None
+                        kind = type(value)
+                        if kind is str:
+                            if value not in texts:
+                                add(value)
+                            if key not in DESCRIBING:
+                                outside[value] = None
+                        elif kind is dict or kind is list:
+                            below.append(value)
+                else:
+                    for value in holder:
+                        kind = type(value)
+                        if kind is str:
+                            if value not in outside:
+                                add(value)
+                                outside[value] = None
+                        elif kind is dict or kind is list:
+                            below.append(value)
             if not below:
                 return
             level = below
         self.left_out += len(level)
 
     def _add(self, text: str) -> None:
-        """Add a new text if it is within the limits."""
+        """Add a text if it is within the limits."""
+        if text in self._texts:
+            return
         characters = self._characters + len(text)
         if len(self._texts) < MAX_TEXTS and characters <= MAX_CHARACTERS:
             self._characters = characters

@@ -4,6 +4,30 @@ Every rule has a weight, a dimension and a phase. A rule whose phase was not rea
 passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of them.
 """
 
-from mcproof.rules.trust import advisory_rules, authorization, drift_rules, live_sessions, perimeter, schema_quality
+from mcproof.rules.trust import (
+    advisory_rules,
+    authorization,
+    drift_rules,
+    hidden_texts,
+    live_sessions,
+    markup_injection,
+    misplaced_texts,
+    perimeter,
+    poisoning,
+    schema_quality,
+    source_flow_rules,
+)
 
-__all__ = ["advisory_rules", "authorization", "drift_rules", "live_sessions", "perimeter", "schema_quality"]
+__all__ = [
+    "advisory_rules",
+    "authorization",
+    "drift_rules",
+    "hidden_texts",
+    "live_sessions",
+    "markup_injection",
+    "misplaced_texts",
+    "perimeter",
+    "poisoning",
+    "schema_quality",
+    "source_flow_rules",
+]
