@@ -26,10 +26,13 @@ class ClientHit(NamedTuple):
     pointer: str
     tool: Tool | None = None
     """The tool, if a constraint on the whole server names one."""
+    server_key: str = ""
+    """The server's name, if the tool's name is only too long with it."""
 
     @property
     def level(self) -> Level:
-        return self.active.level
+        """The level in this run; a note if users decide by how they name the server."""
+        return "note" if self.server_key else self.active.level
 
 
 class ClientHits:
@@ -69,6 +72,10 @@ class _Check(NamedTuple):
 
     def may_apply(self, marks: frozenset[str]) -> bool:
         return not self.is_surveyed or self.kind.may_apply(marks, self.params)
+
+    def depends_on_key(self, tool: Tool) -> bool:
+        """Whether it is a limit on prefixed names that the tool's name alone keeps."""
+        return "template" in self.params and len(tool.name) <= self.params["max"]
 
 
 class ClientChecks:
@@ -120,7 +127,7 @@ class ClientChecks:
                 self._may_apply[marks] = checks
         surface = ToolSurface(tool, server_key, marks)
         hits = [
-            ClientHit(holder, pointer)
+            ClientHit(holder, pointer, None, server_key if check.depends_on_key(tool) else "")
             for check in checks
             for pointer in check.kind.check(surface, check.params)
             for holder in check.holders

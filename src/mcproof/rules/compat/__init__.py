@@ -26,12 +26,22 @@ if TYPE_CHECKING:
 
 _NAMED = 4
 """How many clients a message names for each effect."""
-_ON_SERVERS = frozenset({"tools.max", "tools.bytes", "optional_params.max", "union_params.max"})
-_OF_SERVERS = {
+_LONGEST_NAME = 64
+_POINTING_AT_NAMES = frozenset({"input.forbids", "input.property_key"})
+"""Kinds of constraint whose pointers end in the name of a keyword or parameter."""
+_OF_ALL_TOOLS = {
     "request_rejected": "every request with all tools fails in",
     "tool_dropped": "some tools are missing in",
 }
-"""Effects of constraints on all tools together, where other words apply than for one tool."""
+_WORDS = {
+    **dict.fromkeys(("tools.max", "tools.bytes", "optional_params.max", "union_params.max"), _OF_ALL_TOOLS),
+    "list.pages": {"tool_dropped": "the tools of other pages are missing in"},
+    "name.combined": {"truncated": "the name is cut in"},
+    "description.max": {"truncated": "the description is cut in"},
+    "param_description.max": {"truncated": "the description is cut in"},
+    "instructions.max": {"truncated": "the instructions are cut in"},
+}
+"""Effects in more exact words, by kind of constraint."""
 
 
 def _check(each: ClientRule) -> Check:
@@ -40,11 +50,14 @@ def _check(each: ClientRule) -> Check:
     def check(hits: ClientHits) -> Iterator[Problem]:
         for found in hits.of_rule(each.id):
             pointer = found[0].pointer
+            server_key = found[-1].server_key  # notes are last
+            evidence: dict[str, Any] = {"server_key": server_key} if server_key else {}
+            evidence["clients"] = [_evidence(hit) for hit in found]
             yield Problem(
-                f"{each.message}: {in_words(found)}",
+                f"{_fault(each, found[0], server_key)}: {in_words(found)}",
                 pointer,
                 _parameter(pointer),
-                {"clients": [_evidence(hit.active) for hit in found]},
+                evidence,
                 item=found[0].tool,
                 severity=found[0].level,
             )
@@ -61,17 +74,33 @@ for _each in CLIENT_RULES:
         severity="error",
         category=_each.category,
         fixable=_each.fixable,
+        same_as=_each.same_as,
     )(_check(_each))
+
+
+def _fault(rule: ClientRule, hit: ClientHit, server_key: str) -> str:
+    """The fault, with the name of the keyword, parameter or server that is part of it."""
+    if server_key:
+        return f"{rule.message} with the server name `{_cropped(server_key)}` before it"
+    if rule.naming and hit.active.constraint.kind in _POINTING_AT_NAMES:
+        return rule.naming.format(_cropped(unescape(hit.pointer.rpartition("/")[2])))
+    return rule.message
+
+
+def _cropped(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def in_words(hits: list[ClientHit]) -> str:
     """The effects of hits with the clients they are in, the worst first."""
     clients: dict[str, list[str]] = {}
+    server_key = hits[-1].server_key
     for hit in hits:
         fact, name = hit.active.constraint, hit.active.profile.name
-        effect = _OF_SERVERS.get(fact.effect) if fact.kind in _ON_SERVERS else None
-        names = clients.setdefault(effect or EFFECTS[fact.effect][1], [])
-        client = f"{name} ({fact.when})" if fact.when else name
+        effect = _WORDS.get(fact.kind, {}).get(fact.effect) or EFFECTS[fact.effect][1]
+        names = clients.setdefault(effect, [])
+        when = "even without it" if server_key and not hit.server_key else fact.when
+        client = f"{name} ({when})" if when else name
         if client not in names:
             names.append(client)
     return "; ".join(f"{effect} {_few(names)}" for effect, names in clients.items())
@@ -82,7 +111,13 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _evidence(active: ActiveConstraint) -> dict[str, Any]:
+def _evidence(hit: ClientHit) -> dict[str, Any]:
+    """A constraint as JSON, with its level at this place."""
+    record = _record(hit.active)
+    return record if record["level"] == hit.level else {**record, "level": hit.level}
+
+
+def _record(active: ActiveConstraint) -> dict[str, Any]:
     """A constraint as JSON; many findings share one."""
     known = _EVIDENCE.get(id(active))
     if known is None or known[0] is not active:
