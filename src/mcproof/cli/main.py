@@ -20,7 +20,9 @@ COMMAND_GROUPS = {
         "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
         "grade": "grade a catalog from A to F, with its token cost",
         "compat": "show in which MCP clients a server breaks, and what to change",
+        "scan": "say whether an agent may connect to a server, and why",
         "diff": "show what changed between two catalogs, and what breaks callers",
+        "lock": "lock what servers offer, so that later changes are noticed",
     },
     "Test a live server": {
         "probe": "send a live server bad requests, and check that it rejects them",
@@ -42,8 +44,13 @@ COMMAND_GROUPS = {
         "validate": "check test suites without starting anything",
         "schema": "print the JSON Schema of test suites, for editors",
     },
+    "Results over time": {
+        "history": "show grade, tokens and findings of a server over time",
+        "store": "export, import, prune or check the store of recorded runs",
+    },
     "Rules, reports and settings": {
         "rules": "list all rules",
+        "advisories": "list known vulnerabilities of MCP servers and frameworks",
         "clients": "list MCP clients and model APIs, and what is known of each",
         "explain": "show what a rule checks, why, and how to fix a finding",
         "report": "render a stored run report in another format",

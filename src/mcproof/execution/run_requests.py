@@ -115,6 +115,10 @@ class LintRequest(NamedTuple):
     detail: Detail = Detail()
     clients: tuple[str, ...] = ()
     """The clients that matter, as `NAME` or `NAME@VERSION`; empty for those of the configuration."""
+    locked: bool = False
+    """Whether to compare with the lock, and fail on any difference."""
+    against: str | None = None
+    """An earlier capture to compare with."""
 
 
 class SchemaLintRequest(LintRequest):
@@ -156,6 +160,31 @@ class CompatRequest(NamedTuple):
     require: tuple[str, ...] = ()
     """Clients in which the server must not break."""
     min_clients: int | None = None
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class ScanRequest(NamedTuple):
+    """Judge whether an agent may connect to a server."""
+
+    targets: TargetSelection
+    rules: RuleSelection = RuleSelection()
+    fails_on: str = "block"
+    """The least bad verdict that fails: `review` or `block`."""
+    deep: bool = False
+    """Whether to call read-only tools."""
+    locked: bool = False
+    """Whether to compare with the lock file, and fail on any difference."""
+    against: str | None = None
+    """A capture to compare with."""
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class LockRequest(NamedTuple):
+    """Lock the surface of servers as it is now."""
+
+    targets: TargetSelection
     policy: Policy = Policy()
     detail: Detail = Detail()
 
@@ -234,6 +263,6 @@ class DiffRequest(NamedTuple):
     settings: SettingsSource = SettingsSource()
 
 
-CheckRequest = LintRequest | GradeRequest | CompatRequest | ProbeRequest | FuzzRequest
+CheckRequest = LintRequest | GradeRequest | CompatRequest | ScanRequest | ProbeRequest | FuzzRequest
 """The requests that check catalogs against rules."""
 RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest

@@ -47,10 +47,13 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import CheckRequest
+    from mcproof.execution.run_requests import CheckRequest, LockRequest
     from mcproof.results.findings import RuleFacts
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
+
+    Recovery = Callable[[Input, Plan, McproofError], "Checked | None"]
+    """What to make of a target whose catalog cannot be read; None if that is an error."""
 
 
 class LoadedTarget(NamedTuple):
@@ -68,12 +71,14 @@ class Checked(NamedTuple):
 
     result: TargetResult
     is_interrupted: bool = False
+    catalog: Catalog | None = None
+    """The catalog that was checked; the run adds it."""
 
 
 class TargetRun:
     """One pass over the targets of a request."""
 
-    def __init__(self, request: CheckRequest, listen: Listener) -> None:
+    def __init__(self, request: CheckRequest | LockRequest, listen: Listener) -> None:
         self._planner = Planner(request)
         self._targets = self._planner.targets
         refuse_unknown_protocol(self._targets.protocol)
@@ -91,6 +96,12 @@ class TargetRun:
         self._remarks: dict[Notice, None] = {}
         """Notices about targets: source that was not checked, sessions that have expired."""
         self.tracker = IgnoreTracker()
+        self._recover: Recovery | None = None
+
+    @property
+    def inputs(self) -> list[Input]:
+        """The inputs behind the targets."""
+        return self._inputs
 
     @property
     def plans(self) -> list[Plan]:
@@ -101,8 +112,12 @@ class TargetRun:
         """Add messages for the user, which are sent when the run starts."""
         self._planner.messages += messages
 
-    def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
-        """Check every target; one that cannot be read does not hide the others."""
+    def run(self, check: Callable[[LoadedTarget], Checked], recover: Recovery | None = None) -> RunResult:
+        """Check every target; one that cannot be read does not hide the others.
+
+        `recover` may give a result for a target whose catalog cannot be read.
+        """
+        self._recover = recover
         clock = Clock()
         single = is_single_target(self._names, self._targets, self._inputs)
         self._listen(RunStarted(single, tuple(self._inputs), self._files()))
@@ -162,7 +177,7 @@ class TargetRun:
                 checked = self._check(source, plan, check, live)
                 if checked is not None:
                     results.append(checked.result)
-                    self._listen(TargetFinished(checked.result))
+                    self._listen(TargetFinished(checked.result, checked.catalog))
                     self._is_interrupted |= checked.is_interrupted
             if live is not None and live.interrupted:
                 raise KeyboardInterrupt
@@ -207,7 +222,7 @@ class TargetRun:
         self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
     ) -> Checked | None:
         """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
-        needs_all = self._planner.kind.is_grading
+        needs_all = self._planner.kind.is_grading or self._planner.compares
         try:
             if self._call_limit is not None and source.server is not None:
                 return self._check_open(source, plan, check, source.server, self._call_limit)
@@ -223,8 +238,11 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan))
             self._note_expired(source, catalog)
-            return checked
+            return checked._replace(catalog=catalog)
         except McproofError as error:
+            recovered = self._recover(source, plan, error) if self._recover is not None else None
+            if recovered is not None:
+                return recovered
             if _is_skippable(source, error):
                 if not source.is_source:
                     self._skipped.files.append(source.name)
@@ -250,7 +268,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan, open_server))
         self._note_expired(source, catalog)
-        return checked
+        return checked._replace(catalog=catalog)
 
     def _note_expired(self, source: Input, catalog: Catalog) -> None:
         """Keep a notice about a server that has ended sessions."""

@@ -4,6 +4,22 @@ Every rule has a weight, a dimension and a phase. A rule whose phase was not rea
 passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of them.
 """
 
-from mcproof.rules.trust import schema_quality
+from mcproof.rules.trust import (
+    advisory_rules,
+    authorization,
+    drift_rules,
+    hidden_texts,
+    live_sessions,
+    perimeter,
+    schema_quality,
+)
 
-__all__ = ["schema_quality"]
+__all__ = [
+    "advisory_rules",
+    "authorization",
+    "drift_rules",
+    "hidden_texts",
+    "live_sessions",
+    "perimeter",
+    "schema_quality",
+]
