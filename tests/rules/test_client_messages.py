@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.compat.client_choice import ClientChoice, choose_clients
-from mcproof.compat.client_hits import ClientChecks, ClientHit
+from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.linting.engine import check
 from mcproof.linting.registry import rules_of
@@ -32,8 +32,10 @@ def active(client: str, constraint: str) -> ActiveConstraint:
 
 
 def test_a_message_names_the_versions_or_models() -> None:
-    hit = ClientHit(active(client="cursor", constraint="enum-strings"), "/inputSchema")
-    assert in_words([hit]) == "every request with the tool fails in Cursor (Gemini models)"
+    assert (
+        in_words([active(client="cursor", constraint="enum-strings")])
+        == "every request with the tool fails in Cursor (Gemini models)"
+    )
 
 
 def test_a_name_that_is_only_too_long_with_the_name_of_the_server_is_a_note() -> None:
@@ -86,12 +88,12 @@ def test_lint_leaves_out_what_is_not_certain_to_break(properties: dict[str, Any]
 
 
 def test_a_limit_on_the_number_of_tools_is_not_about_one_tool() -> None:
-    hits = [ClientHit(active(client=client, constraint="tools"), "") for client in ("openai-api", "cursor")]
-    assert in_words(hits) == "every request with all tools fails in OpenAI API; some tools are missing in Cursor"
+    broken = [active(client=client, constraint="tools") for client in ("openai-api", "cursor")]
+    assert in_words(broken) == "every request with all tools fails in OpenAI API; some tools are missing in Cursor"
 
 
 def test_the_evidence_cites_the_source_of_its_date() -> None:
     fact = active(client="claude-desktop", constraint="output-dialect")
-    record = _evidence(ClientHit(fact, ""))
+    record = _evidence(fact)
     assert (record["source"], record["date"]) in {(each.url, each.date) for each in fact.constraint.sources}
     assert record["date"] == fact.constraint.newest

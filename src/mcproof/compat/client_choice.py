@@ -37,6 +37,8 @@ class ActiveConstraint(NamedTuple):
     level: Level
     holds: bool
     """Whether it counts as current: in force, and neither opt-in nor conditional."""
+    depends_on_key: bool = False
+    """Whether a tool only breaks it because of the server's name in a user's configuration."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -92,7 +92,7 @@ def _broken(tool: str | None, hit: ClientHit) -> BrokenConstraint:
         pointer=hit.pointer,
         opt_in=fact.opt_in,
         conditional=fact.conditional,
-        counts=hit.active.holds and not hit.server_key,
+        counts=hit.active.holds,
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcproof.compat.client_choice import ActiveConstraint
-    from mcproof.compat.client_hits import ClientHit, ClientHits
+    from mcproof.compat.client_hits import ClientHits
     from mcproof.linting.registry import Check
     from mcproof.rules.compat.client_rules import ClientRule
 
@@ -48,19 +48,19 @@ def _check(each: ClientRule) -> Check:
     """The check of one rule, documented by its texts."""
 
     def check(hits: ClientHits) -> Iterator[Problem]:
-        for found in hits.of_rule(each.id):
-            pointer = found[0].pointer
-            server_key = found[-1].server_key  # notes are last
-            evidence: dict[str, Any] = {"server_key": server_key} if server_key else {}
-            evidence["clients"] = [_evidence(hit) for hit in found]
-            yield Problem(
-                f"{_fault(each, found[0], server_key)}: {in_words(found)}",
-                pointer,
-                _parameter(pointer),
-                evidence,
-                item=found[0].tool,
-                severity=found[0].level,
-            )
+        for pointer, tool, affected in hits.by_rule[each.id]:
+            if affected.summary is None:
+                clients = [_evidence(active) for active in affected.constraints]
+                affected.summary = in_words(affected.constraints), {"clients": clients}
+            effects, evidence = affected.summary
+            fault = each.message
+            if affected.depends_on_key:
+                fault = f"{fault} with the server name `{_cropped(hits.server_key)}` before it"
+                evidence = {"server_key": hits.server_key, **evidence}
+            elif each.naming and affected.constraints[0].constraint.kind in _POINTING_AT_NAMES:
+                fault = each.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
+            message = f"{fault}: {effects}"
+            yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
 
     check.__doc__ = f"{each.summary}\n\nWhy: {each.why}\nFix: {each.advice}"
     return check
@@ -78,28 +78,19 @@ for _each in CLIENT_RULES:
     )(_check(_each))
 
 
-def _fault(rule: ClientRule, hit: ClientHit, server_key: str) -> str:
-    """The fault, with the name of the keyword, parameter or server that is part of it."""
-    if server_key:
-        return f"{rule.message} with the server name `{_cropped(server_key)}` before it"
-    if rule.naming and hit.active.constraint.kind in _POINTING_AT_NAMES:
-        return rule.naming.format(_cropped(unescape(hit.pointer.rpartition("/")[2])))
-    return rule.message
-
-
 def _cropped(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
-def in_words(hits: list[ClientHit]) -> str:
-    """The effects of hits with the clients they are in, the worst first."""
+def in_words(broken: list[ActiveConstraint]) -> str:
+    """The effects of broken constraints with the clients they are in, the worst first."""
     clients: dict[str, list[str]] = {}
-    server_key = hits[-1].server_key
-    for hit in hits:
-        fact, name = hit.active.constraint, hit.active.profile.name
+    some_depend_on_key = any(each.depends_on_key for each in broken)
+    for active in broken:
+        fact, name = active.constraint, active.profile.name
         effect = _WORDS.get(fact.kind, {}).get(fact.effect) or EFFECTS[fact.effect][1]
         names = clients.setdefault(effect, [])
-        when = "even without it" if server_key and not hit.server_key else fact.when
+        when = "even without it" if some_depend_on_key and not active.depends_on_key else fact.when
         client = f"{name} ({when})" if when else name
         if client not in names:
             names.append(client)
@@ -111,13 +102,7 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _evidence(hit: ClientHit) -> dict[str, Any]:
-    """A constraint as JSON, with its level at this place."""
-    record = _record(hit.active)
-    return record if record["level"] == hit.level else {**record, "level": hit.level}
-
-
-def _record(active: ActiveConstraint) -> dict[str, Any]:
+def _evidence(active: ActiveConstraint) -> dict[str, Any]:
     """A constraint as JSON; many findings share one."""
     known = _EVIDENCE.get(id(active))
     if known is None or known[0] is not active:

@@ -10,8 +10,12 @@ from mcproof.rules.trust import (
     drift_rules,
     hidden_texts,
     live_sessions,
+    markup_injection,
+    misplaced_texts,
     perimeter,
+    poisoning,
     schema_quality,
+    source_flow_rules,
 )
 
 __all__ = [
@@ -20,6 +24,10 @@ __all__ = [
     "drift_rules",
     "hidden_texts",
     "live_sessions",
+    "markup_injection",
+    "misplaced_texts",
     "perimeter",
+    "poisoning",
     "schema_quality",
+    "source_flow_rules",
 ]
