@@ -10,7 +10,10 @@ from mcproof.rules.trust import (
     drift_rules,
     hidden_texts,
     live_sessions,
+    markup_injection,
+    misplaced_texts,
     perimeter,
+    poisoning,
     schema_quality,
     source_flow_rules,
 )
@@ -21,7 +24,10 @@ __all__ = [
     "drift_rules",
     "hidden_texts",
     "live_sessions",
+    "markup_injection",
+    "misplaced_texts",
     "perimeter",
+    "poisoning",
     "schema_quality",
     "source_flow_rules",
 ]
