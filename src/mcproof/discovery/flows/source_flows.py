@@ -29,6 +29,8 @@ class SourceFlow(NamedTuple):
     """From the parameter to the call, which is the last step."""
     further: tuple[FlowStep, ...] = ()
     """More calls of the same kind in the same function, with the same parameters."""
+    is_used: bool = True
+    """Whether a tool reaches the call; false for a method that no tool calls, of a class that tools use."""
     is_exposed: bool = False
     """Whether the source serves the tool over HTTP without authentication."""
 

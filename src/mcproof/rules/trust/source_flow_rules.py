@@ -146,7 +146,8 @@ def _problems(source: SourceFlows, kind: str, message: str) -> Iterator[Problem]
     for flow in source.flows:
         if flow.kind == kind:
             text = message.format(call=flow.call, what=_parameters(flow))
-            yield Problem(f"{text}{_reached(flow)}", evidence=_evidence(flow), near=flow.location)
+            severity = None if flow.is_used else "medium"
+            yield Problem(f"{text}{_reached(flow)}", evidence=_evidence(flow), near=flow.location, severity=severity)
 
 
 def _parameters(flow: SourceFlow) -> str:
@@ -157,6 +158,8 @@ def _parameters(flow: SourceFlow) -> str:
 
 def _reached(flow: SourceFlow) -> str:
     """The tools that reach a call, for a message."""
+    if not flow.is_used:
+        return " (no tool calls this method, but tools use its class)"
     if not flow.tools:
         return ""
     names = ", ".join(f"`{name}`" for name in flow.tools[:_MOST_NAMES])
@@ -174,6 +177,8 @@ def _evidence(flow: SourceFlow) -> dict[str, Any]:
     }
     if flow.further:
         found["alsoAt"] = [_place(each) for each in flow.further]
+    if not flow.is_used:
+        found["unused"] = True
     if flow.is_exposed:
         found["exposed"] = True
     return found
