@@ -38,7 +38,7 @@ def authentication_in(trees: Iterable[SourceTree], defaults: dict[str, list[Sett
     """Return whether some source authenticates callers. What cannot be decided counts as authentication."""
     optional: SourcePlace | None = None
     for tree in trees:
-        if not _HEADERS.search(tree.text) and "auth" not in tree.text.lower():
+        if _NAMES.search(tree.text) is None:
             continue
         for node in _configured(tree):
             tests = [each.test for each in tree.above(node) if isinstance(each, ast.If | ast.IfExp)]

@@ -112,10 +112,15 @@ def _is_incoming(node: ast.AST) -> bool:
     """Whether an expression is the headers of a request, as in `request.headers` and `get_http_headers()`."""
     for each in ast.walk(node):
         if isinstance(each, ast.Attribute) and each.attr == "headers":
-            return "request" in dotted(each).lower() or "req." in dotted(each).lower()
-        if isinstance(each, ast.Call) and dotted(each.func).rpartition(".")[2] in ("get_http_headers", "Headers"):
+            return any(_is_request(part) for part in ast.walk(each.value))
+        if isinstance(each, ast.Call) and dotted(each.func).rpartition(".")[2] == "get_http_headers":
             return True
     return False
+
+
+def _is_request(node: ast.AST) -> bool:
+    name = last_name(node).lower()
+    return "request" in name or name == "req"
 
 
 def _held(value: ast.AST, received: dict[str, SourcePlace]) -> SourcePlace | None:

@@ -10,8 +10,13 @@ from mcproof.rules.trust import (
     drift_rules,
     hidden_texts,
     live_sessions,
+    markup_injection,
+    misplaced_texts,
     perimeter,
+    poisoning,
     schema_quality,
+    source_configuration_rules,
+    source_flow_rules,
 )
 
 __all__ = [
@@ -20,6 +25,11 @@ __all__ = [
     "drift_rules",
     "hidden_texts",
     "live_sessions",
+    "markup_injection",
+    "misplaced_texts",
     "perimeter",
+    "poisoning",
     "schema_quality",
+    "source_configuration_rules",
+    "source_flow_rules",
 ]
