@@ -15,6 +15,7 @@ from mcproof.rules.trust import (
     perimeter,
     poisoning,
     schema_quality,
+    source_configuration_rules,
     source_flow_rules,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "perimeter",
     "poisoning",
     "schema_quality",
+    "source_configuration_rules",
     "source_flow_rules",
 ]
