@@ -67,6 +67,8 @@ def test_a_tool_that_is_too_large_does_not_hide_the_others(tmp_path: Path, monke
     (tmp_path / "server.py").write_text(source, encoding="utf-8")
     found = flows_of(discover(str(tmp_path)))
     assert found.incomplete == ("large",)
+    assert "TRU-302" not in found.unobserved
+    assert found.unobserved["TRU-301"] == "the source of `large` is too large to follow"
     assert [flow.tools for flow in found.flows] == [("small",)]
 
 

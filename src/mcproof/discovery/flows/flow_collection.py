@@ -48,7 +48,7 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFl
             if use.kind in _KINDS_OF_UNUSED and (use.kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
     flows = _one_for_each_function(_flow(kind, reached) for (kind, _), reached in found.items())
-    return SourceFlows(tuple(flows), {}, tuple(incomplete))
+    return SourceFlows(tuple(flows), tuple(incomplete))
 
 
 def _uses(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> list[FlowUse] | None:

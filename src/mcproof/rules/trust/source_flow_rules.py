@@ -19,8 +19,8 @@ _MOST_NAMES = 3
 
 
 def _if_exposed(evidence: Mapping[str, Any], exposure: Exposure) -> bool:
-    """Whether anyone can call the tool: the source serves it over HTTP without authentication."""
-    return exposure.is_open or bool(evidence.get("exposed"))
+    """Whether anyone can call the tool: the source serves it on all interfaces without authentication."""
+    return not evidence.get("unused") and (exposure.is_open or exposure.listens_openly)
 
 
 def _identity(evidence: dict[str, Any]) -> str:
@@ -49,8 +49,8 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
     the rights of the server.
     Fix: run a fixed program with a list of arguments and no shell. Where a shell is needed, quote with `shlex.quote`.
 
-    Alone it blocks a server only if the source serves it over HTTP without authentication. A check of the parameter
-    against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
+    Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
+    A check of the parameter against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
     """
     yield from _problems(source, "shell", "{call}() runs a command that contains {what}")
 
@@ -62,7 +62,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     Why: whoever controls the text that a model reads can run code in the server.
     Fix: parse data with `json.loads`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a fixed table.
 
-    Alone it blocks a server only if the source serves it over HTTP without authentication.
+    Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     OWASP MCP05; CWE-95, CWE-502.
     """
     yield from _problems(source, "eval", "{call}() evaluates {what}")
@@ -179,8 +179,6 @@ def _evidence(flow: SourceFlow) -> dict[str, Any]:
         found["alsoAt"] = [_place(each) for each in flow.further]
     if not flow.is_used:
         found["unused"] = True
-    if flow.is_exposed:
-        found["exposed"] = True
     return found
 
 
