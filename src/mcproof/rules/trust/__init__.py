@@ -15,6 +15,7 @@ from mcproof.rules.trust import (
     perimeter,
     schema_quality,
     source_flow_rules,
+    tool_relations,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "perimeter",
     "schema_quality",
     "source_flow_rules",
+    "tool_relations",
 ]
