@@ -15,6 +15,7 @@ from mcproof.rules.trust import (
     perimeter,
     poisoning,
     schema_quality,
+    source_configuration_rules,
     source_flow_rules,
     tool_relations,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "perimeter",
     "poisoning",
     "schema_quality",
+    "source_configuration_rules",
     "source_flow_rules",
     "tool_relations",
 ]
