@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.discovery.flows.flow_engine import FlowEngine, FlowLimitError
 from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
 from mcproof.discovery.flows.function_walk import FlowUse, described
-from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PROGRAM, SHELL, SQL, URL
+from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, COMMAND, EVAL, PATH, PROGRAM, SHELL, SQL, URL
 from mcproof.discovery.flows.source_flows import SourceFlow, SourceFlows
 from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries, unused_methods
 from mcproof.discovery.locations import FlowStep, SourceLocation
@@ -45,7 +45,8 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFl
             _add(found, use, entry, tools)
     for entry in unused_methods(engine):
         for use in _uses(engine, entry, frozenset()) or ():
-            if use.kind in _KINDS_OF_UNUSED and (use.kind, id(use.place.node)) not in found:
+            kind = reported_kind(use)
+            if kind in _KINDS_OF_UNUSED and (kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
     flows = _one_for_each_function(_flow(kind, reached) for (kind, _), reached in found.items())
     return SourceFlows(tuple(flows), tuple(incomplete))
@@ -93,12 +94,19 @@ def _is_plain(schema: Any) -> bool:
     return isinstance(choices, list) and bool(choices) and all(map(_is_plain, choices))
 
 
+def reported_kind(use: FlowUse) -> str:
+    """The kind of use that a rule reports: who chooses the program can run anything, others add arguments."""
+    if use.kind == COMMAND:
+        return SHELL if use.mark.head else ARGUMENT
+    return SHELL if use.kind == PROGRAM else use.kind
+
+
 def is_dangerous(use: FlowUse) -> bool:
     """Whether a use is dangerous, considering how the value depends on the parameter."""
     mark = use.mark
     if use.kind == SQL:
         return not (mark.whole or mark.head)  # a tool that runs a whole query does what it is for
-    if use.kind in (URL, ARGUMENT, ATTRIBUTE, PROGRAM):
+    if use.kind in (URL, ARGUMENT, ATTRIBUTE):
         return mark.head
     if use.kind == EVAL and use.call.endswith(("import_module", "__import__")):
         return mark.head
@@ -125,7 +133,7 @@ def _add(found: dict[Any, _Reached], use: FlowUse, entry: ToolEntry, tools: list
     names = dict.fromkeys(_tools_of(use, parameter, tools) if entry.is_common else (entry.name,))
     if not entry.is_reached:
         names = {}
-    kind = SHELL if use.kind == PROGRAM else use.kind
+    kind = reported_kind(use)
     key = kind, id(_place(use).node)
     known = found.get(key)
     if known is None:
