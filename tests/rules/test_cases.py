@@ -25,6 +25,7 @@ from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.jsontext import splice
 
+from .facts import built_facts
 from .trials import tried
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         return [problem.at for problem in rule.check(asyncio.run(connection_of(case.wire)))]
     if case.trial is not None:
         return [problem.at for problem in rule.check(tried(case.trial))]
+    if case.facts is not None:
+        return [problem.at for fact in built_facts(case.facts) for problem in rule.check(fact)]
     if case.source is not None:
         return [finding.pointer for finding in check(source_catalog(case.source), [rule])]
     assert case.snapshot is not None
@@ -198,6 +201,7 @@ def test_a_case_has_a_title_and_exactly_one_subject(rule: Rule, case: RuleCase) 
         case.wire,
         case.trial,
         case.source,
+        case.facts,
         case.tools,
         case.length,
         case.levels,

@@ -176,6 +176,8 @@ class Planner:
             if not ignored_by_settings or selection.ignore:
                 raise
             raise _at_ignore(settings, error.message) from None
+        if kind is LINT and not rulesets and not select:
+            rules = [rule for rule in rules if rule.traits.get("in_lint", True)]
         if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
             raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
         severity = settings.severity

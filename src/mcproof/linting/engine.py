@@ -34,10 +34,13 @@ class RuleCrash(NamedTuple):
     times: int
 
 
-def check(catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = None) -> list[Finding]:
+def check(
+    catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = None, facts: Iterable[Any] = ()
+) -> list[Finding]:
     """Run rules on a catalog: the server's findings first, then each item's in catalog order.
 
-    `clients` has the constraints for rules about clients; by default those that `lint` checks.
+    `clients` has the constraints for rules about clients; by default those that `lint` checks. `facts` are what was
+    observed besides the catalog; each is checked by the rules whose scope is its class.
     """
     run = _RuleRun(rules)
     checks = clients
@@ -51,12 +54,16 @@ def check(catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = No
         run.check("Catalog", each, catalog.server)
         if checks is not None:
             run.check_hits(partial(checks.on_server, each), catalog.server)
+        if run.has_rules_for("ModelTexts"):
+            run.check_texts(each, catalog.server)
     server_key = checks.key_of(catalog) if checks is not None else ""
     survey = run.survey(catalog)
     if survey is not None:
         run.check_judged(survey, catalog.server)
     if catalog.connection is not None:
         run.check("ConnectionFacts", catalog.connection, catalog.server)
+    for fact in facts:
+        run.check(type(fact).__name__, fact, catalog.server)
     for tool in catalog.tools:
         run.check("Item", tool, tool)
         run.add_deferred(tool)
@@ -167,6 +174,12 @@ class _RuleRun:
             grouped = ClientHits(hits)
             concerned = [rule for rule in self._rules["ClientHits"] if rule.id in grouped.by_rule]
             self._run(concerned, grouped, item)
+
+    def check_texts(self, catalog: Catalog, item: Item) -> None:
+        """Run the rules about texts that a model reads on those of one server."""
+        from mcproof.poisoning.model_texts import ModelTexts
+
+        self.check("ModelTexts", ModelTexts(catalog), item)
 
     def add_deferred(self, item: Item) -> None:
         """Add the findings of catalog-wide rules about an item."""

@@ -166,9 +166,21 @@ CRASHED = "CAT-004"
 
 SCOPES = (
     *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("JudgedItem", "ClientHits", "ConnectionFacts", "ItemProbes", "RuleCrash"),
+    *("JudgedItem", "ClientHits", "ModelTexts", "ConnectionFacts", "ItemProbes", "RuleCrash"),
 )
-"""What a rule can check: the types of its first parameter."""
+"""What a rule can check of a catalog: the types of its first parameter."""
+
+FACTS = {
+    "PerimeterFacts": "exchange.perimeter_facts",
+    "AuthorizationFacts": "exchange.authorization_facts",
+    "ListStability": "exchange.list_stability",
+    "ResourceBodies": "exchange.resource_bodies",
+    "SourceFlows": "discovery.flows.source_flows",
+    "SourceConfiguration": "discovery.source_configuration",
+    "CatalogDrift": "drift.catalog_drift",
+    "KnownSoftware": "advisories.known_software",
+}
+"""What else a rule can check: facts that `scan` collects, each a class with its module."""
 
 _RULES: dict[str, Rule] = {}
 
@@ -191,7 +203,7 @@ def rule(
     def register(check: Check) -> Check:
         if id in _RULES:
             raise ValueError(f"two rules have the id {id}")
-        if next(iter(check.__annotations__.values()), "") not in SCOPES:
+        if next(iter(check.__annotations__.values()), "") not in (*SCOPES, *FACTS):
             raise ValueError(f"the first parameter of rule {id} has a type that rules cannot check")
         _RULES[id] = Rule(
             check,

@@ -35,6 +35,8 @@ class RuleCase(NamedTuple):
     """What was `sent` to a live server and its `answer`, or `crash` or `hang`, for rules about responses."""
     source: str | None = None
     """A Python file, for facts that only source shows."""
+    facts: dict[str, Any] | None = None
+    """The fields of a fact that `scan` collects, by the name of its class."""
     levels: int | None = None
     """The nesting depth of a generated tool, for schemas too large to show."""
     tools: int | None = None
@@ -50,7 +52,7 @@ class RuleCase(NamedTuple):
         """The case as the text of a snapshot; None if it is not a snapshot."""
         if self.text is not None:
             return self.text
-        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source)):
+        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source, self.facts)):
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         if self.tools is not None:
@@ -82,7 +84,9 @@ class RuleCase(NamedTuple):
             return f"(a server with {self.tools:,} tools)"
         if self.length is not None:
             return f"(texts of {self.length:,} characters)"
-        subject = next(each for each in (self.crash, self.wire, self.tool, self.catalog) if each is not None)
+        subject = next(
+            each for each in (self.crash, self.wire, self.facts, self.tool, self.catalog) if each is not None
+        )
         return compact_json(subject)
 
     @property
@@ -184,7 +188,12 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
     if "revisions" in rule.traits:
         facts += [("Revisions", ", ".join(rule.traits["revisions"])), ("Source", rule.traits["source"])]
     labels = {"weight": "Weight", "dimension": "Dimension", "phase": "Phase"}
-    return facts + [(label, str(rule.traits[trait])) for trait, label in labels.items() if trait in rule.traits]
+    facts += [(label, str(rule.traits[trait])) for trait, label in labels.items() if trait in rule.traits]
+    if rule.traits.get("chosen"):
+        facts.append(("Set by mcproof", ", ".join(rule.traits["chosen"])))
+    if rule.traits.get("counted_by"):
+        facts.append(("Counted by", rule.traits["counted_by"]))
+    return facts
 
 
 def rule_record(rule: Rule) -> dict[str, Any]:

@@ -1,14 +1,11 @@
-"""`trust`: whether agents and reviewers can rely on a catalog.
-
-Every rule has a weight, a dimension and a phase; rules of the post-handshake phase need a list of tools.
-"""
+"""Rules about the quality of input schemas."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
-from mcproof.linting.registry import rule
+from mcproof.rules.trust.trust_rule import trust_rule
 from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
@@ -26,15 +23,15 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0".join(sorted(hits))
 
 
-@rule(
+@trust_rule(
     "tool_input_schemas_well_formed",
-    ruleset="trust",
     name="ill-formed-schema",
     severity="medium",
     category="schema",
     weight=4,
     dimension="Schema quality",
     phase="post-handshake",
+    in_lint=True,
     sums_up=_identity,
 )
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:

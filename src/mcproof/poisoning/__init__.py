@@ -1,0 +1,1 @@
+"""Texts that a model reads, and what they tell it to do."""

@@ -1,0 +1,203 @@
+"""Every string of a catalog that a model may read, each analysed once however often it occurs.
+
+Clients pass more than descriptions to a model: schemas in full, with titles, values, defaults, examples and keys that
+no specification names; annotations and `_meta`; instructions; prompts; resources and what they contain.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.catalog.model import Tool
+from mcproof.poisoning.text_places import place_of
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    from mcproof.catalog.model import Catalog, Item
+    from mcproof.poisoning.text_places import Place
+
+    Analysis = TypeVar("Analysis")
+
+MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 200_000, 20_000_000, 500, 1_000
+"""Limits: distinct texts and their characters for each server, levels of nesting, and recorded uses of one text."""
+
+INTRODUCTIONS = ("initialize", "discover")
+"""The members of a capture in which a server describes itself."""
+
+KEYWORDS = frozenset(
+    (
+        *("$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema"),
+        *("$vocabulary", "_meta", "additionalItems", "additionalProperties", "allOf", "annotations"),
+        *("anyOf", "arguments", "capabilities", "const", "contains", "contentEncoding"),
+        *("contentMediaType", "default", "definitions", "dependencies", "dependentRequired"),
+        *("dependentSchemas", "deprecated", "description", "destructiveHint", "discover", "else"),
+        *("enum", "examples", "exclusiveMaximum", "exclusiveMinimum", "execution", "format", "icons"),
+        *("idempotentHint", "if", "initialize", "inputSchema", "instructions", "items", "maxContains"),
+        *("maxItems", "maxLength", "maxProperties", "maximum", "mimeType", "minContains", "minItems"),
+        *("minLength", "minProperties", "minimum", "multipleOf", "name", "not", "nullable", "oneOf"),
+        *("openWorldHint", "outputSchema", "pattern", "patternProperties", "prefixItems", "prompts"),
+        *("properties", "propertyNames", "protocolVersion", "readOnly", "readOnlyHint", "required"),
+        *("resources", "serverInfo", "size", "src", "taskSupport", "then", "title", "tools", "type"),
+        *("unevaluatedItems", "unevaluatedProperties", "uniqueItems", "uri", "uriTemplate"),
+        *("version", "writeOnly"),
+    )
+)
+"""Keys of MCP and JSON Schema: every other key is a text, such as the name of a property."""
+
+
+class ModelText(NamedTuple):
+    """A text that a model may read, and where it is."""
+
+    item: Item
+    pointer: str
+    """The pointer from the item; a key has the pointer of its value."""
+    text: str
+    place: Place
+    """Its role, such as `description` or `enum value`."""
+
+
+class _Holder(NamedTuple):
+    """An object or list of a catalog, and the path to it."""
+
+    value: Any
+    around: _Holder | None
+    key: str | int
+
+
+class ModelTexts:
+    """The texts of one server, without repetitions, in the order of the catalog."""
+
+    def __init__(self, catalog: Catalog, bodies: Iterable[tuple[str, str]] = ()) -> None:
+        """Collect the texts of a catalog. `bodies` are the contents of resources that were read: URI and text."""
+        self.catalog = catalog
+        self.bodies = tuple(bodies)
+        self.left_out = 0
+        """The number of texts beyond the limits, which no rule sees."""
+        self._texts: dict[str, None] = {}
+        self._characters = 0
+        self._uses: dict[str, list[ModelText]] | None = None
+        self._analyses: dict[str, Any] = {}
+        for item in self._items():
+            self._add_texts(_readable(item))
+        for _, body in self.bodies:
+            self._add(body)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all texts are known to have only printable ASCII characters and whitespace."""
+        return not self.bodies and self.catalog.source is None and self.catalog.document.is_plain
+
+    @property
+    def distinct(self) -> Iterable[str]:
+        """Each text once."""
+        return self._texts.keys()
+
+    def uses(self, text: str) -> list[ModelText]:
+        """Where a text occurs, at most `MAX_USES` times; places that source code leaves unknown are omitted."""
+        if self._uses is None:
+            self._uses = {}
+            for use in self._all_uses():
+                known = self._uses.setdefault(use.text, [])
+                if len(known) < MAX_USES:
+                    known.append(use)
+        return self._uses.get(text, [])
+
+    def analysis(self, name: str, analyse: Callable[[ModelTexts], Analysis]) -> Analysis:
+        """The result of an analysis that several rules share, computed once."""
+        if name not in self._analyses:
+            self._analyses[name] = analyse(self)
+        found: Analysis = self._analyses[name]
+        return found
+
+    def _items(self) -> Iterator[Item]:
+        catalog = self.catalog
+        yield catalog.server
+        yield from catalog.tools
+        yield from catalog.resources
+        yield from catalog.templates
+        yield from catalog.prompts
+
+    def _add_texts(self, fields: dict[str, Any]) -> None:
+        """Add all texts of an item, level by level."""
+        texts, add = self._texts, self._add
+        level: list[Any] = [fields]
+        for _ in range(MAX_LEVELS):
+            below: list[Any] = []
+            for holder in level:
+                values = holder
+                if type(holder) is dict:
+                    for key in holder:
+                        if key not in KEYWORDS and key not in texts:
+                            add(key)
+                    values = holder.values()
+                for value in values:
+                    kind = type(value)
+                    if kind is str:
+                        if value not in texts:
+                            add(value)
+                    elif kind is dict or kind is list:
+                        below.append(value)
+            if not below:
+                return
+            level = below
+        self.left_out += len(level)
+
+    def _add(self, text: str) -> None:
+        """Add a new text if it is within the limits."""
+        characters = self._characters + len(text)
+        if len(self._texts) < MAX_TEXTS and characters <= MAX_CHARACTERS:
+            self._characters = characters
+            self._texts[text] = None
+        else:
+            self.left_out += 1
+
+    def _all_uses(self) -> Iterator[ModelText]:
+        for item in self._items():
+            for tokens, text, is_key in _paths(_readable(item)):
+                if text in self._texts:
+                    pointer = "".join(f"/{escape(token) if type(token) is str else token}" for token in tokens)
+                    if not isinstance(item, Tool) or item.knows(pointer):
+                        yield ModelText(item, pointer, text, place_of(item.kind, tokens, is_key=is_key))
+        read = {item.fields.get("uri"): item for item in reversed(self.catalog.resources)}
+        for uri, body in self.bodies:
+            if body in self._texts:
+                resource = read.get(uri)
+                item, pointer = (self.catalog.server, "") if resource is None else (resource, "/uri")
+                yield ModelText(item, pointer, body, "resource body")
+
+
+def _readable(item: Item) -> dict[str, Any]:
+    """The members of an item that a client may pass to a model."""
+    if item.kind != "server":
+        return item.fields
+    return {key: value for key, value in item.fields.items() if key in INTRODUCTIONS}
+
+
+def _paths(fields: dict[str, Any]) -> Iterator[tuple[list[str | int], str, bool]]:
+    """All texts of an item with their paths, and whether a text is the last key of its path."""
+    level = [_Holder(fields, None, "")]
+    for _ in range(MAX_LEVELS):
+        below: list[_Holder] = []
+        for holder in level:
+            path = _path_to(holder)
+            members = holder.value.items() if type(holder.value) is dict else enumerate(holder.value)
+            for key, value in members:
+                if type(key) is str and key not in KEYWORDS:
+                    yield [*path, key], key, True
+                if type(value) is str:
+                    yield [*path, key], value, False
+                elif type(value) is dict or type(value) is list:
+                    below.append(_Holder(value, holder, key))
+        level = below
+
+
+def _path_to(holder: _Holder) -> list[str | int]:
+    path: list[str | int] = []
+    around: _Holder | None = holder
+    while around is not None and around.around is not None:
+        path.append(around.key)
+        around = around.around
+    return path[::-1]

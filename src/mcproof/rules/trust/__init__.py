@@ -1,0 +1,9 @@
+"""`trust`: whether an agent may rely on a server.
+
+Every rule has a weight, a dimension and a phase. A rule whose phase was not reached is not applicable: it neither
+passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of them.
+"""
+
+from mcproof.rules.trust import schema_quality
+
+__all__ = ["schema_quality"]
