@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from mcproof.catalog import tool_verbs as verbs
 from mcproof.catalog.imperatives import first_sentence, lead_end, verb_forms
 from mcproof.catalog.tool_names import words_of
+from mcproof.catalog.tool_verbs import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +25,11 @@ _MOST_PARAMETERS = 300
 _OBJECT_WORDS = 9
 """How many words after the verb of a sentence are read."""
 
-MORE_VERBS = frozenset(
+MORE_VERBS = word_set(
     "access broadcast browse chmod chown cleanup compose cordon crawl demote deposit dial disable donate download drain drop "
     "dump email elevate halt impersonate initiate issue log mail make map mint mkdir mv notify perform pipe post process "
     "prune reboot refund reveal rmdir scrape sms spawn stake sudo suspend swap text toot touch transmit unzip upload "
-    "use visit wget wire wipe work".split()
+    "use visit wget wire wipe work"
 )
 """Verbs that only matter for capabilities."""
 _NOUNS_TOO = (
@@ -40,15 +41,14 @@ _READS = verbs.READING | verbs.READING_OR_NOUN
 _KNOWN = _PLAIN | _NOUNS_TOO | _MAKES | _READS | verbs.READING_IN_DESCRIPTIONS | verbs.AT_THE_END | verbs.GENERIC
 
 _TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9'._-]*[A-Za-z0-9]|[A-Za-z]|[,(/;:]|[–—]|(?<=\s)-(?=\s)")
-_END = frozenset("( ; : – — -".split())
-PREPOSITIONS = frozenset(
+_END = word_set("( ; : – — -")
+PREPOSITIONS = word_set(
     "about across against as at before by during for from if in inside into like on onto over through to towards under "
-    "until upon using via when where which while with within without".split()
+    "until upon using via when where which while with within without"
 )
 """Words that end the object of a verb."""
-_AFTER_NOUNS = frozenset(
-    "analyzer count details history id info log logs metrics options report stats statistics status summary type "
-    "types".split()
+_AFTER_NOUNS = word_set(
+    "analyzer count details history id info log logs metrics options report stats statistics status summary type types"
 )
 """Words before which a word that may be a noun is one: `purchase_history`."""
 _JOINS = frozenset({"and", "or", "then", ",", "/"})
@@ -70,6 +70,11 @@ class Act(NamedTuple):
         """The words up to the first preposition: `message` of `send_message_to_channel`."""
         end = next((at for at, word in enumerate(self.words) if at and word in PREPOSITIONS), len(self.words))
         return self.words[:end]
+
+    @property
+    def head(self) -> str:
+        """The last noun of the object, which is what the verb acts on."""
+        return self.object[-1] if self.object else ""
 
     @property
     def target(self) -> tuple[str, ...]:

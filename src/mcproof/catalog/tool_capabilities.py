@@ -151,7 +151,7 @@ def _execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
     for act in text.acts:
         if is_reading and (act.source == "schema" or code is None):
             continue
-        if act.verb in known.EXECUTING and _is_code(act):
+        if act.verb in known.EXECUTING and (_is_code(act) or (act.verb == "spawn" and act.head == "process")):
             yield _by_act("execute_code", act)
         if act.verb in {"start", "open", "create"} and {"process", "terminal", "shell"} & set(act.object) and sure_code:
             yield _by_act("execute_code", act)
@@ -163,7 +163,7 @@ def _execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
             yield _by_act("execute_code", act)
     shell = next((word for word in text.words if word in known.SHELLS), None)
     if shell is not None and not is_reading and (named is None or code is not None or len(text.words) == 1):
-        if shell != "eval" or code is not None and not _is_formula(text):
+        if shell != "eval" or (code is not None and not _is_formula(text)):
             yield CapabilityMatch("execute_code", shell, "name", f"`{shell}` in its name")
     for sentence in text.sentences[:1]:
         phrase = _CODE_PHRASE.search(sentence)
@@ -215,7 +215,7 @@ def _access_credentials(text: ToolText) -> Iterator[CapabilityMatch]:
         for word in text.words:
             if word in {"vault", "secrets", "credentials", "keychain"}:
                 yield CapabilityMatch("access_credentials", word, "name", f"`{word}` in its name")
-    if text.words[-1:] == ["env"] and (named is None or named.is_reading) or text.words == ["printenv"]:
+    if (text.words[-1:] == ["env"] and (named is None or named.is_reading)) or text.words == ["printenv"]:
         yield CapabilityMatch(
             "access_credentials", "env", "name", "`env` in its name: the environment holds credentials"
         )
@@ -257,7 +257,7 @@ def _write_files(text: ToolText) -> Iterator[CapabilityMatch]:
             yield _by_act("write_files", act, is_overwriting=act.verb in known.OVERWRITING)
         if is_remote or act.source == "schema":
             continue
-        words = set(act.object[:5])
+        words = _file_words(act)
         if {"folder", "folders"} & words and not any(known.FILES & set(words_of(name)) for name in text.parameters):
             continue  # of mails or dashboards
         if act.verb in known.WRITING and not known.FILES.isdisjoint(words):
@@ -301,8 +301,31 @@ def _write_files(text: ToolText) -> Iterator[CapabilityMatch]:
             )
 
 
+def _file_words(act: Act) -> set[str]:
+    """The words of an act that may name a file: of a name only its last noun, which `path_map` is not."""
+    if act.source == "description":
+        return set(act.object[:5])
+    head = act.object[-2:] if act.head in {"block", "content", "contents", "lines", "text"} else act.object[-1:]
+    return set(head)
+
+
 _EDITING = frozenset(
-    "add customize format goal highlight merge protect set sort transform unprotect auto fit convert".split()
+    [
+        "add",
+        "customize",
+        "format",
+        "goal",
+        "highlight",
+        "merge",
+        "protect",
+        "set",
+        "sort",
+        "transform",
+        "unprotect",
+        "auto",
+        "fit",
+        "convert",
+    ]
 )
 """Verbs of tools that change a document."""
 
@@ -310,11 +333,11 @@ _EDITING = frozenset(
 def _is_file(text: ToolText, described: str) -> bool:
     """Whether a parameter is the path of a document that a tool changes."""
     about = text.first_words | {word.lower() for word in words_of(described)}
-    return (
-        not known.DOCUMENTS.isdisjoint(about)
-        and "git" not in about
-        or {"content", "contents", "text"} & text.parameters.keys() != set()
-    )
+    return (not known.DOCUMENTS.isdisjoint(about) and "git" not in about) or {
+        "content",
+        "contents",
+        "text",
+    } & text.parameters.keys() != set()
 
 
 def _is_remote(text: ToolText) -> bool:
@@ -339,7 +362,7 @@ def _admin_control(text: ToolText) -> Iterator[CapabilityMatch]:
         if act.verb in known.STOPPING and (not known.MACHINES.isdisjoint(words) or act.words[:1] in ((), ("force",))):
             yield _by_act("admin_control", act)
         if act.verb in known.CHANGING_RIGHTS:
-            if not known.RIGHTS.isdisjoint(words) or (act.verb in {"grant", "give"} and "access" in words):
+            if act.head in known.RIGHTS or (act.verb in {"grant", "give"} and words & {"access", "rights", "role"}):
                 yield _by_act("admin_control", act)
             if {"policy", "policies"} & words and {
                 "user",
