@@ -60,6 +60,8 @@ OPTIONAL = {
     "validate": {"error"},
     "diff": set(),
     "baseline": set(),
+    "lock": set(),
+    "lockfile": {"name", "version", "description", "title", "inputSchema", "outputSchema", "annotations", "other"},
     "call": {"messages", "requestedSchema", "url"},
     "trace": {"message", "text"},
     "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},

@@ -15,6 +15,7 @@ from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
+from mcproof.drift.compare_surfaces import drift_against
 from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
@@ -81,6 +82,11 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         return [problem.at for problem in rule.check(tried(case.trial))]
     if case.facts is not None:
         return [problem.at for fact in built_facts(case.facts) for problem in rule.check(fact)]
+    if case.before is not None:
+        catalog, before = (
+            read_snapshot(json.dumps(each).encode(), "case.json") for each in (case.catalog, case.before)
+        )
+        return [finding.pointer for finding in check(catalog, [rule], facts=[drift_against(catalog, before)])]
     if case.source is not None:
         return [finding.pointer for finding in check(source_catalog(case.source), [rule])]
     assert case.snapshot is not None

@@ -261,7 +261,7 @@ def test_a_rule_is_selected_by_id_or_by_name_in_any_case() -> None:
 
 def test_a_selection_replaces_the_rulesets_and_may_name_whole_ones() -> None:
     chosen = set(ids(choose_rules(["grade"], select=["trust", "SCH-001"])))
-    assert chosen == {"tool_input_schemas_well_formed", "SCH-001"} | COMPANIONS
+    assert chosen == {*ids(rules_of("trust")), "SCH-001"} | COMPANIONS
 
 
 def test_a_rule_that_is_selected_twice_runs_once() -> None:

@@ -21,6 +21,7 @@ COMMAND_GROUPS = {
         "grade": "grade a catalog from A to F, with its token cost",
         "compat": "show in which MCP clients a server breaks, and what to change",
         "diff": "show what changed between two catalogs, and what breaks callers",
+        "lock": "lock what servers offer, so that later changes are noticed",
     },
     "Test a live server": {
         "probe": "send a live server bad requests, and check that it rejects them",

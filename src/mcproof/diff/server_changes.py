@@ -37,14 +37,14 @@ def _identity_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
 
 
 def _instructions_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
-    (before, _), (after, pointer) = _instructions(old), _instructions(new)
+    (before, _), (after, pointer) = instructions_in(old), instructions_in(new)
     is_known = all(catalog.describes_server or text for catalog, text in ((old, before), (new, after)))
     if is_known and before != after:
         message = text_change("text of the instructions", before, after)
         yield CatalogChange.of("instructions-changed", False, message, new.server, pointer)
 
 
-def _instructions(catalog: Catalog) -> tuple[str, str]:
+def instructions_in(catalog: Catalog) -> tuple[str, str]:
     """The instructions of a server and their pointer; both empty if it has none."""
     for era in ("initialize", "discover"):
         result = catalog.server.fields.get(era)

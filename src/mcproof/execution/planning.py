@@ -14,6 +14,7 @@ from mcproof.execution.run_requests import (
     FuzzRequest,
     GradeRequest,
     LintRequest,
+    LockRequest,
     ProbeRequest,
     ProveRequest,
     RuleSelection,
@@ -56,6 +57,7 @@ LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
 SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
 GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
 COMPAT = RunKind("compat", ("compat", "catalog"))
+LOCK = RunKind("lock", ("catalog",))
 PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
 PROVE = RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True)
 FUZZ = RunKind("fuzz", ("wire",), fail_on=BROKEN, calls_tools=True)
@@ -65,6 +67,7 @@ _KINDS: dict[type, RunKind] = {
     SchemaLintRequest: SCHEMA_LINT,
     GradeRequest: GRADE,
     CompatRequest: COMPAT,
+    LockRequest: LOCK,
     ProbeRequest: PROBE,
     ProveRequest: PROVE,
     FuzzRequest: FUZZ,
@@ -74,7 +77,7 @@ _KINDS: dict[type, RunKind] = {
 class Planner:
     """The plans of one run: one for each configuration that applies to its targets."""
 
-    def __init__(self, request: CheckRequest) -> None:
+    def __init__(self, request: CheckRequest | LockRequest) -> None:
         self.kind = _KINDS[type(request)]
         self.targets = _only_named(request.targets)
         self._policy = request.policy
@@ -150,6 +153,8 @@ class Planner:
     def configurations(self) -> Iterator[AppliedConfiguration]:
         """The configurations that change what is checked, each with its keys that do."""
         kind = self.kind
+        if kind is LOCK:
+            return
         keys = ["ignore", "severity", "ignore-for"]
         keys += ["rulesets", "select", "clients"] if kind.is_selectable else []
         keys += ["client-profiles"] if kind.is_selectable or kind is COMPAT else []

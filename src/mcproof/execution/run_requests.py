@@ -115,6 +115,10 @@ class LintRequest(NamedTuple):
     detail: Detail = Detail()
     clients: tuple[str, ...] = ()
     """The clients that matter, as `NAME` or `NAME@VERSION`; empty for those of the configuration."""
+    locked: bool = False
+    """Whether to compare with the lock, and fail on any difference."""
+    against: str | None = None
+    """An earlier capture to compare with."""
 
 
 class SchemaLintRequest(LintRequest):
@@ -156,6 +160,14 @@ class CompatRequest(NamedTuple):
     require: tuple[str, ...] = ()
     """Clients in which the server must not break."""
     min_clients: int | None = None
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
+class LockRequest(NamedTuple):
+    """Lock the surface of servers as it is now."""
+
+    targets: TargetSelection
     policy: Policy = Policy()
     detail: Detail = Detail()
 

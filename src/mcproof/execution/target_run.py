@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import CheckRequest
+    from mcproof.execution.run_requests import CheckRequest, LockRequest
     from mcproof.results.findings import RuleFacts
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
@@ -73,7 +73,7 @@ class Checked(NamedTuple):
 class TargetRun:
     """One pass over the targets of a request."""
 
-    def __init__(self, request: CheckRequest, listen: Listener) -> None:
+    def __init__(self, request: CheckRequest | LockRequest, listen: Listener) -> None:
         self._planner = Planner(request)
         self._targets = self._planner.targets
         refuse_unknown_protocol(self._targets.protocol)

@@ -37,6 +37,8 @@ class RuleCase(NamedTuple):
     """A Python file, for facts that only source shows."""
     facts: dict[str, Any] | None = None
     """The fields of a fact that `scan` collects, by the name of its class."""
+    before: Any = None
+    """The snapshot that was locked, for rules about what changed since; `catalog` is the new one."""
     levels: int | None = None
     """The nesting depth of a generated tool, for schemas too large to show."""
     tools: int | None = None
@@ -52,7 +54,7 @@ class RuleCase(NamedTuple):
         """The case as the text of a snapshot; None if it is not a snapshot."""
         if self.text is not None:
             return self.text
-        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source, self.facts)):
+        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source, self.facts, self.before)):
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         if self.tools is not None:
@@ -84,6 +86,8 @@ class RuleCase(NamedTuple):
             return f"(a server with {self.tools:,} tools)"
         if self.length is not None:
             return f"(texts of {self.length:,} characters)"
+        if self.before is not None:
+            return f"before: {compact_json(self.before)}\nnow: {compact_json(self.catalog)}"
         subject = next(
             each for each in (self.crash, self.wire, self.facts, self.tool, self.catalog) if each is not None
         )
@@ -94,7 +98,7 @@ class RuleCase(NamedTuple):
         """The language of the displayed case, for syntax highlighting."""
         if self.source is not None:
             return "python"
-        return "json" if self.trial is None else "text"
+        return "json" if self.trial is None and self.before is None else "text"
 
 
 class RuleCases(NamedTuple):

@@ -42,6 +42,12 @@ def frameworks_of(catalog: Catalog, item: Item) -> tuple[str, ...]:
     return (LOW_LEVEL,) if is_literal else (facts.framework,) if facts.framework in FRAMEWORKS else ()
 
 
+def recognised_frameworks(catalog: Catalog) -> tuple[str, ...]:
+    """Return the frameworks that what a server sends shows; empty if it shows none."""
+    found = live_frameworks(catalog)
+    return () if found == _COMMONEST else found
+
+
 def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
     """Return the frameworks that a live server may be written with."""
     schemas = [tool.schema for tool in catalog.tools if tool.schema is not None and tool.parameters]

@@ -1,0 +1,1 @@
+"""Drift: how a catalog differs from its lock or from an earlier capture."""

@@ -1,0 +1,213 @@
+"""`mcproof.lock`: the surface of servers as it was reviewed.
+
+For each target the lock has the text of every item with its hashes. With the texts, a difference can be shown without
+another file, and the history of the lock shows reviewers what changed. A lock has no secrets: targets are redacted, and
+captures hide secrets in what servers send. It does not depend on the time, the machine or the order of lists.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.catalog.model import Catalog, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.diff.server_changes import instructions_in
+from mcproof.drift.surface_hashes import finite, hash_of, item_hash, known_parts, part_hashes, surface_hash
+from mcproof.errors import InputError, reason_of
+from mcproof.text.jsontext import JsonText
+from mcproof.text.pointers import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcproof.catalog.model import Item
+
+LOCK = "mcproof.lock"
+KIND = "lock"
+LIVE = "live"
+"""The kind of an entry that was read from a live server."""
+LOCK_VERSION = 1
+LARGEST = 1 << 28
+"""The most characters read, in case the file is endless."""
+_LISTS: dict[str, type[Item]] = {
+    "tools": Tool,
+    "resources": Resource,
+    "resourceTemplates": ResourceTemplate,
+    "prompts": Prompt,
+}
+
+
+class ReadFrom(NamedTuple):
+    """How a catalog was read when it was locked: information for people, not compared."""
+
+    kind: str
+    """`snapshot`, `source` or `live`."""
+    transport: str | None = None
+    era: str | None = None
+    protocol: str | None = None
+    frameworks: tuple[str, ...] = ()
+    """The frameworks that the server may be written with, as far as they can be recognised."""
+
+
+class Lock:
+    """The locked targets of one file."""
+
+    def __init__(self, file: str, entries: Mapping[str, Any], document: JsonText | None = None) -> None:
+        self.file = file
+        self.entries = dict(entries)
+        """The raw entries, by the names of the targets."""
+        self._document = document or JsonText("{}", {})
+
+    @classmethod
+    def read(cls, file: str) -> Lock | None:
+        """Read a lock; None if there is no such file. Raises an InputError if it cannot be read or is not a lock."""
+        try:
+            with open(file, encoding="utf-8") as stream:
+                text = stream.read(LARGEST + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
+        except UnicodeDecodeError:
+            raise InputError("not a lock: not UTF-8", file=file) from None
+        if len(text) > LARGEST:
+            raise InputError(f"not a lock: larger than {LARGEST:,} characters", file=file)
+        document = JsonText.parse(text, file)
+        return cls(file, _entries(document.value, file), document)
+
+    def catalog(self, target: str) -> Catalog | None:
+        """Return the catalog of a target as it was locked; None if the lock does not have it.
+
+        Raises an InputError if a hash does not belong to its text, as after a bad merge.
+        """
+        if target not in self.entries:
+            return None
+        entry = self.entries[target]
+        catalog = _catalog(entry, f"/targets/{escape(target)}", self.file, self._document)
+        if surface_of(catalog) != entry["hash"]:
+            raise InputError(
+                f"the hash of `{target}` does not match its texts; `mcproof lock` writes the lock again", file=self.file
+            )
+        return catalog
+
+    def text(self) -> str:
+        """Return the lock as it is written to its file."""
+        targets = {name: self.entries[name] for name in sorted(self.entries)}
+        document = {"schema_version": LOCK_VERSION, "kind": KIND, "targets": targets}
+        try:
+            return json.dumps(document, indent=2) + "\n"
+        except RecursionError:
+            raise InputError("nested too deeply to lock", file=self.file) from None
+
+
+def surface_of(catalog: Catalog) -> str:
+    """Return the hash of all that a catalog has of a server."""
+    return surface_hash(catalog, known_parts(catalog))
+
+
+def locked_entry(catalog: Catalog, read_from: ReadFrom) -> dict[str, Any]:
+    """Return the entry of a catalog. What the input does not have is null."""
+    is_bare = "items" not in known_parts(catalog)
+    info, instructions = catalog.server_info, instructions_in(catalog)[0]
+    lists: dict[str, Sequence[Item]] = {
+        "tools": catalog.tools,
+        "resources": catalog.resources,
+        "resourceTemplates": catalog.templates,
+        "prompts": catalog.prompts,
+    }
+    named = {key: info[key] for key in ("name", "version") if isinstance(info.get(key), str)}
+    return {
+        "hash": surface_of(catalog),
+        "server": named if catalog.describes_server or named else None,
+        "describes_server": catalog.describes_server,
+        "read_from": {**read_from._asdict(), "frameworks": list(read_from.frameworks)},
+        "instructions": {"hash": hash_of(instructions), "text": instructions} if instructions else None,
+        **{
+            key: None if is_bare and key != "tools" else [_locked_item(item) for item in _sorted(items)]
+            for key, items in lists.items()
+        },
+    }
+
+
+def _sorted(items: Iterable[Item]) -> list[Item]:
+    """Return items in an order that does not depend on the server: by name, then by hash."""
+    return sorted(items, key=lambda item: (item.given_name, item_hash(item)))
+
+
+def _locked_item(item: Item) -> dict[str, Any]:
+    try:
+        return {"hash": item_hash(item), "parts": part_hashes(item), "item": finite(item.raw)}
+    except RecursionError:
+        raise InputError(f"{item.subject} is nested too deeply to lock") from None
+
+
+def _catalog(entry: Any, pointer: str, file: str, document: JsonText) -> Catalog:
+    """Return the catalog of an entry; its items have their pointers in the lock."""
+    lists = {
+        key: [make(each["item"], f"{pointer}/{key}/{index}/item", index) for index, each in enumerate(entry[key] or ())]
+        for key, make in _LISTS.items()
+    }
+    is_bare = entry["resources"] is None
+    described: dict[str, Any] = {"serverInfo": entry["server"] or {}}
+    if entry["instructions"] is not None:
+        described["instructions"] = entry["instructions"]["text"]
+    server = Server({} if is_bare else {"initialize": described}, "")
+    return Catalog(
+        file,
+        document,
+        tools=[each for each in lists["tools"] if isinstance(each, Tool)],
+        resources=[each for each in lists["resources"] if isinstance(each, Resource)],
+        templates=[each for each in lists["resourceTemplates"] if isinstance(each, ResourceTemplate)],
+        prompts=[each for each in lists["prompts"] if isinstance(each, Prompt)],
+        server=server,
+        describes_server=entry["describes_server"],
+    )
+
+
+def _entries(value: Any, file: str) -> dict[str, Any]:
+    """Return the entries of a lock. Raises an InputError if the value is not one."""
+    if not isinstance(value, dict) or value.get("kind") != KIND or not isinstance(value.get("targets"), dict):
+        raise InputError("not a lock of mcproof", file=file)
+    version = value.get("schema_version")
+    if version != LOCK_VERSION:
+        raise InputError(f"has version {version!r} of the format; this mcproof reads {LOCK_VERSION}", file=file)
+    for name, entry in value["targets"].items():
+        if not _is_entry(entry):
+            raise InputError(f"the entry of `{name}` is malformed; delete it, then run `mcproof lock`", file=file)
+    entries: dict[str, Any] = value["targets"]
+    return entries
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether an entry has the members that are used."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("hash"), str):
+        return False
+    if not isinstance(entry.get("describes_server"), bool) or not isinstance(entry.get("tools"), list):
+        return False
+    texts = entry.get("instructions")
+    if texts is not None and not (isinstance(texts, dict) and isinstance(texts.get("text"), str)):
+        return False
+    read_from = entry.get("read_from")
+    if not isinstance(entry.get("server"), dict | None) or not isinstance(read_from, dict) or "kind" not in read_from:
+        return False
+    lists = [entry.get(key) for key in _LISTS]
+    return all(
+        items is None or (isinstance(items, list) and all(isinstance(each, dict) and "item" in each for each in items))
+        for items in lists
+    )
+
+
+def locked_name(name: str, origin_file: str | None) -> str:
+    """Return the name of a target in a lock: a path from the folder of the lock, or a server as it is shown.
+
+    `origin_file` is the client configuration of a server, whose name is `FILE#NAME`.
+    """
+    if origin_file is not None:
+        return f"{_relative(origin_file)}{name.removeprefix(origin_file)}"
+    return _relative(name)
+
+
+def _relative(path: str) -> str:
+    way = os.path.relpath(path)
+    return way.replace(os.sep, "/")

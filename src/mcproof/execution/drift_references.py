@@ -1,0 +1,87 @@
+"""What a run compares catalogs with: the lock in the working directory, or an earlier capture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.console import shell_word
+from mcproof.errors import InputError, UsageError
+from mcproof.results.run import Gate
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.drift.catalog_drift import CatalogDrift
+    from mcproof.drift.lock_file import Lock
+    from mcproof.targets.argument import Input
+
+LOCKED = "locked"
+"""The gate that fails on any difference from the lock."""
+
+
+class DriftReferences:
+    """The earlier states that a run compares its targets with; none without `locked` and `against`."""
+
+    def __init__(self, inputs: list[Input], *, locked: bool, against: str | None) -> None:
+        """Read the lock or the capture. Raises an error before any server is started."""
+        self._lock: Lock | None = None
+        self._capture: Catalog | None = None
+        if locked and against is not None:
+            raise UsageError("--locked and --against exclude each other")
+        if locked:
+            self._lock = _read_lock()
+        if against is not None:
+            self._capture = _read_capture(against, inputs)
+
+    def drift(self, source: Input, catalog: Catalog) -> CatalogDrift | None:
+        """Return how a catalog differs from its earlier state; None if the run compares nothing.
+
+        Raises an InputError if the lock does not have the target, or if the catalog is incomplete.
+        """
+        earlier = self._capture if self._lock is None else self._locked(source, self._lock)
+        if earlier is None:
+            return None
+        from mcproof.drift.compare_surfaces import drift_against
+        from mcproof.execution.target_inputs import refuse_partial
+
+        refuse_partial(catalog)
+        return drift_against(catalog, earlier)
+
+    def _locked(self, source: Input, lock: Lock) -> Catalog:
+        name = locked_target(source)
+        earlier = lock.catalog(name)
+        if earlier is None:
+            raise InputError(f"not in {lock.file}; `mcproof lock {shell_word(name)}` adds it", file=source.title)
+        return earlier
+
+    def gates(self, drift: CatalogDrift | None) -> list[Gate]:
+        """Return the gate of a run with `--locked`: any difference fails it."""
+        if self._lock is None or drift is None:
+            return []
+        return [Gate(LOCKED, self._lock.file, drift.summary or "no difference", not drift.differences)]
+
+
+def locked_target(source: Input) -> str:
+    """Return the name of an input in a lock."""
+    from mcproof.drift.lock_file import locked_name
+
+    if source.server is not None or source.is_stdin or source.data is not None:
+        is_configured = source.origin is not None and source.origin.line is not None
+        return locked_name(source.name, source.origin.file) if is_configured and source.origin else source.name
+    return locked_name(source.name, None)
+
+
+def _read_lock() -> Lock:
+    from mcproof.drift.lock_file import LOCK, Lock
+
+    lock = Lock.read(LOCK)
+    if lock is None:
+        raise InputError("there is no lock in this folder; `mcproof lock TARGET` writes it", file=LOCK)
+    return lock
+
+
+def _read_capture(against: str, inputs: list[Input]) -> Catalog:
+    from mcproof.targets.argument import Input, read_catalog
+
+    if len(inputs) != 1:
+        raise UsageError(f"--against compares one target, and there are {len(inputs)}; --locked compares several")
+    return read_catalog(Input(against))

@@ -1,0 +1,219 @@
+"""Rules about drift: what changed since a catalog was locked or captured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.linting.finding import Problem
+from mcproof.rules.trust.trust_rule import trust_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcproof.drift.catalog_drift import CatalogDrift, Difference, DriftKind
+    from mcproof.exchange.exposure import Exposure
+    from mcproof.rules.trust.trust_rule import Dimension
+
+_MOST_NAMES = 5
+_DIMENSION: Dimension = "Metadata transparency"
+
+
+def _fires_now(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
+    """Whether a rule about poisoned texts newly fires on the changed text."""
+    return bool(evidence.get("firesNow"))
+
+
+def _identity(evidence: dict[str, Any]) -> str:
+    """The new version of the part, so that accepting one change does not accept the next."""
+    return f"{evidence['item']}\0{evidence['part']}\0{evidence['currentHash']}"
+
+
+@trust_rule(
+    "TRU-201",
+    name="new-tool",
+    severity="medium",
+    category="drift",
+    dimension=_DIMENSION,
+    phase="drift",
+    hard_fail=_fires_now,
+    counted_by="no_new_tools_since_last_scan",
+    sums_up=_identity,
+)
+def new_tool(drift: CatalogDrift) -> Iterator[Problem]:
+    """A tool is there that was not there when the catalog was locked or captured.
+
+    Why: users approved the tools that they saw; a server can add one after the approval.
+    Fix: review the new tool, then run `mcproof lock` again.
+
+    The severity is high, and the verdict `block`, if a rule about poisoned texts reports the new tool.
+    OWASP MCP03 and MCP04; SAFE-T1001.
+    """
+    yield from _problems(drift, "new-tool")
+
+
+@trust_rule(
+    "TRU-202",
+    name="tool-description-drift",
+    severity="medium",
+    category="drift",
+    dimension=_DIMENSION,
+    phase="drift",
+    hard_fail=_fires_now,
+    counted_by="tool_descriptions_unchanged_since_last_scan",
+    sums_up=_identity,
+)
+def description_drift(drift: CatalogDrift) -> Iterator[Problem]:
+    """The description of a tool differs from the one that was locked or captured.
+
+    Why: a description is an instruction to the model. A server that was harmless when users approved it can change its
+    descriptions at any time, which is known as a rug pull.
+    Fix: read the difference, then run `mcproof lock` again.
+
+    The severity is high, and the verdict `block`, if a rule about poisoned texts newly reports the description.
+    OWASP MCP03 and MCP04; SAFE-T1001.
+    """
+    yield from _problems(drift, "description")
+
+
+@trust_rule(
+    "TRU-203",
+    name="tool-schema-drift",
+    severity="medium",
+    category="drift",
+    dimension=_DIMENSION,
+    phase="drift",
+    hard_fail=_fires_now,
+    counted_by="tool_surface_unchanged_since_last_scan",
+    sums_up=_identity,
+)
+def schema_drift(drift: CatalogDrift) -> Iterator[Problem]:
+    """The input or output schema of a tool differs from the one that was locked or captured.
+
+    Why: a new parameter can ask the model for data that users never agreed to pass on, and the descriptions of
+    parameters are instructions like any other text.
+    Fix: read the difference, then run `mcproof lock` again; `mcproof diff` shows what breaks callers.
+
+    The severity is high, and the verdict `block`, if a rule about poisoned texts newly reports a text of the schema.
+    OWASP MCP03 and MCP04.
+    """
+    yield from _problems(drift, "schema")
+
+
+@trust_rule(
+    "TRU-204",
+    name="surface-drift",
+    severity="medium",
+    category="drift",
+    dimension=_DIMENSION,
+    phase="drift",
+    hard_fail=_fires_now,
+    counted_by="tool_surface_unchanged_since_last_scan",
+    sums_up=_identity,
+)
+def surface_drift(drift: CatalogDrift) -> Iterator[Problem]:
+    """Annotations, instructions or another part of the surface differs from what was locked or captured.
+
+    Why: clients decide by annotations whether to ask the user, and every model reads the instructions.
+    Fix: read the difference, then run `mcproof lock` again.
+
+    Other parts are titles, resources, prompts, the name of the server, and tools that were removed. The version of the
+    server is not one. The severity is high, and the verdict `block`, if a rule about poisoned texts newly reports a
+    changed text.
+    OWASP MCP03 and MCP04.
+    """
+    yield from _problems(drift, "other", "removed-tool")
+
+
+def _problems(drift: CatalogDrift, *kinds: DriftKind) -> Iterator[Problem]:
+    for each in drift.of_kind(*kinds):
+        is_old = each.current_hash is None and not each.part
+        is_placed = not is_old and each.item.kind != "server"
+        yield Problem(
+            _message(drift, each, is_named=is_old),
+            at=each.pointer if not is_old else "",
+            evidence=each.evidence,
+            item=each.item if is_placed else None,
+            severity="high" if each.fires else None,
+        )
+
+
+def _message(drift: CatalogDrift, each: Difference, *, is_named: bool) -> str:
+    subject = f"{each.item.kind} `{each.item.label}` " if is_named else ""
+    detail = f": {each.detail}" if each.detail else ""
+    fires = f"; {', '.join(each.fires)} now reports it" if each.fires else ""
+    return f"{subject}{each.summary} since {drift.reference}{detail}{fires}"
+
+
+@trust_rule(
+    "no_new_tools_since_last_scan",
+    name="new-tools",
+    severity="medium",
+    category="drift",
+    weight=4,
+    dimension=_DIMENSION,
+    phase="drift",
+)
+def no_new_tools_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
+    """The server has tools that it did not have at the last scan.
+
+    Why: users approved the tools that they saw.
+    Fix: review the new tools, then run `mcproof lock` again.
+
+    The last scan is the lock (`--locked`) or an earlier capture (`--against`).
+    """
+    names = [each.item.label for each in drift.of_kind("new-tool")]
+    if names:
+        evidence = {"newTools": [{"toolName": name} for name in names]}
+        yield Problem(f"new tools since {drift.reference}: {_few(names)}", evidence=evidence)
+
+
+@trust_rule(
+    "tool_descriptions_unchanged_since_last_scan",
+    name="changed-descriptions",
+    severity="medium",
+    category="drift",
+    weight=4,
+    dimension=_DIMENSION,
+    phase="drift",
+)
+def tool_descriptions_unchanged_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
+    """The descriptions of tools differ from those of the last scan.
+
+    Why: descriptions are instructions to the model, and can change after users approved them.
+    Fix: read the differences, then run `mcproof lock` again.
+
+    The last scan is the lock (`--locked`) or an earlier capture (`--against`).
+    """
+    names = [each.item.label for each in drift.of_kind("description")]
+    if names:
+        evidence = {"changedDescriptions": [{"toolName": name} for name in names]}
+        yield Problem(f"descriptions changed since {drift.reference}: {_few(names)}", evidence=evidence)
+
+
+@trust_rule(
+    "tool_surface_unchanged_since_last_scan",
+    name="changed-surface",
+    severity="medium",
+    category="drift",
+    weight=4,
+    dimension=_DIMENSION,
+    phase="drift",
+    chosen=("severity", "weight"),
+)
+def tool_surface_unchanged_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
+    """The hash of the surface differs from that of the last scan.
+
+    Why: whatever was reviewed at the last scan is not what the server offers now.
+    Fix: read the differences, then run `mcproof lock` again.
+
+    The hash is of all tools with their schemas and annotations, the other items, the name of the server and its
+    instructions. The last scan is the lock (`--locked`) or an earlier capture (`--against`).
+    """
+    if drift.differences:
+        evidence = {"changed": True, "currentHash": drift.current_hash, "priorHash": drift.prior_hash}
+        yield Problem(f"the surface changed since {drift.reference}: {drift.summary}", evidence=evidence)
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(names[:_MOST_NAMES])}{more}"

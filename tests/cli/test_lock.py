@@ -1,0 +1,147 @@
+"""`mcproof lock` and `--locked`: what servers offer is written down, and a difference fails."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prove.running import CONTRACT
+
+from .running import CLEAN_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, validator, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHANGED = {**CLEAN_TOOL, "description": "Find a book by words of its title or its author."}
+LIBRARY = ("--", *CONTRACT, "good")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL]})
+    return tmp_path
+
+
+def lock_of(folder: Path) -> Any:
+    value = json.loads((folder / "mcproof.lock").read_text())
+    validator("lockfile").validate(value)
+    return value
+
+
+def test_the_lock_has_every_tool_with_its_hashes_and_its_text(folder: Path) -> None:
+    done = run("lock", "tools.json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "tools.json: 1 tool, new\nmcproof.lock: 1 target locked\n"
+    entry = lock_of(folder)["targets"]["tools.json"]
+    (tool,) = entry["tools"]
+    assert tool["item"] == CLEAN_TOOL
+    assert set(tool["parts"]) == {"description", "inputSchema"}
+    assert (entry["resources"], entry["server"], entry["instructions"]) == (None, None, None)
+
+
+def test_the_lock_does_not_depend_on_order_time_or_how_a_path_is_written(folder: Path) -> None:
+    write(folder / "tools.json", {"tools": [CLEAN_TOOL, LOOSE_TOOL]})
+    run("lock", "tools.json", cwd=folder)
+    first = (folder / "mcproof.lock").read_bytes()
+    write(folder / "tools.json", {"tools": [LOOSE_TOOL, dict(reversed(CLEAN_TOOL.items()))]})
+    run("lock", str(folder / "tools.json"), cwd=folder)
+    entry = lock_of(folder)["targets"]
+    assert list(entry) == ["tools.json"]
+    assert entry["tools.json"]["hash"] == json.loads(first)["targets"]["tools.json"]["hash"]
+
+
+def test_locking_again_shows_what_changed_and_keeps_other_entries(folder: Path) -> None:
+    write(folder / "other.json", {"tools": [LOOSE_TOOL]})
+    run("lock", "tools.json", "other.json", cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    done = run("lock", "tools.json", cwd=folder)
+    assert done.stdout.splitlines() == [
+        "tools.json: 1 tool, 1 change",
+        "  tool find_book: description changed",
+        "    - Find a book by words of its title.",
+        "    + Find a book by words of its title or its author.",
+        "mcproof.lock: 1 target locked",
+    ]
+    assert list(lock_of(folder)["targets"]) == ["other.json", "tools.json"]
+    assert run("lock", "tools.json", cwd=folder).stdout.startswith("tools.json: 1 tool, unchanged\n")
+
+
+def test_the_document_has_the_differences(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED, LOOSE_TOOL]})
+    document = document_of(run("lock", "tools.json", "--format", "json", cwd=folder), "lock")
+    (target,) = document["targets"]
+    assert (target["status"], target["tools"]) == ("changed", 2)
+    assert [(each["kind"], each["item"], each["part"]) for each in target["differences"]] == [
+        ("description", "find_book", "description"),
+        ("new-tool", "list_books", None),
+    ]
+
+
+def test_entries_of_files_that_are_gone_are_dropped(folder: Path) -> None:
+    write(folder / "other.json", {"tools": [LOOSE_TOOL]})
+    run("lock", "tools.json", "other.json", cwd=folder)
+    (folder / "other.json").unlink()
+    document = document_of(run("lock", "tools.json", "--format", "json", cwd=folder), "lock")
+    assert [(each["target"], each["status"]) for each in document["targets"]] == [
+        ("tools.json", "unchanged"),
+        ("other.json", "dropped"),
+    ]
+    assert list(lock_of(folder)["targets"]) == ["tools.json"]
+
+
+def test_nothing_is_written_unless_every_target_can_be_read(folder: Path) -> None:
+    message = fails("lock", "tools.json", "missing.json", cwd=folder)
+    assert "missing.json" in message
+    assert not (folder / "mcproof.lock").exists()
+
+
+def test_a_live_server_is_locked_by_its_command_without_secrets(folder: Path) -> None:
+    run("lock", "--env", "API_KEY=hunter2hunter2", "--", *CONTRACT, "good", cwd=folder)
+    text = (folder / "mcproof.lock").read_text()
+    assert "hunter2" not in text
+    ((name, entry),) = lock_of(folder)["targets"].items()
+    assert name.endswith("good")
+    assert entry["read_from"]["kind"] == "live"
+    assert entry["read_from"]["transport"] == "stdio"
+    assert entry["server"] == {"name": "library", "version": "1.0"}
+
+
+def test_a_configured_server_is_locked_as_file_and_name(folder: Path) -> None:
+    write(folder / ".mcp.json", {"mcpServers": {"library": {"command": CONTRACT[0], "args": [*CONTRACT[1:], "good"]}}})
+    assert run("lock", "./.mcp.json#library", cwd=folder).returncode == 0
+    assert list(lock_of(folder)["targets"]) == [".mcp.json#library"]
+
+
+def test_a_server_that_does_not_serve_all_of_its_catalog_is_not_locked(folder: Path) -> None:
+    message = fails("lock", "--", *CONTRACT, "no-such-server", cwd=folder)
+    assert message
+    assert not (folder / "mcproof.lock").exists()
+
+
+def test_a_lock_that_leads_out_of_the_folder_is_not_written(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    victim = tmp_path_factory.mktemp("home") / "victim"
+    victim.write_text("precious")
+    (folder / "mcproof.lock").symlink_to(victim)
+    assert "symbolic link" in fails("lock", "tools.json", cwd=folder)
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a lock of mcproof"),
+        ("{", "mcproof.lock:1:2"),
+        ('{"schema_version": 2, "kind": "lock", "targets": {}}', "version 2"),
+        ('{"schema_version": 1, "kind": "lock", "targets": {"tools.json": 5}}', "malformed"),
+    ],
+)
+def test_a_file_that_is_not_a_lock_is_an_error_and_is_kept(folder: Path, text: str, message: str) -> None:
+    (folder / "mcproof.lock").write_text(text)
+    assert message in fails("lock", "tools.json", cwd=folder)
+    assert (folder / "mcproof.lock").read_text() == text
+    assert error_of("lock", "tools.json", "--format", "json", cwd=folder)["file"] == "mcproof.lock"

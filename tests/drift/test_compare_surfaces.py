@@ -1,0 +1,147 @@
+"""How a catalog differs from an earlier version of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.drift.compare_surfaces import drift_against
+from mcproof.drift.part_differences import LONGEST, MOST_PLACES, difference
+from mcproof.drift.surface_hashes import hash_of
+from mcproof.errors import InputError
+from mcproof.targets.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.drift.catalog_drift import CatalogDrift
+
+TOOL: dict[str, Any] = {
+    "name": "get_forecast",
+    "description": "Get the forecast of a city.",
+    "inputSchema": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+
+
+def catalog(value: Any, name: str = "old.json") -> Catalog:
+    return read_snapshot(json.dumps(value).encode(), name)
+
+
+def drift(old: Any, new: Any) -> CatalogDrift:
+    return drift_against(catalog(new, "new.json"), catalog(old))
+
+
+def kinds(found: CatalogDrift) -> list[tuple[str, str, str]]:
+    return [(each.kind, each.item.subject, each.part) for each in found.differences]
+
+
+def test_equal_catalogs_have_equal_hashes_and_no_difference() -> None:
+    found = drift([TOOL], [{**dict(reversed(TOOL.items()))}])
+    assert found.differences == []
+    assert found.prior_hash == found.current_hash
+    assert found.summary == ""
+
+
+def test_every_part_that_changed_is_named() -> None:
+    new = {**TOOL, "description": "Other.", "title": "Forecast", "annotations": {"readOnlyHint": True}, "icons": []}
+    new["inputSchema"] = {"type": "object", "properties": {}}
+    found = drift([TOOL], [new])
+    assert [each.part for each in found.differences] == ["description", "title", "inputSchema", "annotations", "other"]
+    assert {each.kind for each in found.differences} == {"description", "schema", "other"}
+    assert found.prior_hash != found.current_hash
+    assert found.summary == "5 changes"
+
+
+def test_a_renamed_tool_is_new_and_removed() -> None:
+    found = drift([TOOL], [{**TOOL, "name": "forecast"}])
+    assert kinds(found) == [("new-tool", "tool:forecast", ""), ("removed-tool", "tool:get_forecast", "")]
+    new, removed = found.differences
+    assert (new.prior_hash, removed.current_hash) == (None, None)
+    assert new.current_hash == hash_of({**TOOL, "name": "forecast"})
+    assert found.summary == "1 new tool, 1 removed tool"
+
+
+def test_a_changed_schema_says_what_it_means_for_callers() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}, "notes": {"type": "string"}}}
+    (found,) = drift([TOOL], [{**TOOL, "inputSchema": schema}]).differences
+    assert found.summary == "input schema changed"
+    assert "`notes`" in found.detail
+    assert found.lines == ['+ /properties/notes: {"type": "string"}']
+
+
+def test_tools_with_one_name_are_matched_by_content_first() -> None:
+    other = {**TOOL, "description": "Another."}
+    assert drift([TOOL, other], [other, TOOL]).differences == []
+
+
+@pytest.mark.parametrize("era", ["initialize", "discover"])
+def test_instructions_are_compared_in_either_era(era: str) -> None:
+    found = drift({era: {"instructions": "a"}, "tools": [TOOL]}, {era: {"instructions": "b"}, "tools": [TOOL]})
+    (difference,) = found.differences
+    assert (difference.part, difference.pointer) == ("instructions", f"/{era}/instructions")
+    assert difference.lines == ["- a", "+ b"]
+
+
+def test_another_server_name_is_a_difference_and_another_version_is_not() -> None:
+    def served(name: str, version: str) -> Any:
+        return {"initialize": {"serverInfo": {"name": name, "version": version}}, "tools": [TOOL]}
+
+    assert drift(served("a", "1"), served("a", "2")).differences == []
+    (renamed,) = drift(served("a", "1"), served("b", "1")).differences
+    assert renamed.part == "server name"
+
+
+def test_a_bare_list_is_compared_with_a_capture_by_its_tools() -> None:
+    capture = {"initialize": {"instructions": "a"}, "tools": [TOOL], "prompts": [{"name": "greet"}]}
+    found = drift(capture, [TOOL])
+    assert found.differences == []
+    assert found.prior_hash == found.current_hash
+
+
+def test_other_items_are_compared_by_their_identifiers() -> None:
+    def served(*resources: Any, prompts: Any = ()) -> Any:
+        return {"initialize": {}, "tools": [TOOL], "resources": list(resources), "prompts": list(prompts)}
+
+    old = served({"uri": "a://1", "name": "one"}, {"uri": "a://2", "name": "two"}, prompts=[{"name": "greet"}])
+    new = served({"uri": "a://1", "name": "uno"}, prompts=[{"name": "greet", "description": "Hi."}])
+    assert kinds(drift(old, new)) == [
+        ("other", "resource:uno", "name"),
+        ("other", "resource:two", ""),
+        ("other", "prompt:greet", "description"),
+    ]
+
+
+def test_malformed_tools_are_compared_like_any_other() -> None:
+    found = drift([TOOL, 5, {"description": "No name."}], [TOOL, 6, {"description": "No name."}])
+    assert [each.part for each in found.differences] == ["other"]
+
+
+def test_numbers_beyond_floats_have_a_hash() -> None:
+    assert hash_of({"maximum": float("inf")}) == hash_of({"maximum": 1.7976931348623157e308})
+
+
+def test_a_value_that_is_too_deep_to_hash_is_an_error_of_one_line() -> None:
+    value: Any = []
+    for _ in range(200_000):
+        value = [value]
+    with pytest.raises(InputError, match="nested too deeply"):
+        hash_of(value)
+
+
+def test_a_difference_of_texts_shows_the_changed_part_and_a_little_around_it() -> None:
+    same = "x" * 500
+    assert difference(f"{same}old{same}", f"{same}new{same}") == [
+        f"- …{'x' * 40}old{'x' * 40}…",
+        f"+ …{'x' * 40}new{'x' * 40}…",
+    ]
+    assert difference(None, "new") == ["+ new"]
+    assert difference("aa", "aaa") == ["- aa", "+ aaa"]
+
+
+def test_a_difference_is_bounded() -> None:
+    (line,) = difference(None, "x" * 1_000_000)
+    assert len(line) < LONGEST + 100
+    places = difference({}, {f"k{number}": 1 for number in range(1_000)})
+    assert len(places) == MOST_PLACES + 1
+    assert places[-1] == f"… {1_000 - MOST_PLACES} more"
