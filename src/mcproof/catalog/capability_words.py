@@ -26,6 +26,12 @@ NOT_CODE = word_set(
 )
 """Words after an executing verb that name something else than code."""
 
+SURE_CODE = word_set("code javascript python script scripts")
+FORMULAS = word_set("expression expressions formula formulas math mathematical template templates")
+ABOUT_CODE = word_set("explain generate lint review validate")
+"""Verbs of tools that do something else with code than run it."""
+TERMINALS = word_set("process processes repl shell terminal")
+
 # Files
 
 FILES = word_set(
@@ -36,10 +42,7 @@ WRITING = word_set(
     "prepend put remove rename replace save store touch unzip update write"
 )
 FILE_COMMANDS = word_set("chmod chown mkdir rmdir unlink")
-OVERWRITING = word_set(
-    "append change chmod clean delete edit insert modify move mv overwrite patch put remove rename replace rmdir "
-    "unlink update write"
-)
+OVERWRITING = word_set("clean delete edit move mv overwrite patch put remove replace rmdir unlink write")
 """Verbs of tools that change or delete files that exist."""
 REMOTE = word_set(
     "airtable artifact attachment attachments bitbucket blob box branch bucket buckets channel cloud collection "
@@ -54,8 +57,15 @@ DOCUMENTS = word_set(
     "sheet sheets slide slides spreadsheet spreadsheets word workbook workbooks worksheet xlsx"
 )
 FILE_PARAMETERS = word_set("dir directory file filename filepath folder path")
-READ_PARAMETERS = word_set("config image input manifest patch schema source src template yaml")
+READ_PARAMETERS = word_set("config image input manifest new old patch schema source src template yaml")
 """Words of parameters that name a file to read."""
+
+PARTS_OF_FILES = word_set("block content contents lines text")
+CHANGING_DOCUMENTS = (WRITING - {"export"}) | word_set(
+    "add convert customize fit format highlight merge protect set sort transform unprotect"
+)
+OUTPUTS = word_set("dest destination download export out output save")
+REMOTE_STORES = word_set("bucket remote repository s3")
 
 # Destruction
 
@@ -84,6 +94,8 @@ RECORDS = word_set(
 TABLES = word_set("collection column database databases db index indices keyspace partition schema table tables view")
 SQL = word_set("cql cypher sql")
 
+RUNNING_SQL = EXECUTING | {"transact", "write"}
+
 # Messages
 
 NOTIFYING = word_set("broadcast dm notify sms toot tweet")
@@ -94,6 +106,10 @@ MESSAGES = word_set(
 RECIPIENTS = word_set("bcc cc channel chat email phone recipient recipients subject to")
 PHONE = word_set("outbound outgoing phone phones telephone voice")
 
+STARTING = word_set("create initiate make place start")
+CONVERSATIONS = word_set("comment conversation email message thread tweet")
+SOCIAL_NETWORKS = word_set("bluesky facebook instagram linkedin mastodon reddit threads tiktok twitter x")
+
 # Money
 
 PAYING = word_set("buy charge donate pay purchase refund sell withdraw")
@@ -101,7 +117,6 @@ MONEY = word_set(
     "charge charges checkout donation funds invoice invoices money payment payments payout payouts purchase refund "
     "refunds trade trades transfer wire withdrawal"
 )
-ORDERS = word_set("order orders transaction transactions")
 CURRENCY = word_set(
     "amount balance bitcoin btc cash coin coins crypto currency dollars eth ether funds lamports money payment sol "
     "stablecoin token tokens usdc usdt wallet"
@@ -127,12 +142,15 @@ RIGHTS = word_set("acl admin administrator admins iam permission permissions pri
 PRINCIPALS = word_set("account accounts group groups user users")
 MEMBERSHIPS = word_set("admins group groups organization role roles sudoers")
 
+POLICIES_OF = word_set("access group iam inline managed role user")
+
 # Credentials
 
 SECRETS = word_set(
     "apikey apikeys credential credentials dotenv keychain keystore passphrase passphrases passwd password passwords "
     "privatekey secret secrets vault"
 )
+SECRET_STORES = word_set("credentials keychain secrets vault")
 SECRET_PAIRS = frozenset(
     [
         *(
@@ -179,7 +197,7 @@ SECRET_REFERENCES = frozenset(
     [(first, second) for first in ("secret", "credential", "vault") for second in ("id", "name", "path", "arn", "key")]
 )
 """Names of parameters that select a stored secret."""
-AUTHENTICATION = ("auth", "oauth", "bearer", "login", "log in", "jwt", "api token", "access token", "credential")
+LOGINS = ("auth", "oauth", "bearer", "login", "log in", "jwt", "api token", "access token", "credential")
 
 # Network
 
@@ -192,8 +210,9 @@ WEB = word_set(
     "browser http https internet link links page pages site sites url urls web webpage webpages website websites"
 )
 URL_PARAMETERS = word_set("href link links uri uris url urls webpage website")
-TRANSFERS = word_set("download upload")
 TRANSFERRED = word_set(
     "artifact artifacts asset assets attachment attachments audio blob content contents document documents file files "
     "image images media object objects photo photos video videos"
 )
+STORED_URLS = word_set("avatar base callback icon image logo queue redirect region tracker webhook")
+"""Words of parameters with URLs that are stored or shown, or that select a part of the service."""

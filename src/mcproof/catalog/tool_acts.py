@@ -26,10 +26,10 @@ _OBJECT_WORDS = 9
 """How many words after the verb of a sentence are read."""
 
 MORE_VERBS = word_set(
-    "access broadcast browse chmod chown cleanup compose cordon crawl demote deposit dial disable donate download drain drop "
-    "dump email elevate halt impersonate initiate issue log mail make map mint mkdir mv notify perform pipe post process "
-    "prune reboot refund reveal rmdir scrape sms spawn stake sudo suspend swap text toot touch transmit unzip upload "
-    "use visit wget wire wipe work"
+    "access broadcast browse chmod chown cleanup compose cordon crawl demote deposit dial disable donate download "
+    "drain drop dump elevate email halt impersonate initiate issue log mail make map mint mkdir mv notify perform "
+    "pipe post process prune reboot refund reveal rmdir scrape sms spawn stake sudo suspend swap text toot touch "
+    "transmit unzip upload use visit wget wipe wire work"
 )
 """Verbs that only matter for capabilities."""
 _NOUNS_TOO = (
@@ -111,6 +111,11 @@ class ToolText(NamedTuple):
     @property
     def name_act(self) -> Act | None:
         return self.acts[0] if self.acts and self.acts[0].source == "name" else None
+
+    @property
+    def parameter_words(self) -> frozenset[str]:
+        """The words of the names of its parameters."""
+        return frozenset(word for name in self.parameters for word in words_of(name))
 
     @property
     def first_words(self) -> frozenset[str]:

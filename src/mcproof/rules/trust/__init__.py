@@ -4,6 +4,13 @@ Every rule has a weight, a dimension and a phase. A rule whose phase was not rea
 passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of them.
 """
 
-from mcproof.rules.trust import drift_rules, schema_quality
+from mcproof.rules.trust import (
+    annotation_rules,
+    capabilities,
+    drift_rules,
+    metadata,
+    observed_texts,
+    schema_quality,
+)
 
-__all__ = ["drift_rules", "schema_quality"]
+__all__ = ["annotation_rules", "capabilities", "drift_rules", "metadata", "observed_texts", "schema_quality"]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
+from mcproof.rules.trust.tool_hits import counted, few, identity, joined, near
 from mcproof.rules.trust.trust_rule import trust_rule
+from mcproof.schema.acceptance import accepts_anything
+from mcproof.schema.free_text import is_page_token, role_of, texts_of
 from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.schema.tree import Property, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
 
@@ -78,3 +82,201 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
         if reference.text not in reported:
             reported.add(reference.text)
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
+
+
+@trust_rule(
+    "all_tools_have_input_schema",
+    name="no-input-schema",
+    severity="medium",
+    category="schema",
+    weight=6,
+    dimension="Schema quality",
+    phase="post-handshake",
+    in_lint=True,
+    sums_up=identity("missingFor"),
+)
+def all_tools_have_input_schema(catalog: Catalog) -> Iterator[Problem]:
+    """A tool has no input schema, an empty one, or one that only says that arguments are an object.
+
+    A tool without parameters passes if its schema declares that: `"properties": {}` or `"additionalProperties": false`.
+
+    Why: neither a client nor a reviewer can tell what the tool accepts without calling it.
+    Fix: declare every parameter; without any, write `{"type": "object", "additionalProperties": false}`.
+    """
+    missing = [tool for tool in catalog.tools if _is_undeclared(tool)]
+    if missing:
+        names = [tool.label for tool in missing]
+        message = f"{len(names):,} of {len(catalog.tools):,} tools declare no input schema: {few(names)}"
+        yield Problem(message, evidence={"missingFor": names}, near=near(missing[0]))
+
+
+def _is_undeclared(tool: Tool) -> bool:
+    if not tool.knows_all("/inputSchema"):
+        return False
+    return tool.schema is None or not (tool.schema.keys() - _SAYING_NOTHING)
+
+
+_SAYING_NOTHING = frozenset({"type", "$schema", "$id", "title", "description", "$comment"})
+"""Keywords that leave open which arguments a tool takes."""
+
+_SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
+
+
+@trust_rule(
+    "tool_name_safety",
+    name="unsafe-tool-name",
+    severity="low",
+    category="naming",
+    weight=2,
+    dimension="Schema quality",
+    phase="post-handshake",
+    in_lint=True,
+    sums_up=identity("unsafeNames", "toolName"),
+)
+def tool_name_safety(catalog: Catalog) -> Iterator[Problem]:
+    """A tool's name is not 1 to 64 letters, digits, `_`, `.` and `-` that start with a letter.
+
+    Why: clients and model APIs refuse such names or change them, and look-alike characters can imitate another tool.
+    Fix: use ASCII letters, digits and `_`, starting with a letter.
+    """
+    unsafe = [
+        (tool, _fault_of(tool.name))
+        for tool in catalog.tools
+        if tool.knows("/name") and _SAFE_NAME.match(tool.name) is None
+    ]
+    if unsafe:
+        names = [{"toolName": tool.label, "reason": reason} for tool, reason in unsafe]
+        shown = few(f"{tool.label}` ({reason.replace('-', ' ')})" for tool, reason in unsafe).replace(")`", ")")
+        message = f"{counted(len(unsafe), 'tool name is' if len(unsafe) == 1 else 'tool names are')} unsafe: {shown}"
+        yield Problem(message, evidence={"unsafeNames": names}, near=near(unsafe[0][0]))
+
+
+def _fault_of(name: str) -> str:
+    if not name:
+        return "empty"
+    if any(each.isspace() for each in name):
+        return "contains-whitespace"
+    if any(not (each.isascii() and (each.isalnum() or each in "_.-")) for each in name):
+        return "contains-unsafe-characters"
+    return "too-long" if len(name) > 64 else "does-not-start-with-a-letter"
+
+
+_BROAD = frozenset({"command", "path", "prompt", "query", "secret", "sql", "token", "url"})
+_INSTRUCTABLE = frozenset({"command", "instruction", "message", "prompt", "query", "sql"})
+_BOUNDED_OBJECT = frozenset(
+    {"properties", "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames", "$ref"}
+    | {"allOf", "anyOf", "oneOf", "enum", "const", "maxProperties"}
+)
+
+
+@trust_rule(
+    "no_broad_schema_risk",
+    name="broad-schema",
+    severity="low",
+    category="schema",
+    weight=2,
+    dimension="Schema quality",
+    phase="post-handshake",
+    in_lint=True,
+    join=joined("broad part"),
+    sums_up=identity("hits", "toolName", "kind", "path"),
+)
+def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
+    """An input schema allows more than a reviewer can judge: any property, any value, or any text for a risky field.
+
+    Risky fields are strings with the role `query`, `command`, `path`, `url`, `sql`, `prompt`, `token` or `secret` that
+    have no `enum`, `pattern` or `format`. A page token or a search query is not one of them.
+
+    Why: whatever a model is made to write into such a field reaches the server unchecked.
+    Fix: close objects, give properties a type, and restrict risky strings with `enum`, `pattern` or `format`.
+    """
+    tree = tool.tree
+    if tree is None:
+        return
+    hits = []
+    for node in tree.objects:
+        if node.schema.get("additionalProperties") is True:
+            field = str(node.step[-1]) if node.step else "(root)"
+            hits.append((node, "additional_properties", field))
+    for prop in tree.properties:
+        kind = _breadth(prop, tree)
+        if kind is not None:
+            hits.append((prop, kind, prop.name))
+    known = [
+        {"toolName": tool.label, "kind": kind, "field": field, "path": node.path or "(root)"}
+        for node, kind, field in hits
+        if tool.knows(node.pointer)
+    ]
+    if known:
+        first = known[0]
+        message = f"`{first['field']}` {_BREADTHS[first['kind']]}"
+        yield Problem(message, evidence={"hits": known}, near=tool.pointer)
+
+
+_BREADTHS = {
+    "additional_properties": "accepts any property",
+    "untyped_property": "accepts any value",
+    "open_object": "accepts any object",
+    "free_form_sensitive_field": "accepts any text",
+}
+
+
+def _breadth(prop: Property, tree: SchemaTree) -> str | None:
+    """The way in which a property accepts too much; None if it does not."""
+    schema = prop.schema
+    if type(schema) is dict and "type" in schema:
+        if schema["type"] == "object":
+            return "open_object" if _BOUNDED_OBJECT.isdisjoint(schema) else None
+    elif accepts_anything(schema, tree):
+        return "untyped_property"
+    role = role_of(prop.name)
+    if role not in _BROAD or type(schema) is not dict or is_page_token(role, schema):
+        return None
+    return "free_form_sensitive_field" if any(map(_is_free_form, texts_of(schema))) else None
+
+
+def _is_free_form(schema: dict[str, Any]) -> bool:
+    return not ("enum" in schema or "pattern" in schema or "format" in schema or "const" in schema)
+
+
+LONGEST_BOUNDED = 200
+"""The `maxLength` up to which a text leaves no room for instructions."""
+
+
+@trust_rule(
+    "prompt_injection_surface",
+    name="prompt-injection-surface",
+    severity="high",
+    category="capability",
+    weight=8,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    join=joined("unbounded text"),
+    sums_up=identity("hits", "toolName", "path"),
+)
+def prompt_injection_surface(tool: Tool) -> Iterator[Problem]:
+    """A text that a tool acts on is not restricted: a prompt, query, command, SQL, instruction or message.
+
+    It passes with an `enum`, a `pattern`, or a `maxLength` of at most 200. A `search_query` is a search term.
+
+    Why: instructions that hide in a page or a mail travel through the model into such a field, and the server obeys.
+    Fix: restrict the text with `enum`, `pattern` or a short `maxLength`, or split it into typed parameters.
+    """
+    tree = tool.tree
+    if tree is None:
+        return
+    hits = [
+        {"toolName": tool.label, "field": prop.name, "path": prop.path}
+        for prop in tree.properties
+        if role_of(prop.name) in _INSTRUCTABLE and any(map(_is_instructable, texts_of(prop.schema)))
+        if tool.knows(prop.pointer)
+    ]
+    if hits:
+        yield Problem(f"`{hits[0]['field']}` accepts any text", evidence={"hits": hits}, near=tool.pointer)
+
+
+def _is_instructable(schema: dict[str, Any]) -> bool:
+    if "enum" in schema or "pattern" in schema or "const" in schema:
+        return False
+    longest = schema.get("maxLength")
+    return not (isinstance(longest, (int, float)) and longest <= LONGEST_BOUNDED)
