@@ -64,16 +64,17 @@ def test_text_shows_every_setting_and_its_line_in_columns(project: Path) -> None
         == """\
 configuration: mcproof.toml
 
-  rulesets         grade, strict   mcproof.toml:1
-  select           SCH-001, grade  mcproof.toml:2
-  ignore           none            default
-  fail-on          warning         mcproof.toml:3
-  min-grade        none            default
-  max-tokens       4,000           mcproof.toml:4
-  baseline         known.json      mcproof.toml:5
-  limits           none            default
-  clients          none            default
-  client-profiles  none            default
+  rulesets         grade, strict        mcproof.toml:1
+  select           SCH-001, grade       mcproof.toml:2
+  ignore           none                 default
+  fail-on          warning              mcproof.toml:3
+  min-grade        none                 default
+  max-tokens       4,000                mcproof.toml:4
+  baseline         known.json           mcproof.toml:5
+  limits           none                 default
+  clients          none                 default
+  client-profiles  none                 default
+  scan             allow 80, review 50  default
 
 severity
   SCH-001  low    mcproof.toml:8
@@ -110,6 +111,7 @@ def test_without_a_configuration_text_shows_the_defaults(tmp_path: Path, argumen
         ("limits", "none", "default"),
         ("clients", "none", "default"),
         ("client-profiles", "none", "default"),
+        ("scan", "allow 80, review 50", "default"),
     ]
 
 

@@ -145,3 +145,114 @@ def test_a_file_that_is_not_a_lock_is_an_error_and_is_kept(folder: Path, text: s
     assert message in fails("lock", "tools.json", cwd=folder)
     assert (folder / "mcproof.lock").read_text() == text
     assert error_of("lock", "tools.json", "--format", "json", cwd=folder)["file"] == "mcproof.lock"
+
+
+# --- --locked and --against ---------------------------------------------------------------------------------------
+
+
+def test_an_unchanged_target_passes(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    done = run("lint", "--locked", "tools.json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("passed: equals mcproof.lock; no findings (gate: errors)\n")
+
+
+@pytest.mark.parametrize(
+    ("tools", "rule", "message"),
+    [
+        ([CHANGED], "TRU-202", 'description changed since mcproof.lock: "Find a book by words of its title."'),
+        ([CLEAN_TOOL, LOOSE_TOOL], "TRU-201", "is a new tool since mcproof.lock"),
+        ([{**CLEAN_TOOL, "inputSchema": {"type": "object"}}], "TRU-203", "input schema changed since mcproof.lock: "),
+        ([{**CLEAN_TOOL, "annotations": {"readOnlyHint": True}}], "TRU-204", "annotations added since mcproof.lock"),
+        ([{**CLEAN_TOOL, "name": "seek_book"}], "TRU-204", "tool `find_book` was removed since mcproof.lock"),
+    ],
+)
+def test_every_difference_fails_and_is_shown(folder: Path, tools: list[Any], rule: str, message: str) -> None:
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "tools.json", {"tools": tools})
+    done = run(
+        "lint", "--locked", "--fail-on", "never", "--select", "strict", "--format", "json", "tools.json", cwd=folder
+    )
+    assert done.returncode == 1
+    found = [each for each in document_of(done, "lint")["findings"] if each["rule"] == rule]
+    assert [each["message"] for each in found if message in each["message"]]
+    evidence = found[0]["evidence"]
+    assert evidence["diff"]
+    assert evidence["priorHash"] != evidence["currentHash"]
+
+
+def test_a_suppressed_difference_still_fails(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    done = run("lint", "--locked", "--ignore", "TRU-202", "tools.json", cwd=folder)
+    assert done.returncode == 1
+    assert "TRU-202" not in done.stdout
+    assert "failed: 1 change since mcproof.lock" in done.stdout
+
+
+def test_without_a_lock_or_an_entry_the_target_cannot_be_checked(folder: Path) -> None:
+    assert fails("lint", "--locked", "tools.json", cwd=folder) == (
+        "mcproof: mcproof.lock: there is no lock in this folder; `mcproof lock TARGET` writes it\n"
+    )
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "other.json", {"tools": [CLEAN_TOOL]})
+    assert "not in mcproof.lock; `mcproof lock other.json` adds it" in fails(
+        "lint", "--locked", "other.json", cwd=folder
+    )
+    assert run("lint", "--locked", "tools.json", "other.json", cwd=folder).returncode == 2
+
+
+def test_texts_that_do_not_match_their_hash_are_refused_and_can_be_locked_again(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    lock = folder / "mcproof.lock"
+    lock.write_text(lock.read_text().replace("words of its title", "anything"))
+    assert "does not match its texts" in fails("lint", "--locked", "tools.json", cwd=folder)
+    assert run("lock", "tools.json", cwd=folder).returncode == 0
+    assert run("lint", "--locked", "tools.json", cwd=folder).returncode == 0
+
+
+def test_a_live_server_is_compared_with_its_entry(folder: Path) -> None:
+    run("lock", *LIBRARY, cwd=folder)
+    assert run("lint", "--locked", "--fail-on", "never", *LIBRARY, cwd=folder).returncode == 0
+
+
+def test_source_is_compared_as_a_whole(folder: Path) -> None:
+    (folder / "parts.py").write_text("def greet() -> str:\n    'Greet the user.'\n    return 'hi'\n")
+    served = "from mcp.server.fastmcp import FastMCP\nfrom parts import greet\nmcp = FastMCP('x')\nmcp.tool()(greet)\n"
+    (folder / "server.py").write_text(served)
+    assert run("lock", "server.py", cwd=folder).returncode == 0
+    assert run("lint", "--locked", "--fail-on", "never", "server.py", cwd=folder).returncode == 0
+    (folder / "parts.py").write_text("def greet() -> str:\n    'Greet somebody.'\n    return 'hi'\n")
+    assert run("lint", "--locked", "--fail-on", "never", "server.py", cwd=folder).returncode == 1
+
+
+def test_a_capture_is_compared_without_a_gate(folder: Path) -> None:
+    write(folder / "old.json", {"tools": [CLEAN_TOOL]})
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    done = run("lint", "--against", "old.json", "--format", "concise", "tools.json", cwd=folder)
+    assert done.returncode == 0
+    assert "TRU-202 find_book: description changed since old.json" in done.stdout
+    assert run("lint", "--against", "old.json", "--fail-on", "warning", "tools.json", cwd=folder).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--locked", "--against", "tools.json", "tools.json"], "exclude each other"),
+        (["--against", "tools.json", "tools.json", "other.json"], "--against compares one target"),
+        (["--against", "missing.json", "tools.json"], "missing.json: cannot be read"),
+        (["--locked", "--fix", "tools.json"], "nothing is compared with --fix"),
+    ],
+)
+def test_a_comparison_that_cannot_be_made_is_an_error(folder: Path, arguments: list[str], message: str) -> None:
+    write(folder / "other.json", {"tools": [CLEAN_TOOL]})
+    assert message in fails("lint", *arguments, cwd=folder)
+
+
+def test_scan_compares_too(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    done = run("scan", "--locked", "--format", "json", "tools.json", cwd=folder)
+    assert done.returncode == 1
+    rules = {each["rule"] for each in json.loads(done.stdout)["findings"]}
+    assert {"TRU-202", "tool_descriptions_unchanged_since_last_scan", "tool_surface_unchanged_since_last_scan"} <= rules

@@ -119,6 +119,7 @@ NEVER = {
     "demo",
     "explain",
     "init",
+    "lock",
     "report",
     "rules",
     "schema",

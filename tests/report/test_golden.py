@@ -18,6 +18,8 @@ import pytest
 from .snapshots import GRADED, SNAPSHOTS
 
 GOLDEN = Path(__file__).parent / "golden"
+CHECKED = "catalog,strict,grade,tool_input_schemas_well_formed"
+"""Rules of every level, few enough to read."""
 
 
 def printed(*args: str, cwd: Path, encoding: str = "utf-8", **variables: str) -> str:
@@ -54,21 +56,21 @@ def save(folder: Path, name: str, text: str) -> str:
 @pytest.mark.parametrize("snapshot", list(SNAPSHOTS))
 def test_findings_are_printed_as_in_the_golden_file(tmp_path: Path, snapshot: str, format: str) -> None:
     name = save(tmp_path, f"{snapshot}.json", SNAPSHOTS[snapshot])
-    text = printed("lint", name, "--ruleset", "catalog,strict,grade,trust", "--format", format, cwd=tmp_path)
+    text = printed("lint", name, "--select", CHECKED, "--format", format, cwd=tmp_path)
     compare(text, f"{snapshot}.{format}.{'json' if format == 'json' else 'txt'}")
 
 
 @pytest.mark.parametrize("snapshot", ["mixed", "wide"])
 def test_findings_are_printed_in_ascii_as_in_the_golden_file(tmp_path: Path, snapshot: str) -> None:
     name = save(tmp_path, f"{snapshot}.json", SNAPSHOTS[snapshot])
-    text = printed("lint", name, "--ruleset", "catalog,strict,grade,trust", cwd=tmp_path, encoding="ascii")
+    text = printed("lint", name, "--select", CHECKED, cwd=tmp_path, encoding="ascii")
     compare(text, f"{snapshot}.ascii.txt")
 
 
 @pytest.mark.parametrize("snapshot", list(SNAPSHOTS))
 def test_findings_in_a_narrow_terminal_are_as_in_the_golden_file(tmp_path: Path, snapshot: str) -> None:
     name = save(tmp_path, f"{snapshot}.json", SNAPSHOTS[snapshot])
-    text = printed("lint", name, "--ruleset", "catalog,strict,grade,trust", cwd=tmp_path, COLUMNS="60")
+    text = printed("lint", name, "--select", CHECKED, cwd=tmp_path, COLUMNS="60")
     compare(text, f"{snapshot}.narrow.txt")
     assert max(map(_width, text.splitlines())) <= 60
 
@@ -124,8 +126,8 @@ def test_the_carets_stand_under_what_the_place_names(tmp_path: Path, snapshot: s
     text = printed(
         "lint",
         save(tmp_path, "x.json", source),
-        "--ruleset",
-        "catalog,strict,grade,trust",
+        "--select",
+        CHECKED,
         cwd=tmp_path,
         encoding=encoding,
     )
@@ -146,9 +148,7 @@ def test_the_carets_stand_under_what_the_place_names(tmp_path: Path, snapshot: s
 
 @pytest.mark.parametrize("snapshot", list(SNAPSHOTS))
 def test_no_line_of_a_frame_is_much_wider_than_a_page(tmp_path: Path, snapshot: str) -> None:
-    text = printed(
-        "lint", save(tmp_path, "x.json", SNAPSHOTS[snapshot]), "--ruleset", "catalog,strict,grade,trust", cwd=tmp_path
-    )
+    text = printed("lint", save(tmp_path, "x.json", SNAPSHOTS[snapshot]), "--select", CHECKED, cwd=tmp_path)
     excerpts = [line for line in text.splitlines() if re.match(r" *\d* \|", line)]
     assert excerpts
     assert max(map(_width, excerpts)) <= 125
@@ -157,14 +157,14 @@ def test_no_line_of_a_frame_is_much_wider_than_a_page(tmp_path: Path, snapshot: 
 def test_what_is_printed_for_people_has_no_blank_at_the_end_of_a_line(tmp_path: Path) -> None:
     for snapshot, source in SNAPSHOTS.items():
         name = save(tmp_path, f"{snapshot}.json", source)
-        for arguments in (["lint", "--ruleset", "catalog,strict,grade,trust"], ["grade"]):
+        for arguments in (["lint", "--select", CHECKED], ["grade"]):
             for line in printed(*arguments, name, cwd=tmp_path).splitlines():
                 assert line == line.rstrip()
 
 
 def test_ascii_output_is_ascii_and_says_as_much(tmp_path: Path) -> None:
     name = save(tmp_path, "mixed.json", SNAPSHOTS["mixed"])
-    for arguments in (["lint", "--ruleset", "catalog,strict,grade,trust"], ["grade"]):
+    for arguments in (["lint", "--select", CHECKED], ["grade"]):
         plain = printed(*arguments, name, cwd=tmp_path, encoding="ascii")
         assert len(plain.splitlines()) == len(printed(*arguments, name, cwd=tmp_path).splitlines())
         assert "\\u" not in plain
@@ -184,9 +184,7 @@ def test_the_bars_and_numbers_of_the_tools_stand_below_each_other(tmp_path: Path
 
 def test_the_summary_counts_what_the_reader_has_seen(tmp_path: Path) -> None:
     """Where two rules report one fault it is shown once, so a reader counts it once."""
-    text = printed(
-        "lint", save(tmp_path, "x.json", SNAPSHOTS["mixed"]), "--ruleset", "catalog,strict,grade,trust", cwd=tmp_path
-    )
+    text = printed("lint", save(tmp_path, "x.json", SNAPSHOTS["mixed"]), "--select", CHECKED, cwd=tmp_path)
     counted = re.search(r"^(\d+) errors, (\d+) warnings, (\d+) notes? in ", text, re.MULTILINE)
     assert counted is not None
     heads = re.findall(r"^(error|warning|note)\[\S+\](?: (\d+) findings:)?", text, re.MULTILINE)

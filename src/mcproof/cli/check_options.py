@@ -29,6 +29,13 @@ def parse_selection(options: argparse.Namespace, rulesets: tuple[str, ...] = ())
     return RuleSelection(rulesets, words(options.select), words(options.ignore))
 
 
+def add_comparison(parser: Parser) -> None:
+    """Add the options for an earlier state to compare with."""
+    group = parser.group("Comparing")
+    group.add_argument("--locked", action="store_true", help="fail on any difference from mcproof.lock")
+    group.add_argument("--against", metavar="CAPTURE", help="report how the server differs from this capture")
+
+
 def add_config(parser: Parser) -> None:
     group = parser.group(POLICY)
     group.add_argument("--config", metavar="FILE", help="use this configuration, not the nearest above each target")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from mcproof.cli.outputs import Outputs
 from mcproof.console import NORMAL, VERBOSE, Counter, plural, remark, tell
 from mcproof.errors import INTERRUPTED
-from mcproof.execution.check_catalog import NO_TOOLS
 from mcproof.execution.clock import interrupts_deferred
 from mcproof.execution.events import (
     CallsPlanned,
@@ -21,6 +20,7 @@ from mcproof.execution.events import (
     TargetStarted,
 )
 from mcproof.execution.execute import execute
+from mcproof.linting.unobserved import NO_TOOLS
 
 if TYPE_CHECKING:
     from mcproof.cli.outputs import OutputOptions

@@ -13,6 +13,7 @@ from mcproof.config.settings import SHARED_FILE, TABLE, IgnoreFor, SettingLocati
 from mcproof.errors import ConfigError, UsageError, nearest
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import RULESETS, find_rule, rules_of
+from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
@@ -389,6 +390,24 @@ def _client_profiles(source: ConfigFile, key: str, value: Any) -> dict[str, Prof
     return read_profiles(source, key, value)
 
 
+def _scan(source: ConfigFile, key: str, value: Any) -> dict[str, int]:
+    """The thresholds of the verdicts of `scan`."""
+    if not isinstance(value, dict):
+        raise source.mistyped((key,), value, "a table: `[scan]`")
+    for name, score in value.items():
+        if name not in SCAN_KEYS:
+            raise source.unknown(f"key of `{key}`", name, SCAN_KEYS, (key, name))
+        if not isinstance(score, int) or isinstance(score, bool):
+            raise source.mistyped((key, name), score, "a score from 0 to 100")
+        if not 0 <= score <= 100:
+            raise source.error(f"`{dotted((key, name))}` is {score:,}; it must be a score from 0 to 100", (key, name))
+    allow, review = Thresholds()._replace(**value)
+    if allow < review:
+        raise source.error(f"`scan.allow` ({allow}) is below `scan.review` ({review})", (key,))
+    return value
+
+
+SCAN_KEYS = ("allow", "review")
 IGNORE_FOR_KEYS = (*KINDS, "rules", "reason")
 LIMITS_KEYS = ("timeout",)
 SERVER_KEYS = {"command": "command", "env": "command", "cwd": "command", "url": "url", "headers": "url"}
@@ -408,5 +427,6 @@ KEYS: dict[str, tuple[str, Callable[[ConfigFile, str, Any], Any]]] = {
     "limits": ("timeout", _limits),
     "clients": ("clients", _clients),
     "client-profiles": ("client_profiles", _client_profiles),
+    "scan": ("thresholds", _scan),
 }
 """Every key, with the field of Settings it fills and the function that reads it."""

@@ -87,6 +87,8 @@ class Settings(NamedTuple):
     """The clients that matter to the user, perhaps with versions."""
     client_profiles: dict[str, Profile] = {}  # noqa: RUF012
     """Client profiles that the configuration adds or changes."""
+    thresholds: dict[str, int] = {}  # noqa: RUF012
+    """The least trust scores of the verdicts `allow` and `review`, where the configuration sets them."""
     file: str | None = None
     """The configuration file, as a user would name it; None if there is none."""
     locations: dict[str, SettingLocation] = {}  # noqa: RUF012

@@ -6,6 +6,7 @@ its words are used.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.diff.change_wording import names_text
@@ -15,7 +16,7 @@ from mcproof.diff.item_matching import match_items
 from mcproof.diff.server_changes import instructions_in
 from mcproof.drift.catalog_drift import CatalogDrift, Difference
 from mcproof.drift.newly_fired import newly_fired
-from mcproof.drift.part_differences import difference
+from mcproof.drift.part_differences import changed_places, difference
 from mcproof.drift.surface_hashes import (
     OTHER,
     PARTS,
@@ -123,7 +124,7 @@ def _changed(
         item=item,
         part=part,
         summary=f"{_WORDS.get(part, part) if part != OTHER else _changed_members(before, after)} {happened}",
-        detail=detail or _quoted(before, after),
+        detail=": ".join(filter(None, (detail, _quoted(before, after)))),
         pointer=item.pointer_to(part) if pointer is None else pointer,
         prior_hash=None if before is None else hash_of(before),
         current_hash=None if after is None else hash_of(after),
@@ -153,9 +154,11 @@ def _reviewed(raw: Any) -> Any:
 
 
 def _quoted(before: Any, after: Any) -> str:
-    """Return the differing parts of two texts on one line; empty for anything but texts."""
+    """Return the differing parts of two texts on one line; empty unless exactly one text changed."""
     if not isinstance(before, str | None) or not isinstance(after, str | None):
-        return ""
+        places = list(islice(changed_places(before, after), 2))
+        is_text = len(places) == 1 and all(isinstance(each, str) for each in places[0][1:])
+        return _quoted(*places[0][1:]) if is_text else ""
     shown = [" ".join(line[2:].split()) for line in difference(before, after)]
     cropped = [text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…" for text in shown]
     return " → ".join(f'"{text}"' for text in cropped)

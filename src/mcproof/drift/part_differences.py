@@ -18,7 +18,8 @@ MOST_PLACES = 20
 LONGEST = 2_000
 """How many characters of a changed text are shown."""
 _CONTEXT = 40
-_ABSENT = object()
+ABSENT = object()
+"""Stands for a member that is not there; null is a value."""
 
 
 def difference(before: Any, after: Any) -> list[str]:
@@ -27,11 +28,11 @@ def difference(before: Any, after: Any) -> list[str]:
         return text_difference(before, after)
     lines: list[str] = []
     places = 0
-    for pointer, old, new in _changed_places(before, after):
+    for pointer, old, new in changed_places(before, after):
         places += 1
         if places <= MOST_PLACES:
-            lines += [f"- {pointer}: {_shown(old)}"] if old is not _ABSENT else []
-            lines += [f"+ {pointer}: {_shown(new)}"] if new is not _ABSENT else []
+            lines += [f"- {pointer}: {_shown(old)}"] if old is not ABSENT else []
+            lines += [f"+ {pointer}: {_shown(new)}"] if new is not ABSENT else []
     if places > MOST_PLACES:
         lines.append(f"… {places - MOST_PLACES:,} more")
     return lines
@@ -59,14 +60,14 @@ def _common(one: str, other: str) -> int:
     return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
-def _changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+def changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield the pointer and both values of each changed place, in the order of the new value; not recursive."""
-    waiting = [("", _ABSENT if before is None else before, _ABSENT if after is None else after)]
+    waiting = [("", ABSENT if before is None else before, ABSENT if after is None else after)]
     while waiting:
         pointer, old, new = waiting.pop()
         if isinstance(old, dict) and isinstance(new, dict):
             keys = reversed({**new, **old})
-            waiting += [(f"{pointer}/{escape(key)}", old.get(key, _ABSENT), new.get(key, _ABSENT)) for key in keys]
+            waiting += [(f"{pointer}/{escape(key)}", old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
         elif isinstance(old, list) and isinstance(new, list):
             waiting += [
                 (f"{pointer}/{index}", _entry(old, index), _entry(new, index))
@@ -77,7 +78,7 @@ def _changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _entry(values: list[Any], index: int) -> Any:
-    return values[index] if index < len(values) else _ABSENT
+    return values[index] if index < len(values) else ABSENT
 
 
 def _shown(value: Any) -> str:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
+from mcproof.linting.trust_verdicts import Thresholds
+from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rules
 from mcproof.results.build import report_findings
 from mcproof.results.fix_edits import proven_edits
 from mcproof.results.payloads import LintPayload
@@ -17,7 +19,7 @@ from mcproof.results.run import Gate, TargetResult, Untested
 from mcproof.results.scores import Descriptions, Scores, Weakness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcproof.catalog.model import Catalog
     from mcproof.compat.client_hits import ClientChecks
@@ -29,13 +31,12 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
+    from mcproof.linting.unobserved import Observed
     from mcproof.results.payloads import Payload
     from mcproof.scores.grade import Grade
     from mcproof.scores.tokens import TokenCost
 
 _LINT = LintPayload()
-NO_TOOLS = "no list of tools"
-"""Why rules about tools could not run."""
 WEAKEST = 3
 """How many of the worst descriptions a result names."""
 
@@ -55,6 +56,8 @@ class Plan(NamedTuple):
     """The constraints of clients to check; None for those of `lint`."""
     profiles: Mapping[str, Profile] | None = None
     """The client profiles, if the configuration changes any."""
+    thresholds: Thresholds = Thresholds()
+    """The scores that the verdicts of `scan` need."""
 
 
 class CatalogFindings(NamedTuple):
@@ -74,9 +77,11 @@ class CatalogFindings(NamedTuple):
         return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
 
 
-def find_problems(catalog: Catalog, plan: Plan, tracker: IgnoreTracker) -> CatalogFindings:
+def find_problems(
+    catalog: Catalog, plan: Plan, tracker: IgnoreTracker, observed: Observed = NOTHING
+) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
-    findings = check(catalog, plan.rules, plan.clients)
+    findings = check(catalog, plan.rules, plan.clients, observed.facts)
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
@@ -93,11 +98,18 @@ def find_problems(catalog: Catalog, plan: Plan, tracker: IgnoreTracker) -> Catal
 
 
 def check_catalog(
-    catalog: Catalog, plan: Plan, detail: Detail, tracker: IgnoreTracker, payload: Payload = _LINT
+    catalog: Catalog,
+    plan: Plan,
+    detail: Detail,
+    tracker: IgnoreTracker,
+    payload: Payload = _LINT,
+    *,
+    observed: Observed = NOTHING,
+    summarize: Callable[[CatalogFindings], Payload] | None = None,
 ) -> TargetResult:
-    """Return the result of one catalog."""
+    """Return the result of one catalog and what was observed besides; `summarize` makes a payload of the findings."""
     start = perf_counter()
-    found = find_problems(catalog, plan, tracker)
+    found = find_problems(catalog, plan, tracker, observed)
     suppressed_any = any(found.suppressions)
     reported = report_findings(
         catalog,
@@ -125,9 +137,9 @@ def check_catalog(
         ),
         gates=_gates(plan, grade, tokens),
         fail_on=plan.fail_on,
-        untested=[*plan.left_out, *_unobserved(catalog, plan)],
+        untested=[*plan.left_out, *_unobserved(catalog, plan, observed)],
         seconds=perf_counter() - start,
-        payload=payload,
+        payload=payload if summarize is None else summarize(found),
         code_help=_code_help(catalog, found.active),
     )
 
@@ -202,7 +214,7 @@ def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Ga
     return gates
 
 
-def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
+def _unobserved(catalog: Catalog, plan: Plan, observed: Observed) -> list[Untested]:
     """What this input cannot show, whichever rules run."""
     unobserved = []
     needs = _needs(tuple(plan.rules))
@@ -210,22 +222,18 @@ def _unobserved(catalog: Catalog, plan: Plan) -> list[Untested]:
         unobserved.append(Untested("behaviour", "no tool was called (static run)", needs.calls))
     if catalog.connection is None and needs.connection:
         unobserved.append(Untested("ruleset wire", "no live connection"))
-    if needs.tools and not catalog.lists_tools:
-        unobserved.append(Untested.of(needs.tools, NO_TOOLS))
-    if needs.server and not catalog.describes_server:
-        of_source = catalog.source is not None or catalog.server_info
-        why = "source code leaves it to the framework" if of_source else "a list of tools has no server info"
-        unobserved.append(Untested.of(needs.server, why))
-    return unobserved
+    by_reason: dict[str, list[str]] = {}
+    for rule, unjudged in unjudged_rules(needs.observation, catalog, observed).items():
+        by_reason.setdefault(unjudged.why, []).append(rule)
+    return unobserved + [Untested.of(rules, why) for why, rules in by_reason.items()]
 
 
 class _Needs(NamedTuple):
-    """The ids of the rules that need something of a catalog."""
+    """The rules that need something of a catalog."""
 
     calls: tuple[str, ...]
     connection: tuple[str, ...]
-    tools: tuple[str, ...]
-    server: tuple[str, ...]
+    observation: tuple[Rule, ...]
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few plans
@@ -233,6 +241,5 @@ def _needs(rules: tuple[Rule, ...]) -> _Needs:
     return _Needs(
         calls=tuple(rule.id for rule in rules if rule.scope == "ItemProbes"),
         connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
-        tools=tuple(rule.id for rule in rules if rule.traits.get("phase") == "post-handshake"),
-        server=tuple(rule.id for rule in rules if rule.traits.get("needs") == "server"),
+        observation=tuple(rule for rule in rules if needs_observation(rule)),
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcproof.execution.check_catalog import check_catalog
-from mcproof.execution.run_requests import GradeRequest
+from mcproof.execution.drift_references import DriftReferences
+from mcproof.execution.planning import compares
+from mcproof.execution.run_requests import GradeRequest, LintRequest
 from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.linting.unobserved import Observed
 from mcproof.results.payloads import GradePayload, LintPayload
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import LintRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
 
@@ -22,8 +25,20 @@ def check_targets(request: LintRequest | GradeRequest, listen: Listener) -> RunR
     is_grading = isinstance(request, GradeRequest)
     detail = request.detail._replace(scores=True) if is_grading else request.detail
     payload = GradePayload() if is_grading else LintPayload()
+    if isinstance(request, LintRequest) and compares(request):
+        return run.run(
+            partial(_compare, DriftReferences(run.inputs, locked=request.locked, against=request.against), run, request)
+        )
 
     def check(target: LoadedTarget) -> Checked:
         return Checked(check_catalog(target.catalog, target.plan, detail, run.tracker, payload))
 
     return run.run(check)
+
+
+def _compare(references: DriftReferences, run: TargetRun, request: LintRequest, target: LoadedTarget) -> Checked:
+    """Check a target, and compare it with its earlier state."""
+    drift = references.drift(target.source, target.catalog)
+    observed = Observed(() if drift is None else (drift,))
+    result = check_catalog(target.catalog, target.plan, request.detail, run.tracker, observed=observed)
+    return Checked(result._replace(gates=[*result.gates, *references.gates(drift)]))

@@ -35,15 +35,13 @@ class DriftReferences:
     def drift(self, source: Input, catalog: Catalog) -> CatalogDrift | None:
         """Return how a catalog differs from its earlier state; None if the run compares nothing.
 
-        Raises an InputError if the lock does not have the target, or if the catalog is incomplete.
+        Raises an InputError if the lock does not have the target.
         """
         earlier = self._capture if self._lock is None else self._locked(source, self._lock)
         if earlier is None:
             return None
         from mcproof.drift.compare_surfaces import drift_against
-        from mcproof.execution.target_inputs import refuse_partial
 
-        refuse_partial(catalog)
         return drift_against(catalog, earlier)
 
     def _locked(self, source: Input, lock: Lock) -> Catalog:

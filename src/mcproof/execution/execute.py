@@ -11,6 +11,7 @@ from mcproof.execution.run_requests import (
     FixRequest,
     FuzzRequest,
     ProbeRequest,
+    ScanRequest,
     SuiteRequest,
 )
 
@@ -46,6 +47,10 @@ def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
         from mcproof.execution.check_clients import check_clients
 
         return check_clients(request, listen)
+    if isinstance(request, ScanRequest):
+        from mcproof.execution.scan_targets import scan_targets
+
+        return scan_targets(request, listen)
     if isinstance(request, FixRequest):
         from mcproof.execution.fix_targets import fix_targets
 

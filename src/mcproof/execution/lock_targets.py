@@ -9,7 +9,6 @@ from mcproof.drift.compare_surfaces import drift_against
 from mcproof.drift.lock_file import LIVE, LOCK, Lock, ReadFrom, locked_entry
 from mcproof.errors import INTERRUPTED, InputError, McproofError
 from mcproof.execution.drift_references import locked_target
-from mcproof.execution.target_inputs import refuse_partial
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.code_help.framework_guess import FRAMEWORKS, recognised_frameworks
 from mcproof.results.run import TargetResult
@@ -56,7 +55,6 @@ def lock_targets(request: LockRequest, listen: Listener) -> LockOutcome:
     entries, locked = dict(before.entries), dict[str, LockedTarget]()
 
     def check(target: LoadedTarget) -> Checked:
-        refuse_partial(target.catalog)
         name = locked_target(target.source)
         entries[name] = locked_entry(target.catalog, _read_from(target.catalog))
         locked[name] = _outcome(before, name, target.catalog, entries[name]["hash"])

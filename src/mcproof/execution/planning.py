@@ -18,9 +18,11 @@ from mcproof.execution.run_requests import (
     ProbeRequest,
     ProveRequest,
     RuleSelection,
+    ScanRequest,
     SchemaLintRequest,
 )
 from mcproof.linting.registry import RULESETS, choose_rules, rules_named
+from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.run import BROKEN, AppliedConfiguration, Untested
 from mcproof.targets.argument import is_live
 from mcproof.text.folder_bounds import leaves_folder
@@ -51,12 +53,20 @@ class RunKind(NamedTuple):
     """Whether the grade is the result, and may have gates."""
     calls_tools: bool = False
 
+    @property
+    def uses_fail_on(self) -> bool:
+        """Whether the configured `fail-on` applies; runs with a verdict of their own have no level that fails."""
+        return not self.calls_tools and self.fail_on != "never"
 
+
+DRIFT_RULES = ("TRU-201", "TRU-202", "TRU-203", "TRU-204")
+"""What `lint` runs besides, if it compares with an earlier state."""
 DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default)
 LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
 SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
 GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
 COMPAT = RunKind("compat", ("compat", "catalog"))
+SCAN = RunKind("scan", ("trust", "catalog"), fail_on="never")
 LOCK = RunKind("lock", ("catalog",))
 PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
 PROVE = RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True)
@@ -67,6 +77,7 @@ _KINDS: dict[type, RunKind] = {
     SchemaLintRequest: SCHEMA_LINT,
     GradeRequest: GRADE,
     CompatRequest: COMPAT,
+    ScanRequest: SCAN,
     LockRequest: LOCK,
     ProbeRequest: PROBE,
     ProveRequest: PROVE,
@@ -81,8 +92,10 @@ class Planner:
         self.kind = _KINDS[type(request)]
         self.targets = _only_named(request.targets)
         self._policy = request.policy
-        self._selection = request.rules if isinstance(request, LintRequest) else RuleSelection()
+        self._selection = request.rules if isinstance(request, LintRequest | ScanRequest) else RuleSelection()
         self._clients = request.clients if isinstance(request, LintRequest) else ()
+        self.compares = isinstance(request, LockRequest) or compares(request)
+        """Whether whole catalogs are needed, because they are compared with an earlier state now or later."""
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
@@ -159,7 +172,8 @@ class Planner:
         keys += ["rulesets", "select", "clients"] if kind.is_selectable else []
         keys += ["client-profiles"] if kind.is_selectable or kind is COMPAT else []
         keys += ["min-grade", "max-tokens"] if kind.is_grading else []
-        keys += [] if kind.calls_tools else ["fail-on"]
+        keys += ["fail-on"] if kind.uses_fail_on else []
+        keys += ["scan"] if kind is SCAN else []
         keys += [] if self._policy.baseline is not None else ["baseline"]
         for file, locations in self._applied.items():
             if applied := [key for key in locations if key in keys]:
@@ -183,10 +197,13 @@ class Planner:
             raise _at_ignore(settings, error.message) from None
         if kind is LINT and not rulesets and not select:
             rules = [rule for rule in rules if rule.traits.get("in_lint", True)]
+        if kind is LINT and self.compares:
+            running, left_out = {rule.id for rule in rules}, {rule.id for rule in rules_named(ignored)}
+            rules += [rule for rule in rules_named(DRIFT_RULES) if rule.id not in running | left_out]
         if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
             raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
         severity = settings.severity
-        fail_on = self._policy.fail_on or (None if kind.calls_tools else settings.fail_on) or kind.fail_on
+        fail_on = self._policy.fail_on or (settings.fail_on if kind.uses_fail_on else None) or kind.fail_on
         min_grade, max_tokens = self._gates
         return Plan(
             rules=[rule.with_severity(severity[rule.id]) if rule.id in severity else rule for rule in rules],
@@ -197,6 +214,7 @@ class Planner:
             left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
             clients=self._client_checks(clients, settings) if _has_client_rules(rules) else None,
             profiles=all_profiles(settings),
+            thresholds=Thresholds()._replace(**settings.thresholds),
         )
 
     def _client_checks(self, clients: tuple[str, ...], settings: Settings) -> ClientChecks | None:
@@ -246,6 +264,11 @@ class Planner:
     def rules(self) -> list[Rule]:
         """Every rule in any plan."""
         return [rule for plan in self._plans.values() for rule in plan.rules]
+
+
+def compares(request: CheckRequest) -> bool:
+    """Whether a run compares its targets with an earlier state."""
+    return isinstance(request, LintRequest | ScanRequest) and (request.locked or request.against is not None)
 
 
 def all_profiles(settings: Settings) -> Mapping[str, Profile] | None:

@@ -164,6 +164,23 @@ class CompatRequest(NamedTuple):
     detail: Detail = Detail()
 
 
+class ScanRequest(NamedTuple):
+    """Judge whether an agent may connect to a server."""
+
+    targets: TargetSelection
+    rules: RuleSelection = RuleSelection()
+    fails_on: str = "block"
+    """The least bad verdict that fails: `review` or `block`."""
+    deep: bool = False
+    """Whether to call read-only tools."""
+    locked: bool = False
+    """Whether to compare with the lock file, and fail on any difference."""
+    against: str | None = None
+    """A capture to compare with."""
+    policy: Policy = Policy()
+    detail: Detail = Detail()
+
+
 class LockRequest(NamedTuple):
     """Lock the surface of servers as it is now."""
 
@@ -246,6 +263,6 @@ class DiffRequest(NamedTuple):
     settings: SettingsSource = SettingsSource()
 
 
-CheckRequest = LintRequest | GradeRequest | CompatRequest | ProbeRequest | FuzzRequest
+CheckRequest = LintRequest | GradeRequest | CompatRequest | ScanRequest | ProbeRequest | FuzzRequest
 """The requests that check catalogs against rules."""
 RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest

@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from mcproof.targets.argument import Input
     from mcproof.targets.live_servers import LiveCatalogs
 
+    Recovery = Callable[[Input, Plan, McproofError], "Checked | None"]
+    """What to make of a target whose catalog cannot be read; None if that is an error."""
+
 
 class LoadedTarget(NamedTuple):
     """An input with its catalog and its plan."""
@@ -91,6 +94,12 @@ class TargetRun:
         self._remarks: dict[Notice, None] = {}
         """Notices about targets: source that was not checked, sessions that have expired."""
         self.tracker = IgnoreTracker()
+        self._recover: Recovery | None = None
+
+    @property
+    def inputs(self) -> list[Input]:
+        """The inputs behind the targets."""
+        return self._inputs
 
     @property
     def plans(self) -> list[Plan]:
@@ -101,8 +110,12 @@ class TargetRun:
         """Add messages for the user, which are sent when the run starts."""
         self._planner.messages += messages
 
-    def run(self, check: Callable[[LoadedTarget], Checked]) -> RunResult:
-        """Check every target; one that cannot be read does not hide the others."""
+    def run(self, check: Callable[[LoadedTarget], Checked], recover: Recovery | None = None) -> RunResult:
+        """Check every target; one that cannot be read does not hide the others.
+
+        `recover` may give a result for a target whose catalog cannot be read.
+        """
+        self._recover = recover
         clock = Clock()
         single = is_single_target(self._names, self._targets, self._inputs)
         self._listen(RunStarted(single, tuple(self._inputs), self._files()))
@@ -207,7 +220,7 @@ class TargetRun:
         self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
     ) -> Checked | None:
         """Check one input; None if it was not reached, or if a folder listed it and it is not a catalog."""
-        needs_all = self._planner.kind.is_grading
+        needs_all = self._planner.kind.is_grading or self._planner.compares
         try:
             if self._call_limit is not None and source.server is not None:
                 return self._check_open(source, plan, check, source.server, self._call_limit)
@@ -225,6 +238,9 @@ class TargetRun:
             self._note_expired(source, catalog)
             return checked
         except McproofError as error:
+            recovered = self._recover(source, plan, error) if self._recover is not None else None
+            if recovered is not None:
+                return recovered
             if _is_skippable(source, error):
                 if not source.is_source:
                     self._skipped.files.append(source.name)

@@ -113,7 +113,7 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     if (
         format == "text"
         and not is_single
-        and (kind in CALLING or kind == "compat" or (kind == "lint" and result.findings))
+        and (kind in CALLING or kind in ("compat", "scan") or (kind == "lint" and result.findings))
     ):
         return chain([style.paint(style.text(result.target), "bold") + "\n\n"], pieces, ["\n"])
     return pieces
@@ -123,6 +123,7 @@ _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("frames", "frames"),
     "grade": ("grade_card", "card"),
     "compat": ("client_text", "compat_text"),
+    "scan": ("trust_text", "scan_text"),
     "diff": ("change_list", "changes_text"),
     "probe": ("matrix_text", "probe_text"),
     "prove": ("matrix_text", "prove_text"),

@@ -29,7 +29,12 @@ UNCHECKED = "could not be checked"
 
 _FINDINGS_GATED = {"error": "errors", "warning": "errors and warnings", "note": "all findings"}
 _CHANGES_GATED = {"error": "breaking changes", "warning": "breaking and unclear changes", "note": "all changes"}
-_MISSED = {"min-grade": "below the required grade", "max-tokens": "above the allowed tokens"}
+_MISSED = {
+    "min-grade": "below the required grade",
+    "max-tokens": "above the allowed tokens",
+    "verdict": "not to be trusted",
+    "locked": "different from the lock",
+}
 """What is wrong with targets that fail a gate, as a phrase after their number."""
 _BAD_GRADES = ("D", "F")
 

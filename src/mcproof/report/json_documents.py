@@ -25,6 +25,7 @@ from mcproof.results.records import (
     summary_record,
     test_record,
 )
+from mcproof.results.stored_trust import trust_record
 from mcproof.results.suite_tests import count_outcomes
 
 if TYPE_CHECKING:
@@ -105,6 +106,13 @@ def _compat_document(result: TargetResult, notices: Record) -> Iterator[str]:
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
 
 
+def _scan_document(result: TargetResult, notices: Record) -> Iterator[str]:
+    if result.payload.kind != "scan" or result.payload.trust is None:
+        raise ValueError("not a result of a scan")
+    head = {"trust": trust_record(result.payload.trust), "gates": [gate._asdict() for gate in result.gates]}
+    return _findings_document(head, result, {"summary": summary_record(result), **notices})
+
+
 def _diff_document(result: TargetResult, _: Record) -> Iterator[str]:
     levels = result.levels()
     summary = {"breaking": levels["error"], "compatible": levels["note"], "unknown": levels["warning"]}
@@ -166,6 +174,7 @@ _DOCUMENTS: dict[Kind, Callable[[TargetResult, Record], Iterator[str]]] = {
     "lint": _lint_document,
     "grade": _grade_document,
     "compat": _compat_document,
+    "scan": _scan_document,
     "diff": _diff_document,
     "probe": _probe_document,
     "prove": _probe_document,

@@ -40,6 +40,10 @@ def summary_sentence(result: TargetResult) -> str:
         from mcproof.report.client_grid import clients_sentence
 
         return clients_sentence(payload)
+    if payload.kind == "scan" and payload.trust is not None:
+        from mcproof.report.trust_phrases import trust_sentence
+
+        return trust_sentence(payload.trust)
     if payload.kind == "suite":
         return tests_sentence(payload.tests)
     if payload.kind == "prove":

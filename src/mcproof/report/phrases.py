@@ -75,6 +75,10 @@ def gate_sentence(gate: Gate) -> str:
     if gate.gate.startswith("require "):
         client = gate.gate.removeprefix("require ")
         return f"does not break in {client}, as required" if gate.passed else f"breaks in {client}, which is required"
+    if gate.gate == "verdict":
+        return f"verdict {gate.actual}" + ("" if gate.passed else f" (--fail-on-verdict {gate.limit})")
+    if gate.gate == "locked":
+        return f"{gate.actual} since {gate.limit}" if not gate.passed else f"equals {gate.limit}"
     if gate.gate == COMPLETE:
         return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"

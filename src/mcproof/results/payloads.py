@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
+    from mcproof.scores.trust import Trust
 
-Kind = Literal["lint", "grade", "compat", "diff", "probe", "prove", "fuzz", "suite"]
+Kind = Literal["lint", "grade", "compat", "scan", "diff", "probe", "prove", "fuzz", "suite"]
 
 
 class LintPayload(NamedTuple):
@@ -36,6 +37,13 @@ class CompatPayload(NamedTuple):
     named: tuple[str, ...] = ()
     """The ids of the clients that the user named; empty for all."""
     kind: Literal["compat"] = "compat"
+
+
+class ScanPayload(NamedTuple):
+    """Whether to trust a server; None if it could not be judged."""
+
+    trust: Trust | None = None
+    kind: Literal["scan"] = "scan"
 
 
 class DiffPayload(NamedTuple):
@@ -76,7 +84,15 @@ class SuitePayload(NamedTuple):
 
 
 Payload = (
-    LintPayload | GradePayload | CompatPayload | DiffPayload | ProbePayload | ProvePayload | FuzzPayload | SuitePayload
+    LintPayload
+    | GradePayload
+    | CompatPayload
+    | ScanPayload
+    | DiffPayload
+    | ProbePayload
+    | ProvePayload
+    | FuzzPayload
+    | SuitePayload
 )
 
 CALLING: tuple[Kind, ...] = ("probe", "prove", "fuzz")
@@ -85,6 +101,7 @@ CALLING: tuple[Kind, ...] = ("probe", "prove", "fuzz")
 _EMPTY: dict[str, Payload] = {
     "grade": GradePayload(),
     "compat": CompatPayload(),
+    "scan": ScanPayload(),
     "diff": DiffPayload(),
     "probe": ProbePayload(),
     "prove": ProvePayload(),

@@ -16,6 +16,7 @@ from mcproof.results.payloads import (
     FuzzPayload,
     ProbePayload,
     ProvePayload,
+    ScanPayload,
     SuitePayload,
     empty_payload,
 )
@@ -118,6 +119,10 @@ def _target(result: TargetResult) -> Iterator[str]:
 
         yield ',\n"clients": '
         yield from clients_text(payload)
+    if payload.kind == "scan" and payload.trust is not None:
+        from mcproof.results.stored_trust import trust_record
+
+        yield f',\n"trust": {printable(encode(trust_record(payload.trust)))}'
     if result.code_help:
         yield ",\n"
         yield from listed("code_help", (encode(each._asdict()) for each in result.code_help))
@@ -235,6 +240,8 @@ def _contradiction(document: Record) -> str | None:
         return "no `compared_with`"
     if document["command"] == "compat" and any("clients" not in each for each in targets):
         return "no `clients`"
+    if document["command"] == "scan" and any("trust" not in each for each in targets):
+        return "no `trust`"
     if document["command"] == "fuzz" and any(each.get("fuzzing") is None for each in targets):
         return "no `fuzzing`"
     return None
@@ -315,6 +322,10 @@ def _read_payload(record: Record, timings: Record, command: str) -> Payload:
             from mcproof.results.stored_clients import read_clients
 
             return read_clients(record["clients"])
+        case ScanPayload():
+            from mcproof.results.stored_trust import read_trust
+
+            return ScanPayload(read_trust(record["trust"]))
         case FuzzPayload():
             return FuzzPayload(_read_fuzzing(record["fuzzing"]))
         case SuitePayload():

@@ -17,6 +17,7 @@ from mcproof.console import Style, display_width, print_lines
 from mcproof.errors import OK, UsageError
 from mcproof.execution.planning import given_settings, resolve_target, shown_target
 from mcproof.linting.registry import RULESETS
+from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
         "limits": {"timeout": settings.timeout},
         "clients": list(settings.clients),
         "client-profiles": sorted(settings.client_profiles),
+        "scan": {**Thresholds()._asdict(), **settings.thresholds},
     }
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
 
@@ -164,7 +166,7 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
         return DEFAULT if line is None else f"{file}:{line}"
 
     simple = _simple(settings)
-    rows = [[key, _text(shown.value), origin(shown.line)] for key, shown in simple.items()]
+    rows = [[key, _text(shown.value, _UNITS.get(key, "")), origin(shown.line)] for key, shown in simple.items()]
     if simple["fail-on"].line is None:
         rows[list(simple).index("fail-on")][-1] = f"{DEFAULT} (schema-lint: note)"
     yield from _table("", rows, style)
@@ -177,11 +179,14 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     yield from _table("targets", rows, style)
 
 
-def _text(value: Any) -> str:
+_UNITS = {"limits": " s"}
+
+
+def _text(value: Any, unit: str = "") -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {limit:g} s" for name, limit in value.items() if limit is not None) or "none"
+        return ", ".join(f"{name} {limit:g}{unit}" for name, limit in value.items() if limit is not None) or "none"
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 

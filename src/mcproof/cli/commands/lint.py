@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from mcproof.cli.check_options import RULES, add_policy, add_selection, parse_policy, parse_selection
+from mcproof.cli.check_options import RULES, add_comparison, add_policy, add_selection, parse_policy, parse_selection
 from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_command
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
+from mcproof.errors import UsageError
 from mcproof.execution.planning import LINT
 from mcproof.execution.run_requests import LintRequest
 from mcproof.linting.registry import RULESETS
@@ -21,6 +22,7 @@ mcproof lint .mcp.json#weather  a server of a client configuration
 mcproof lint --ruleset all --fail-on warning  every rule, and stricter
 mcproof lint tools.json --client cursor,claude-code  also what breaks in two clients
 mcproof lint --output results.sarif  also a file for CI
+mcproof lint --locked  fail if anything changed since `mcproof lock`
 """
 
 
@@ -49,6 +51,7 @@ def parser() -> Parser:
         "`mcproof clients` lists them; comma-separated, repeatable",
     )
     add_selection(parser)
+    add_comparison(parser)
     add_policy(parser, LINT.fail_on)
     add_fixing(parser)
     add_outputs(parser)
@@ -67,9 +70,13 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
         clients=words(options.client),
+        locked=options.locked,
+        against=options.against,
     )
     if fixing is None:
         return run_command(request, outputs)
+    if options.locked or options.against is not None:
+        raise UsageError("--locked and --against compare catalogs, and nothing is compared with --fix")
     from mcproof.cli.fix_command import fix_command
 
     return fix_command(request, fixing)

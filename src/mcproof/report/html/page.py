@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import LEVELS
+from mcproof.report import trust_phrases
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.html import client_views, probe_views, suite_views, wording
 from mcproof.report.html.environment import environment
@@ -38,6 +39,9 @@ _HELPERS = {
     "MEANINGS": MEANINGS,
     "arguments_text": arguments_text,
     "clients_of": client_views.ClientView,
+    "action_gain": trust_phrases.action_gain,
+    "outcome_counts": trust_phrases.outcome_counts,
+    "unseen_rules": trust_phrases.unseen_rules,
     "duration": suite_views.duration,
     "failures_shown": probe_views.failures_shown,
     "mark_of": mark_of,

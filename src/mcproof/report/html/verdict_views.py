@@ -10,6 +10,7 @@ from mcproof.report.gate_verdicts import FAILED, called_sentence
 from mcproof.report.html.wording import GRADE_TONES
 from mcproof.report.outcome_phrases import summary_sentence, tests_headline
 from mcproof.report.phrases import failing_words, gate_sentence
+from mcproof.report.trust_phrases import SYMBOLS, TONES
 from mcproof.results.payloads import CALLING
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ def target_tile(result: TargetResult, verdict: GateVerdict, levels: dict[Level, 
         return Tile("?", "fair", "cannot tell")
     if result.payload.kind == "diff" and not verdict.is_bad:
         return Tile("✕", "bad", "breaking") if levels["error"] else Tile("✓", "good", "compatible")
+    if result.payload.kind == "scan" and result.payload.trust is not None:
+        word = result.payload.trust.verdict
+        return Tile(SYMBOLS[word], TONES[word], word)
     grade = result.scores.grade
     if grade is not None:
         return Tile(grade.letter, GRADE_TONES.get(grade.letter, "bad"), "grade")

@@ -1,0 +1,75 @@
+"""Judge whether to trust servers, for `scan`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mcproof.catalog.model import Catalog
+from mcproof.client.failures import ConnectError
+from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.drift_references import DriftReferences
+from mcproof.execution.scan_facts import observe_target, observe_unlisted
+from mcproof.execution.target_run import Checked, TargetRun
+from mcproof.linting.registry import rules_of
+from mcproof.linting.trust_verdicts import VERDICTS
+from mcproof.linting.unobserved import Unjudged, unjudged_rules
+from mcproof.results.payloads import ScanPayload
+from mcproof.results.run import Gate
+from mcproof.scores.trust import trust_score
+from mcproof.text.jsontext import JsonText
+
+if TYPE_CHECKING:
+    from mcproof.errors import McproofError
+    from mcproof.execution.check_catalog import CatalogFindings, Plan
+    from mcproof.execution.events import Listener
+    from mcproof.execution.run_requests import ScanRequest
+    from mcproof.execution.scan_facts import Scanned
+    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.results.run import RunResult
+    from mcproof.targets.argument import Input
+
+_LEFT_OUT = Unjudged("left out by the user")
+
+
+def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
+    """Judge every target of a request by what can be observed of it."""
+    run = TargetRun(request, listen)
+    references = DriftReferences(run.inputs, locked=request.locked, against=request.against)
+
+    def check(target: LoadedTarget) -> Checked:
+        drift = references.drift(target.source, target.catalog)
+        scanned = observe_target(target.source, target.catalog, request)
+        if drift is not None:
+            scanned = scanned.with_fact(drift)
+        return judge(target.catalog, target.plan, scanned, references.gates(drift))
+
+    def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
+        """Judge a server that was reached but not listed, such as one that requires authorization."""
+        scanned = observe_unlisted(source, error, request) if isinstance(error, ConnectError) else None
+        if scanned is None:
+            return None
+        return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned, [])
+
+    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate]) -> Checked:
+        summarize = partial(_payload, catalog, plan, scanned)
+        result = check_catalog(
+            catalog, plan, request.detail, run.tracker, observed=scanned.observed, summarize=summarize
+        )
+        payload = result.payload
+        if payload.kind != "scan" or payload.trust is None:
+            raise ValueError("not a result of a scan")
+        verdict, limit = payload.trust.verdict, request.fails_on
+        gate = Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))
+        return Checked(result._replace(gates=[*result.gates, gate, *gates]))
+
+    return run.run(check, recover)
+
+
+def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
+    """Score all rules of the ruleset: one that the user leaves out counts as not observed, never as passed."""
+    rules = rules_of("trust")
+    running = {rule.id for rule in plan.rules}
+    unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
+    unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
+    return ScanPayload(trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds))

@@ -1,0 +1,170 @@
+"""The trust score: a number from 0 to 100, a verdict, and the share of rules that could be observed.
+
+A rule passes, fails, or is not judged. The score is the weight of the rules that passed, in percent of the weight of
+those that were judged; nothing is earned by what could not be observed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcproof.linting.trust_verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcproof.exchange.exposure import Exposure
+    from mcproof.linting.finding import Finding
+    from mcproof.linting.registry import Rule
+    from mcproof.linting.trust_verdicts import Thresholds, Verdict
+    from mcproof.linting.unobserved import Unjudged
+
+LEAST_COVERAGE = 0.5
+"""The share of the weight that must be observed before a server is allowed."""
+_SERIOUS = ("critical", "high")
+
+
+class RuleOutcome(NamedTuple):
+    """What became of one rule."""
+
+    rule: str
+    outcome: Literal["passed", "failed", "not observed", "not applicable"]
+    weight: int
+    """Its weight in the score; 0 if another rule counts the same fact."""
+    why: str = ""
+    """Why it was not judged."""
+    is_hard_fail: bool = False
+    """Whether it alone makes the verdict `block`."""
+
+
+class Action(NamedTuple):
+    """The effect of fixing all findings of one rule."""
+
+    rule: str
+    advice: str
+    points: int
+    """By how much the score rises."""
+    verdict: Verdict
+    """The verdict afterwards."""
+
+
+class Trust(NamedTuple):
+    """Whether to trust a server, and why."""
+
+    score: int
+    verdict: Verdict
+    coverage: float
+    """The share of the weight that was observed, of what concerns the target."""
+    hard_fails: list[str]
+    """The ids of the rules that alone make the verdict `block`."""
+    reasons: list[str]
+    """The verdict in plain words, the strongest reason first."""
+    actions: list[Action]
+    """What to do, the largest gain first."""
+    outcomes: list[RuleOutcome]
+    """Every rule, in the order of the rulebook."""
+
+
+def trust_score(
+    rules: Sequence[Rule],
+    findings: Iterable[Finding],
+    unjudged: Mapping[str, Unjudged],
+    exposure: Exposure,
+    thresholds: Thresholds,
+) -> Trust:
+    """Return the score of a target; only rules and findings of the `trust` ruleset count."""
+    found: dict[str, list[Finding]] = {}
+    for finding in findings:
+        found.setdefault(finding.rule.id, []).append(finding)
+    judged = [rule for rule in rules if rule.ruleset == "trust"]
+    outcomes = [_outcome(rule, found.get(rule.id, []), unjudged.get(rule.id), exposure) for rule in judged]
+    state = _State.of(judged, outcomes, thresholds)
+    by_id = {rule.id: rule for rule in judged}
+    return Trust(
+        score=state.score,
+        verdict=state.verdict,
+        coverage=state.coverage,
+        hard_fails=state.hard_fails,
+        reasons=list(_reasons(state, by_id, found, thresholds)),
+        actions=_actions(state, judged, outcomes, thresholds),
+        outcomes=outcomes,
+    )
+
+
+def _outcome(rule: Rule, found: list[Finding], unjudged: Unjudged | None, exposure: Exposure) -> RuleOutcome:
+    weight = 0 if rule.traits.get("counted_by") else rule.traits["weight"]
+    if found:
+        blocks = rule.traits.get("hard_fail")
+        is_hard_fail = blocks is not None and any(blocks(each.evidence or {}, exposure) for each in found)
+        return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail)
+    if unjudged is not None:
+        return RuleOutcome(rule.id, "not observed" if unjudged.concerns else "not applicable", weight, unjudged.why)
+    return RuleOutcome(rule.id, "passed", weight)
+
+
+class _State(NamedTuple):
+    """The score and the verdict that outcomes result in."""
+
+    score: int
+    verdict: Verdict
+    coverage: float
+    hard_fails: list[str]
+    serious: list[str]
+    """The failed rules that cap the verdict at `review`."""
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], outcomes: Sequence[RuleOutcome], thresholds: Thresholds) -> _State:
+        weights = dict.fromkeys(("passed", "failed", "not observed", "not applicable"), 0)
+        for each in outcomes:
+            weights[each.outcome] += each.weight
+        judged = weights["passed"] + weights["failed"]
+        score = round(100 * weights["passed"] / judged) if judged else 0
+        concerning = judged + weights["not observed"]
+        coverage = round(judged / concerning, 2) if concerning else 0.0
+        hard_fails = [each.rule for each in outcomes if each.is_hard_fail]
+        serious = [
+            rule.id
+            for rule, each in zip(rules, outcomes, strict=True)
+            if each.outcome == "failed" and rule.id.startswith("TRU-") and rule.scheme_severity in _SERIOUS
+        ]
+        verdict: Verdict = "allow" if score >= thresholds.allow else "review" if score >= thresholds.review else "block"
+        if verdict == "allow" and (serious or coverage < LEAST_COVERAGE):
+            verdict = "review"
+        return cls(score, "block" if hard_fails else verdict, coverage, hard_fails, serious)
+
+
+def _reasons(
+    state: _State, rules: Mapping[str, Rule], found: Mapping[str, list[Finding]], thresholds: Thresholds
+) -> Iterable[str]:
+    """The verdict in plain words: what blocks, what caps, the score, the coverage."""
+    for name in state.hard_fails:
+        yield f"{_statement(rules[name], found[name])}: this alone blocks the server"
+    for name in state.serious:
+        if name not in state.hard_fails:
+            yield f"{_statement(rules[name], found[name])}: a person must review it"
+    if state.score < thresholds.review:
+        yield f"the score of {state.score} is below {thresholds.review}"
+    elif state.score < thresholds.allow:
+        yield f"the score of {state.score} is below {thresholds.allow}"
+    if state.coverage < LEAST_COVERAGE:
+        yield f"only {state.coverage:.0%} of what the rules weigh could be observed"
+
+
+def _statement(rule: Rule, found: list[Finding]) -> str:
+    """What is wrong, with the number of places if there are several."""
+    count = f" ({len(found):,} findings)" if len(found) > 1 else ""
+    return f"{rule.summary.rstrip('.')}{count} [{rule.id}]"
+
+
+def _actions(
+    state: _State, rules: Sequence[Rule], outcomes: Sequence[RuleOutcome], thresholds: Thresholds
+) -> list[Action]:
+    """What fixing each failed rule alone would gain: first what improves the verdict, then the most points."""
+    actions = []
+    for number, (rule, each) in enumerate(zip(rules, outcomes, strict=True)):
+        if each.outcome == "failed":
+            fixed = [*outcomes[:number], each._replace(outcome="passed", is_hard_fail=False), *outcomes[number + 1 :]]
+            after = _State.of(rules, fixed, thresholds)
+            actions.append((each, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
+    actions.sort(key=lambda pair: (VERDICTS.index(pair[1].verdict), not pair[0].is_hard_fail, -pair[1].points))
+    return [action for _, action in actions]

@@ -1,0 +1,101 @@
+"""`mcproof scan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcproof.results.stored import read_run
+
+from .running import CLEAN_TOOL, document_of, run, write
+
+OUTSIDE: dict[str, Any] = {
+    **CLEAN_TOOL,
+    "inputSchema": {"type": "object", "properties": {"owner": {"$ref": "https://example.com/owner.json"}}},
+}
+
+
+def scanned(path: str, *options: str) -> dict[str, Any]:
+    document: dict[str, Any] = document_of(run("scan", path, "--format", "json", *options), "scan")
+    return document
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> str:
+    return write(tmp_path / "bad.json", {"tools": [OUTSIDE]})
+
+
+def configured(path: Path, text: str) -> str:
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def outcomes(document: dict[str, Any]) -> dict[str, str]:
+    return {each["rule"]: each["outcome"] for each in document["trust"]["rules"]}
+
+
+def test_the_document_has_score_verdict_coverage_and_every_rule(bad: str) -> None:
+    trust = scanned(bad)["trust"]
+    assert 0 < trust["coverage"] <= 1
+    assert trust["verdict"] in ("allow", "review", "block")
+    assert trust["hard_fails"] == []
+    assert outcomes(scanned(bad))["tool_input_schemas_well_formed"] == "failed"
+
+
+def test_a_rule_that_the_user_leaves_out_is_not_passed(bad: str) -> None:
+    document = scanned(bad, "--ignore", "tool_input_schemas_well_formed")
+    left_out = next(each for each in document["trust"]["rules"] if each["rule"] == "tool_input_schemas_well_formed")
+    assert (left_out["outcome"], left_out["why"]) == ("not observed", "left out by the user")
+    assert document["trust"]["coverage"] < scanned(bad)["trust"]["coverage"]
+
+
+def test_a_verdict_fails_the_run_only_from_the_chosen_one_on(tmp_path: Path) -> None:
+    path = write(tmp_path / "bad.json", {"tools": [OUTSIDE]})
+    review = configured(tmp_path / "review.toml", "[scan]\nallow = 100\nreview = 0\n")
+    assert run("scan", path, "--config", review).returncode == 0
+    assert run("scan", path, "--config", review, "--fail-on-verdict", "review").returncode == 1
+
+
+def test_findings_fail_the_run_only_on_request(bad: str) -> None:
+    lenient = "[scan]\nallow = 0\nreview = 0\n"
+    settings = configured(Path(bad).with_name("lenient.toml"), f'fail-on = "warning"\n{lenient}')
+    assert run("scan", bad, "--config", settings).returncode == 0
+    assert run("scan", bad, "--config", settings, "--fail-on", "warning").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ("scan = 5\n", "`scan` is a number; it must be a table"),
+        ("[scan]\nalow = 5\n", "unknown key of `scan` `alow` (did you mean `allow`?)"),
+        ("[scan]\nallow = 101\n", "`scan.allow` is 101; it must be a score from 0 to 100"),
+        ("[scan]\nallow = true\n", "`scan.allow` is a boolean; it must be a score from 0 to 100"),
+        ("[scan]\nallow = 30\n", "`scan.allow` (30) is below `scan.review` (50)"),
+    ],
+)
+def test_wrong_thresholds_are_reported(bad: str, settings: str, error: str) -> None:
+    file = configured(Path(bad).with_name("wrong.toml"), settings)
+    done = run("scan", bad, "--config", file)
+    assert done.returncode == 2
+    assert error in done.stderr
+
+
+@pytest.mark.parametrize("format", ["text", "concise", "json", "sarif", "junit", "tap", "github", "gitlab", "markdown"])
+def test_a_stored_scan_reads_like_the_scan_itself(bad: str, format: str) -> None:
+    report = Path(bad).with_name("run.json")
+    direct = run("scan", bad, "--format", format, "--report", str(report))
+    assert run("report", str(report), "--format", format).stdout == direct.stdout
+    assert read_run(report.read_bytes(), "run.json").kind == "scan"
+
+
+def test_the_page_shows_reasons_and_actions(bad: str) -> None:
+    page = run("scan", bad, "--format", "html").stdout
+    assert "What to do" in page
+    assert "Not judged" in page
+
+
+def test_the_text_leads_with_the_verdict(bad: str) -> None:
+    text = run("scan", bad).stdout
+    assert text.splitlines()[0].partition(":")[0] in ("allow", "review", "block")
