@@ -18,7 +18,7 @@ def found(name: str, description: str = "", parameters: str = "", **annotations:
 
 
 def tool(name: str, description: str = "", parameters: str = "", **annotations: bool) -> Tool:
-    schema = {"type": "object", "properties": {each: _TEXT for each in parameters.split()}}
+    schema = {"type": "object", "properties": dict.fromkeys(parameters.split(), _TEXT)}
     fields: dict[str, Any] = {"name": name, "description": description, "inputSchema": schema}
     return Tool({**fields, "annotations": annotations}, "/tools/0")
 

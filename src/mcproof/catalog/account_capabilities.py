@@ -46,8 +46,9 @@ def access_credentials(text: ToolText) -> Iterator[CapabilityMatch]:
     if named is None:
         for word in known.SECRET_STORES.intersection(text.words):
             yield by_word("access_credentials", word)
-    if text.words == ["printenv"] or (text.words[-1:] == ["env"] and (named is None or named.is_reading)):
-        yield by_word("access_credentials", text.words[-1], why=": the environment holds credentials")
+    is_read = named is None or named.is_reading
+    if text.words == ["printenv"] or (is_read and (text.words[-1:] == ["env"] or text.words[-2:] == ["env", "file"])):
+        yield by_word("access_credentials", "env", why=": the environment holds credentials")
     if named is not None and named.verb in known.ACCESSING and named.is_reading:
         for name in text.parameters:
             if tuple(words_of(name)[-2:]) in known.SECRET_REFERENCES:
@@ -63,7 +64,7 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
         if not known.AFTER_SECRETS.issuperset(rest[:end]):
             continue
         pair = (words[at - 1] if at else "", word)
-        if word in known.SECRETS:
+        if word in known.SECRETS and not (word == "vault" and not known.NOTES.isdisjoint(text.first_words)):
             return word
         if pair in known.SECRET_PAIRS:
             return "_".join(pair)
@@ -76,15 +77,16 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
 
 _ADMINISTRATION = (
     ActPattern(known.ADMINISTRATIVE),
-    ActPattern(word_set("shut power"), heads=word_set("down off")),
+    ActPattern(word_set("power shut"), objects=word_set("down off")),
     ActPattern(known.STOPPING, objects=known.MACHINES),
     ActPattern(known.STOPPING, heads=frozenset({"", "force"})),
     ActPattern(known.CHANGING_RIGHTS, heads=known.RIGHTS),
     ActPattern(word_set("give grant"), objects=word_set("access rights role")),
     ActPattern(known.CHANGING_RIGHTS, heads=word_set("policies policy"), objects=known.POLICIES_OF),
     ActPattern(
-        word_set("create deactivate delete disable enable"),
+        word_set("create deactivate delete disable enable lock remove unlock"),
         heads=word_set("account accounts user users"),
+        targets=frozenset({""}),
         sources=("name", "description"),
     ),
     ActPattern(word_set("add remove"), objects=known.PRINCIPALS, targets=known.MEMBERSHIPS),
@@ -108,7 +110,8 @@ def admin_control(text: ToolText) -> Iterator[CapabilityMatch]:
 def delete_data(text: ToolText) -> Iterator[CapabilityMatch]:
     """Data that a tool deletes, by its verb or by SQL that the caller writes."""
     for act in effects(text):
-        if act.verb in known.DELETING or (act.verb in known.MAY_DELETE and _is_loss(act, text)):
+        is_text = act.verb in {"erase", "truncate"} and not known.NO_DATA.isdisjoint(act.object)
+        if (act.verb in known.DELETING and not is_text) or (act.verb in known.MAY_DELETE and _is_loss(act, text)):
             yield by_act("delete_data", act, act.verb, is_overwriting=True)
         if act.verb in known.EXECUTING and "destructive" in act.object:
             yield by_act("delete_data", act, "destructive", is_overwriting=True)
@@ -125,7 +128,8 @@ def _is_loss(act: Act, text: ToolText) -> bool:
         return False
     if act.verb == "remove" and "from" in act.words:
         return not known.RECORDS.isdisjoint(words)
-    return text.destructive or not known.DATA.isdisjoint(words)
+    is_permanent = "permanently" in " ".join(text.sentences[:1])
+    return text.destructive or is_permanent or not known.DATA.isdisjoint(words)
 
 
 def _runs_sql(text: ToolText) -> Iterator[CapabilityMatch]:
@@ -172,6 +176,7 @@ def send_message(text: ToolText) -> Iterator[CapabilityMatch]:
 _PAYMENT = (
     ActPattern(known.PAYING, sources=("name", "description"), unless=word_set("attention battery device")),
     ActPattern(known.PROMPTING, heads=known.MONEY),
+    ActPattern(known.PROMPTING, heads=word_set("intent link session"), objects=known.MONEY),
     ActPattern(word_set("cancel create execute place submit"), heads=word_set("order orders")),
     ActPattern(word_set("send sign submit"), heads=word_set("transaction transactions")),
     ActPattern(word_set("create execute submit"), heads=word_set("transaction"), parameters=known.CURRENCY),

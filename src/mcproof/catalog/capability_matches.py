@@ -49,7 +49,7 @@ class ActPattern(NamedTuple):
     heads: frozenset[str] | None = None
     """Words of which one is the last noun of the object."""
     targets: frozenset[str] | None = None
-    """Words of which one is after the preposition."""
+    """Words of which one is after the preposition; the empty word if there is none."""
     parameters: frozenset[str] | None = None
     """Words of which one is in the name of a parameter."""
     about: frozenset[str] | None = None
@@ -65,7 +65,7 @@ class ActPattern(NamedTuple):
             and act.source in self.sources
             and (self.objects is None or not self.objects.isdisjoint(act.object))
             and (self.heads is None or act.head in self.heads)
-            and (self.targets is None or not self.targets.isdisjoint(act.target))
+            and (self.targets is None or not self.targets.isdisjoint(act.target or ("",)))
             and self.unless.isdisjoint(act.object)
             and (self.parameters is None or not self.parameters.isdisjoint(text.parameter_words))
             and (self.about is None or not self.about.isdisjoint(text.first_words))

@@ -8,9 +8,9 @@ from mcproof.catalog.tool_verbs import word_set
 
 EXECUTING = word_set("eval evaluate exec execute interpret invoke launch run spawn")
 CODE = word_set(
-    "bash binary cli cmd code command commands do-file executable javascript js kubectl node notebook notebooks perl "
-    "php powershell program programs python repl ruby script scripts shell snippet snippets subprocess terminal "
-    "typescript zsh"
+    "bash binary cell cells cli cmd code command commands do-file executable javascript js kubectl node notebook "
+    "notebooks perl php powershell program programs python repl ruby script scripts shell snippet snippets subprocess "
+    "terminal typescript zsh"
 )
 SHELLS = word_set("bash cmd eval exec powershell repl shell ssh subprocess terminal zsh")
 """Words that name an interpreter: a tool with one and a parameter for its text runs code."""
@@ -79,11 +79,12 @@ DATA = word_set(
     "account all cache caches cells collection collections column columns conversation data database databases db "
     "directories directory document documents email emails entities entries everything file files folder folders "
     "history index indices key keys keyspace logs memory message messages notes partition queue range record records "
-    "resource resources row rows schema table tables user users view views"
+    "resource resources row rows schema table tables user users"
 )
 """Objects that are lost if a tool clears, drops or removes them."""
 NO_DATA = word_set(
-    "access assignment flag flags label labels member permission policy protection role setting settings tag tags"
+    "accents access assignment background flag flags label labels member permission policy protection role setting "
+    "settings string tag tags text watermark whitespace"
 )
 """Objects that are no loss of data."""
 RECORDS = word_set(
@@ -129,7 +130,7 @@ MOVING_MONEY = word_set("deposit send stake swap trade transfer wire")
 # Administration
 
 ADMINISTRATIVE = word_set("ban deprovision impersonate reboot revoke shutdown sudo suspend")
-STOPPING = word_set("cordon drain halt kill restart terminate")
+STOPPING = word_set("cordon drain halt kill restart stop terminate")
 MACHINES = word_set(
     "cluster clusters container containers daemon database databases host hosts instance instances machine machines "
     "node nodes pod process processes server servers service services session sessions system vm vms"
@@ -150,6 +151,8 @@ SECRETS = word_set(
     "apikey apikeys credential credentials dotenv keychain keystore passphrase passphrases passwd password passwords "
     "privatekey secret secrets vault"
 )
+NOTES = word_set("file files markdown note notes obsidian")
+"""Words of tools for a vault that holds notes rather than secrets."""
 SECRET_STORES = word_set("credentials keychain secrets vault")
 SECRET_PAIRS = frozenset(
     [
@@ -175,6 +178,8 @@ SECRET_PAIRS = frozenset(
             )
             for second in ("token", "tokens")
         ),
+        ("session", "cookie"),
+        ("session", "cookies"),
         ("environment", "variables"),
         ("env", "variables"),
         ("env", "vars"),
@@ -188,8 +193,8 @@ AFTER_SECRETS = word_set(
 """Words after which a secret is still what a tool handles: `get_secret_value`."""
 ACCESSING = word_set(
     "access add copy create decrypt display dump export fetch find generate get import issue list load look lookup "
-    "mint obtain put read refresh request resolve retrieve return reveal rotate save search set show store update "
-    "view"
+    "manage mint obtain put read refresh request resolve retrieve return reveal rotate save search set show store "
+    "update view"
 )
 LOGGING_IN = word_set("authenticate login signin")
 SECRET_PARAMETERS = word_set("passphrase passwd password secret")
@@ -203,7 +208,7 @@ LOGINS = ("auth", "oauth", "bearer", "login", "log in", "jwt", "api token", "acc
 
 FETCHING = word_set(
     "analyze browse call capture check convert crawl curl download extract fetch get go import load make map navigate "
-    "open perform post read request retrieve scrape screenshot send summarize transcribe visit wget"
+    "open perform post read request retrieve scrape screenshot send summarize take transcribe visit wget"
 )
 BROWSING = word_set("browse crawl curl navigate scrape visit wget")
 WEB = word_set(

@@ -139,7 +139,7 @@ def _writes_file(act: Act, text: ToolText) -> bool:
     words = {*act.object[:5]} if act.source == "description" else {*act.object[-last:]}
     if words & {"folder", "folders"} and known.FILES.isdisjoint(text.parameter_words):
         return False  # a folder of mails or dashboards
-    return not known.FILES.isdisjoint(words)
+    return not known.FILES.isdisjoint(words - {"path", "paths"})
 
 
 def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Act | None) -> Iterator[CapabilityMatch]:
@@ -148,7 +148,7 @@ def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Ac
     if not known.OUTPUTS.isdisjoint(words) or _SAVED.search(described) is not None:
         if known.REMOTE_STORES.isdisjoint(words_of(described)):
             yield by_parameter("write_files", name, "names a file to write")
-    elif changing is not None and known.READ_PARAMETERS.isdisjoint(words) and _is_document(text, described):
+    elif changing is not None and known.READ_PARAMETERS.isdisjoint(words) and _is_document(text, words, described):
         yield CapabilityMatch(
             "write_files",
             f"{changing.verb}_{name}",
@@ -158,11 +158,11 @@ def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Ac
         )
 
 
-def _is_document(text: ToolText, described: str) -> bool:
-    """Whether a path is that of a document, or stands beside the content to write."""
-    if not {"content", "contents"}.isdisjoint(text.parameters):
+def _is_document(text: ToolText, words: list[str], described: str) -> bool:
+    """Whether a path is that of a document, or is accompanied by the content to write."""
+    if words == ["filename"] or not {"content", "contents"}.isdisjoint(text.parameters):
         return True
-    about = text.first_words.union(words_of(described))
+    about = text.first_words.union(words_of(described), text.parameter_words - known.FILES)
     return not known.DOCUMENTS.isdisjoint(about) and "git" not in about
 
 
@@ -181,9 +181,13 @@ def _is_remote(text: ToolText) -> bool:
 _TIED_TO_SITE = re.compile(r"\b(?:must|only|domain|docs?|documentation|deployed|search results?|your)\b", re.IGNORECASE)
 """The description of a URL that cannot be any URL."""
 _OWN_PAGES = re.compile(
-    r"\b(?:[A-Z]{2,}|[A-Z][a-z]+[A-Z]?\w*)(?<!URL) (?:[a-z]+ ){0,2}(?:URL|page|pages|replay|resource|video)\b"
+    r"\b(?!(?:CSV|HTML|HTTPS?|JSON|PDF|XML|URLs?|The|An?)\b)(?:[A-Z]{2,}|[A-Z][a-z]+[A-Z]?\w*) "
+    r"(?:(?!at|by|for|from|in|of|to)[a-z]+ ){0,2}(?:URL|page|pages|replay|resource|video)\b"
 )
 """Pages of one product: "all Wikipedia pages"."""
+_BROWSES = re.compile(
+    r"\b(?:browses|navigates|crawls|scrapes) (?:\w+ ){0,3}?(?:web|internet|websites?|web ?pages?|urls?)\b"
+)
 _TRANSFER = (
     ActPattern(word_set("download upload"), objects=known.TRANSFERRED),
     ActPattern(word_set("upload"), parameters=known.TRANSFERRED, sources=("name", "description")),
@@ -206,10 +210,16 @@ def network_access(text: ToolText) -> Iterator[CapabilityMatch]:
             yield CapabilityMatch("network_access", act.keyword, act.source, why)
         if any(pattern.fits(act, text) for pattern in _TRANSFER):
             yield by_act("network_access", act)
+    for sentence in text.sentences:
+        phrase = _BROWSES.search(sentence)
+        if phrase is not None:
+            yield by_word("network_access", phrase[0], "description")
     named = text.name_act
     if named is None or named.verb not in {"get", "list", "view"}:
         for word in text.words:
-            if word in {"curl", "wget"} or (word == "http" and {"request", "client", "fetch"} & set(text.words)):
+            if (word in {"curl", "wget"} and "to" not in text.words) or (
+                word == "http" and {"request", "client", "fetch"} & set(text.words)
+            ):
                 yield by_word("network_access", word)
 
 

@@ -19,6 +19,8 @@ Source = Literal["name", "description", "schema"]
 
 LONGEST = 2_000
 """How much of a description is read, in characters."""
+LONGEST_NAME = 200
+"""The longest names of tools and parameters that are read."""
 _SENTENCES = 4
 """How many sentences are tried until one begins with a verb."""
 _MOST_PARAMETERS = 300
@@ -26,14 +28,16 @@ _OBJECT_WORDS = 9
 """How many words after the verb of a sentence are read."""
 
 MORE_VERBS = word_set(
-    "access broadcast browse chmod chown cleanup compose cordon crawl demote deposit dial disable donate download "
-    "drain drop dump elevate email halt impersonate initiate issue log mail make map mint mkdir mv notify perform "
-    "pipe post process prune reboot refund reveal rmdir scrape sms spawn stake sudo suspend swap text toot touch "
-    "transmit unzip upload use visit wget wipe wire work"
+    "access broadcast browse chmod chown cleanup compose cordon crawl decrypt demote deposit dial disable donate "
+    "download drain drop dump elevate email halt impersonate initiate issue load log mail make map mint mkdir mv "
+    "notify perform pipe post power process prune reboot refund reveal rmdir scrape screenshot shut sms spawn stake "
+    "sudo suspend swap text toot touch transmit unzip upload use visit wget wipe wire work"
 )
 """Verbs that only matter for capabilities."""
 _NOUNS_TOO = (
-    verbs.CHANGING_OR_NOUN | verbs.IN_FRONT | {"text", "work", "email", "mail", "map", "process", "drop", "sms"}
+    verbs.CHANGING_OR_NOUN
+    | verbs.IN_FRONT
+    | word_set("broadcast drop email mail map pay power process refund reply screenshot sell shut sms text work")
 )
 _PLAIN = (verbs.CHANGING | verbs.DESTRUCTIVE | MORE_VERBS) - _NOUNS_TOO
 _MAKES = verbs.CONVERTING | verbs.EXTRACTING | verbs.DRAWING | verbs.COMPUTING
@@ -48,7 +52,8 @@ PREPOSITIONS = word_set(
 )
 """Words that end the object of a verb."""
 _AFTER_NOUNS = word_set(
-    "analyzer count details history id info log logs metrics options report stats statistics status summary type types"
+    "analysis analyzer checker count counter details gap guide history id info log logs metrics options parser point "
+    "policy rate rates report schedule stats statistics status summary template through tracker type types validator"
 )
 """Words before which a word that may be a noun is one: `purchase_history`."""
 _JOINS = frozenset({"and", "or", "then", ",", "/"})
@@ -73,8 +78,11 @@ class Act(NamedTuple):
 
     @property
     def head(self) -> str:
-        """The last noun of the object, which is what the verb acts on."""
-        return self.object[-1] if self.object else ""
+        """The last noun of the object before "of", which is what the verb acts on."""
+        words = self.object
+        if "of" in words[1:]:
+            words = words[: words.index("of", 1)]
+        return words[-1] if words else ""
 
     @property
     def target(self) -> tuple[str, ...]:
@@ -125,7 +133,7 @@ class ToolText(NamedTuple):
 
 def text_of(tool: Tool) -> ToolText:
     """Read the name, the description and the schema of a tool."""
-    words = [word.strip("0123456789") or word for word in words_of(tool.name)]
+    words = [word.strip("0123456789") or word for word in words_of(tool.name[:LONGEST_NAME])]
     sentences = _sentences(tool.description)
     parameters = parameters_of(tool)
     named = _act_of_name(words)
@@ -149,13 +157,18 @@ def text_of(tool: Tool) -> ToolText:
 
 def parameters_of(tool: Tool) -> dict[str, Any]:
     """The declared properties by name, also those one level down."""
-    found = dict(tool.parameters)
-    for schema in list(found.values())[:_MOST_PARAMETERS]:
-        nested = schema.get("properties") if isinstance(schema, dict) else None
-        if isinstance(nested, dict):
-            for name, each in nested.items():
-                found.setdefault(name, each)
-    return dict(list(found.items())[:_MOST_PARAMETERS])
+    found: dict[str, Any] = {}
+    level = [tool.parameters]
+    for _ in range(2):
+        below = []
+        for properties in level:
+            for name, schema in properties.items():
+                if len(found) < _MOST_PARAMETERS and len(name) <= LONGEST_NAME and name not in found:
+                    found[name] = schema
+                    nested = schema.get("properties") if isinstance(schema, dict) else None
+                    below += [nested] if isinstance(nested, dict) else []
+        level = below
+    return found
 
 
 # Names
@@ -193,7 +206,7 @@ def _is_verb(word: str, number: int, words: list[str]) -> bool:
     if word not in _NOUNS_TOO:
         return False
     following = words[number + 1] if not is_last else ""
-    if following in _READS - {"read"} or following in _AFTER_NOUNS:
+    if following in _READS - {"read"} or following in _AFTER_NOUNS or following in _PLAIN:
         return False
     if word in verbs.CHANGING_OR_NOUN:
         return True
