@@ -80,6 +80,7 @@ _ADMINISTRATION = (
     ActPattern(word_set("power shut"), objects=word_set("down off")),
     ActPattern(known.STOPPING, objects=known.MACHINES),
     ActPattern(known.STOPPING, heads=frozenset({"", "force"})),
+    ActPattern(word_set("stop"), heads=known.MACHINES - known.RUNNING_TASKS),
     ActPattern(known.CHANGING_RIGHTS, heads=known.RIGHTS),
     ActPattern(word_set("give grant"), objects=word_set("access rights role")),
     ActPattern(known.CHANGING_RIGHTS, heads=word_set("policies policy"), objects=known.POLICIES_OF),

@@ -130,11 +130,12 @@ MOVING_MONEY = word_set("deposit send stake swap trade transfer wire")
 # Administration
 
 ADMINISTRATIVE = word_set("ban deprovision impersonate reboot revoke shutdown sudo suspend")
-STOPPING = word_set("cordon drain halt kill restart stop terminate")
+STOPPING = word_set("cordon drain halt kill restart terminate")
 MACHINES = word_set(
     "cluster clusters container containers daemon database databases host hosts instance instances machine machines "
     "node nodes pod process processes server servers service services session sessions system vm vms"
 )
+RUNNING_TASKS = word_set("process processes session sessions")
 CHANGING_RIGHTS = word_set(
     "add assign attach change create delete demote detach disable elevate enable give grant manage modify promote put "
     "remove set update"
