@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What some tests need beyond Python: a browser for the HTML report, shells for their completion scripts,
-# npm for a real server and the conformance suite.
+# npm for a real server and the conformance suite, PostgreSQL for the store.
 # On Debian and its like, where this may install packages; elsewhere it does nothing, and those tests skip with a reason.
 set -euo pipefail
 
@@ -10,6 +10,7 @@ command -v chromedriver >/dev/null || missing+=(chromium-driver)
 command -v zsh >/dev/null || missing+=(zsh)
 command -v fish >/dev/null || missing+=(fish)
 command -v npm >/dev/null || missing+=(npm)
+command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing+=(postgresql)
 if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
 
 sudo=()

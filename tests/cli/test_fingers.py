@@ -269,7 +269,7 @@ def test_help_keeps_to_the_width_of_the_terminal(words: list[str], width: int) -
 def test_help_has_groups_and_ends_with_examples() -> None:
     shown = run("prove", "--help").stdout
     titles = [line.removesuffix(":") for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    options = ["Calls", "Failing and configuration", "Output", "Live servers", "Authorization"]
+    options = ["Calls", "Failing and configuration", "Output", "Store", "Live servers", "Authorization"]
     assert titles == ["Arguments", *options, "Help", "Examples"]
     overview = run("--help").stdout
     for each in ("Check a catalog:", "Test a live server:", "Use this when:", "  fuzz         you look for crashes"):

@@ -60,6 +60,7 @@ OPTIONAL = {
     "validate": {"error"},
     "diff": set(),
     "baseline": set(),
+    "advisories": set(),
     "lock": set(),
     "lockfile": {"name", "version", "description", "title", "inputSchema", "outputSchema", "annotations", "other"},
     "call": {"messages", "requestedSchema", "url"},

@@ -44,8 +44,13 @@ COMMAND_GROUPS = {
         "validate": "check test suites without starting anything",
         "schema": "print the JSON Schema of test suites, for editors",
     },
+    "Results over time": {
+        "history": "show grade, tokens and findings of a server over time",
+        "store": "export, import, prune or check the store of recorded runs",
+    },
     "Rules, reports and settings": {
         "rules": "list all rules",
+        "advisories": "list known vulnerabilities of MCP servers and frameworks",
         "clients": "list MCP clients and model APIs, and what is known of each",
         "explain": "show what a rule checks, why, and how to fix a finding",
         "report": "render a stored run report in another format",

@@ -8,6 +8,8 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.cli.record_options import add_recording, parse_recording
+from mcproof.cli.recorder import Recorder
 from mcproof.console import EXAMPLES, NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
 from mcproof.errors import FINDINGS, UsageError
 from mcproof.execution.run_requests import Detail
@@ -17,7 +19,9 @@ from mcproof.text.folder_bounds import leads_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from mcproof.catalog.model import Catalog
     from mcproof.cli.parser import Parser
+    from mcproof.cli.record_options import RecordOptions
     from mcproof.report.formats import Output
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
 
@@ -37,6 +41,8 @@ class OutputOptions(NamedTuple):
     """How many findings of a rule the text shows; None for all."""
     statistics: bool = False
     """Whether to print only the number of findings of each rule."""
+    recording: RecordOptions | None = None
+    """How to record the run; None if it is not recorded."""
 
     @property
     def is_text(self) -> bool:
@@ -51,7 +57,7 @@ class OutputOptions(NamedTuple):
     def detail(self) -> Detail:
         """The parts of a result that the formats need."""
         wanted = [FORMATS[self.format], *(FORMATS[each.format] for each in self.files)]
-        everything = self.report is not None
+        everything = self.report is not None or self.recording is not None
         return Detail(
             lines=everything or any(each.lines for each in wanted),
             identities=everything or any(each.identities for each in wanted),
@@ -97,8 +103,8 @@ def add_format(parser: Parser, *formats: str) -> None:
     add_color(parser)
 
 
-def add_outputs(parser: Parser, *, stores: bool = True) -> None:
-    """Add the options for formats and files; with `stores`, also for the run report."""
+def add_outputs(parser: Parser, *, stores: bool = True, records: bool = False) -> None:
+    """Add the options for formats and files; with `stores`, also for the run report, with `records` for the store."""
     group = parser.group(OUTPUT)
     group.add_argument(
         "--format",
@@ -118,6 +124,8 @@ def add_outputs(parser: Parser, *, stores: bool = True) -> None:
         group.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
     else:
         parser.set_defaults(report=None)
+    if records:
+        add_recording(parser)
     add_verbosity(parser)
     add_color(parser)
 
@@ -151,6 +159,7 @@ def parse_outputs(options: argparse.Namespace) -> OutputOptions:
         report=options.report,
         examples=getattr(options, "show", EXAMPLES),
         statistics=getattr(options, "statistics", False),
+        recording=parse_recording(options),
     )
     if outputs.statistics and not outputs.is_text:
         raise UsageError(f"--statistics prints text; it cannot be combined with --format {outputs.format}")
@@ -169,10 +178,13 @@ class Outputs:
         self._is_single = True
         self._configurations: list[str] = []
         """The lines about configurations that are not printed yet."""
+        self._recorder = None if options.recording is None else Recorder(options.recording)
 
     def start(self, *, is_single: bool, needed: Mapping[str, str]) -> None:
         """Prepare for one target or several. Raises a UsageError if an output would replace a needed file."""
         self._is_single = is_single
+        if self._recorder is not None:
+            self._recorder.open(is_single=is_single)
         if not self._options.file_names:
             return
         roles = {os.path.realpath(name): role for name, role in needed.items()}
@@ -180,8 +192,10 @@ class Outputs:
             if role := roles.get(os.path.realpath(file)):
                 raise UsageError(f"`{file}` is {role}; name another file to write to")
 
-    def show(self, result: TargetResult) -> None:
+    def show(self, result: TargetResult, catalog: Catalog | None = None) -> None:
         """Print the result of one target, if the format is text; report trouble on standard error."""
+        if self._recorder is not None:
+            self._recorder.keep(catalog)
         if result.trouble is not None:
             if self._format.is_text or not self._is_single:
                 tell(str(result.trouble))
@@ -205,6 +219,8 @@ class Outputs:
             from mcproof.results.stored import run_document
 
             _write(self._options.report, run_document(run))
+        if self._recorder is not None:
+            self._recorder.record(run)
         if self._format.name == "github":
             _append_job_summary(run)
 

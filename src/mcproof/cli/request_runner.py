@@ -94,7 +94,7 @@ class ResultListener(ConsoleListener):
         elif isinstance(event, ConfigurationApplied):
             self._outputs.show_configuration(event.configuration)
         elif isinstance(event, TargetFinished):
-            self._outputs.show(event.result)
+            self._outputs.show(event.result, event.catalog)
             _tell_skipped(event.result)
             remark(f"{event.result.target}: took {event.result.seconds:.2f} s", VERBOSE)
         elif isinstance(event, RunFinished):

@@ -37,7 +37,7 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     """Connect to a server. Raises ConnectError or LostError, with no process left running."""
     hide_in_trace(server.secrets)
     if isinstance(server, UrlEndpoint):
-        authorizer = _authorizer(server)
+        authorizer = authorizer_of(server)
 
         async def send() -> Connection:
             return await connect_http(
@@ -53,7 +53,7 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
 
 
-def _authorizer(server: UrlEndpoint) -> OAuthAuthorizer | None:
+def authorizer_of(server: UrlEndpoint) -> OAuthAuthorizer | None:
     """The authorizer of a server; None if the user names the authorization to send."""
     if server.has_authorization:
         return None
@@ -84,7 +84,7 @@ async def open_transport(
         from mcproof.client.transports.legacy_sse import LegacySse
 
         kind = LegacySse if transport == "sse" else StreamableHttp
-        authorizer = _authorizer(server)
+        authorizer = authorizer_of(server)
         opened = kind(server.url, dict(server.headers), limit, None if authorizer is None else authorizer.sign)
         if revision is not None:
             opened.is_stateless = True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from mcproof.client import input_rounds
 from mcproof.client.failures import ExpiredSessionError, UnauthorizedError
-from mcproof.client.introduction import handshake, meta_of
+from mcproof.client.introduction import CLIENT, handshake, meta_of
 from mcproof.client.protocol_headers import HEADER_MISMATCH, stateless_headers
 from mcproof.client.respondent import Respondent
 from mcproof.client.server_memory import ServerMemory
@@ -109,6 +109,8 @@ class Connection:
         self.transport = transport
         self.limits = limits
         self.authorizer = authorizer
+        self.client = CLIENT
+        """The client name and version to report."""
         self.era = "handshake"
         self.requested = HANDSHAKE[0]
         self.introduction: dict[str, Any] = {}
@@ -132,6 +134,17 @@ class Connection:
         self.era, self.requested, self.introduction = era, revision, introduction
         if era == "stateless":  # questions are part of results
             self.transport.peer.respondent = None
+
+    def use_protocol_headers(self) -> None:
+        """Send the headers of the settled revision with every message, if the transport has headers."""
+        from mcproof.client.transports.http import StreamableHttp
+
+        if isinstance(self.transport, StreamableHttp):
+            self.transport.protocol_headers = self.protocol_headers
+            if self.era == "stateless":
+                self.transport.peer.notifies_cancellation = False  # closing the stream cancels the request
+            else:
+                self.transport.is_initialized = True
 
     @property
     def agreed(self) -> str | None:
@@ -212,7 +225,7 @@ class Connection:
     def _parameters(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
         if self.era != "stateless":
             return params
-        meta = meta_of(self.requested, self.respondent.capabilities(self.requested))
+        meta = meta_of(self.requested, self.respondent.capabilities(self.requested), self.client)
         return {**(params or {}), "_meta": {**(params or {}).get("_meta", {}), **meta}}
 
     def protocol_headers(self, message: dict[str, Any]) -> dict[str, str]:

@@ -186,8 +186,7 @@ async def _introduce_http(connection: Connection, protocol: str | None) -> Conne
         if protocol is None and await _is_stateless(connection, transport, None, patience):
             return None
         raise
-    transport.protocol_headers = connection.protocol_headers
-    transport.is_initialized = True
+    connection.use_protocol_headers()
     await announce(connection)
     return None
 
@@ -212,6 +211,5 @@ async def _is_stateless(
             raise _not_spoken(protocol, found)
         return False
     connection.settle("stateless", *found)
-    transport.protocol_headers = connection.protocol_headers
-    transport.peer.notifies_cancellation = False  # closing the stream cancels the request
+    connection.use_protocol_headers()
     return True

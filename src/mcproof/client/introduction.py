@@ -20,11 +20,13 @@ _META = "io.modelcontextprotocol"
 _UNSUPPORTED_VERSION = -32022
 
 
-def meta_of(revision: str, capabilities: dict[str, Any] | None = None) -> dict[str, Any]:
+def meta_of(
+    revision: str, capabilities: dict[str, Any] | None = None, client: dict[str, str] | None = None
+) -> dict[str, Any]:
     """The `_meta` of every request in the stateless era."""
     return {
         f"{_META}/protocolVersion": revision,
-        f"{_META}/clientInfo": CLIENT,
+        f"{_META}/clientInfo": client or CLIENT,
         f"{_META}/clientCapabilities": capabilities or {},
     }
 
@@ -70,7 +72,7 @@ async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discov
 
 
 async def _send_discover(connection: Connection) -> RpcResponse:
-    meta = meta_of(connection.requested, connection.respondent.capabilities(connection.requested))
+    meta = meta_of(connection.requested, connection.respondent.capabilities(connection.requested), connection.client)
     return await connection.transport.peer.request("server/discover", {"_meta": meta})
 
 
@@ -114,5 +116,5 @@ async def initialize(connection: Connection, revisions: tuple[str, ...]) -> Hand
 
 async def _send_initialize(connection: Connection, revision: str) -> RpcResponse:
     capabilities = connection.respondent.capabilities(revision)
-    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": CLIENT}
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": connection.client}
     return await connection.transport.peer.request("initialize", params)

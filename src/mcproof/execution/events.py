@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcproof.catalog.model import Catalog
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.prove.permission import Permission
     from mcproof.results.run import AppliedConfiguration, Notice, RunResult, TargetResult
@@ -68,6 +69,8 @@ class TargetFinished(NamedTuple):
     """A target is checked, or could not be."""
 
     result: TargetResult
+    catalog: Catalog | None = None
+    """Its catalog, if one was read."""
 
 
 class NoticeRaised(NamedTuple):

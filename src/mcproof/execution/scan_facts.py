@@ -33,7 +33,11 @@ class Scanned(NamedTuple):
 
 def observe_target(source: Input, catalog: Catalog, request: ScanRequest) -> Scanned:  # noqa: ARG001
     """Collect the facts about a target whose catalog was read."""
-    facts: list[Any] = []
+    from mcproof.advisories.collect_software import known_software
+
+    facts: list[Any] = [
+        known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None),
+    ]
     is_url = isinstance(source.server, UrlEndpoint)
     has_credentials = isinstance(source.server, UrlEndpoint) and source.server.has_authorization
     return Scanned(Observed(tuple(facts), _absent(source)), Exposure(is_http=is_url, needs_credentials=has_credentials))

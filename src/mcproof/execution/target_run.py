@@ -71,6 +71,8 @@ class Checked(NamedTuple):
 
     result: TargetResult
     is_interrupted: bool = False
+    catalog: Catalog | None = None
+    """The catalog that was checked; the run adds it."""
 
 
 class TargetRun:
@@ -175,7 +177,7 @@ class TargetRun:
                 checked = self._check(source, plan, check, live)
                 if checked is not None:
                     results.append(checked.result)
-                    self._listen(TargetFinished(checked.result))
+                    self._listen(TargetFinished(checked.result, checked.catalog))
                     self._is_interrupted |= checked.is_interrupted
             if live is not None and live.interrupted:
                 raise KeyboardInterrupt
@@ -236,7 +238,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan))
             self._note_expired(source, catalog)
-            return checked
+            return checked._replace(catalog=catalog)
         except McproofError as error:
             recovered = self._recover(source, plan, error) if self._recover is not None else None
             if recovered is not None:
@@ -266,7 +268,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan, open_server))
         self._note_expired(source, catalog)
-        return checked
+        return checked._replace(catalog=catalog)
 
     def _note_expired(self, source: Input, catalog: Catalog) -> None:
         """Keep a notice about a server that has ended sessions."""

@@ -6,9 +6,13 @@ no specification names; annotations and `_meta`; instructions; prompts; resource
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.poisoning.prose_signs import word_set
 from mcproof.poisoning.text_places import place_of
 from mcproof.text.pointers import escape
 
@@ -27,23 +31,18 @@ MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 200_000, 20_000_000, 500, 1_00
 INTRODUCTIONS = ("initialize", "discover")
 """The members of a capture in which a server describes itself."""
 
-KEYWORDS = frozenset(
-    (
-        *("$anchor", "$comment", "$defs", "$dynamicAnchor", "$dynamicRef", "$id", "$ref", "$schema"),
-        *("$vocabulary", "_meta", "additionalItems", "additionalProperties", "allOf", "annotations"),
-        *("anyOf", "arguments", "capabilities", "const", "contains", "contentEncoding"),
-        *("contentMediaType", "default", "definitions", "dependencies", "dependentRequired"),
-        *("dependentSchemas", "deprecated", "description", "destructiveHint", "discover", "else"),
-        *("enum", "examples", "exclusiveMaximum", "exclusiveMinimum", "execution", "format", "icons"),
-        *("idempotentHint", "if", "initialize", "inputSchema", "instructions", "items", "maxContains"),
-        *("maxItems", "maxLength", "maxProperties", "maximum", "mimeType", "minContains", "minItems"),
-        *("minLength", "minProperties", "minimum", "multipleOf", "name", "not", "nullable", "oneOf"),
-        *("openWorldHint", "outputSchema", "pattern", "patternProperties", "prefixItems", "prompts"),
-        *("properties", "propertyNames", "protocolVersion", "readOnly", "readOnlyHint", "required"),
-        *("resources", "serverInfo", "size", "src", "taskSupport", "then", "title", "tools", "type"),
-        *("unevaluatedItems", "unevaluatedProperties", "uniqueItems", "uri", "uriTemplate"),
-        *("version", "writeOnly"),
-    )
+KEYWORDS = word_set(
+    """
+    $anchor $comment $defs $dynamicAnchor $dynamicRef $id $ref $schema $vocabulary _meta additionalItems
+    additionalProperties allOf annotations anyOf arguments capabilities const contains contentEncoding
+    contentMediaType default definitions dependencies dependentRequired dependentSchemas deprecated description
+    destructiveHint discover else enum examples exclusiveMaximum exclusiveMinimum execution format icons
+    idempotentHint if initialize inputSchema instructions items maxContains maxItems maxLength maxProperties maximum
+    mimeType minContains minItems minLength minProperties minimum multipleOf name not nullable oneOf openWorldHint
+    outputSchema pattern patternProperties prefixItems prompts properties propertyNames protocolVersion readOnly
+    readOnlyHint required resources serverInfo size src taskSupport then title tools type unevaluatedItems
+    unevaluatedProperties uniqueItems uri uriTemplate version writeOnly
+    """
 )
 """Keys of MCP and JSON Schema: every other key is a text, such as the name of a property."""
 
@@ -94,6 +93,22 @@ class ModelTexts:
     def distinct(self) -> Iterable[str]:
         """Each text once."""
         return self._texts.keys()
+
+    @cached_property
+    def joined(self) -> str:
+        """All texts, one after the other on lines of their own: for searches in one pass."""
+        return "\n".join(self._texts)
+
+    def text_at(self, offset: int) -> str:
+        """The text at an offset of `joined`."""
+        starts, texts = self._starts
+        return texts[bisect_right(starts, offset) - 1]
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[str]]:
+        """Where each text starts in `joined`."""
+        texts = list(self._texts)
+        return list(accumulate((len(text) + 1 for text in texts[:-1]), initial=0)), texts
 
     def uses(self, text: str) -> list[ModelText]:
         """Where a text occurs, at most `MAX_USES` times; places that source code leaves unknown are omitted."""

@@ -48,7 +48,7 @@ def parser() -> Parser:
     gates.add_argument("--min-clients", type=_count, metavar="N", help="fail if it works in fewer clients than this")
     add_client_fixing(parser)
     add_policy(parser, COMPAT.fail_on)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     add_configured_live(parser)

@@ -52,7 +52,7 @@ def parser() -> Parser:
     add_calls(parser)
     add_security(parser)
     add_policy(parser, FUZZ.fail_on)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     return parser

@@ -29,7 +29,7 @@ def parser() -> Parser:
     gates.add_argument("--min-grade", type=_letter, metavar="LETTER", help="fail below this grade")
     gates.add_argument("--max-tokens", type=_tokens, metavar="N", help="fail if the tools cost more tokens than this")
     add_policy(parser, GRADE.fail_on)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     add_configured_live(parser)

@@ -54,7 +54,7 @@ def parser() -> Parser:
     add_comparison(parser)
     add_policy(parser, LINT.fail_on)
     add_fixing(parser)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     add_configured_live(parser)

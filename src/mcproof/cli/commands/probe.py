@@ -66,7 +66,7 @@ def add_probing(parser: Parser) -> None:
     )
     group.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
     add_policy(parser, PROBE.fail_on)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
 

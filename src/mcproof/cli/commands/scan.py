@@ -35,7 +35,7 @@ def parser() -> Parser:
     observing.add_argument("--deep", action="store_true", help=calls)
     add_selection(parser)
     add_policy(parser, SCAN.fail_on)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     add_configured_live(parser)

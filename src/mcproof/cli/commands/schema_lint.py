@@ -35,7 +35,7 @@ def parser() -> Parser:
     add_fixing(parser)
     add_selection(parser)
     add_policy(parser, SCHEMA_LINT.fail_on)
-    add_outputs(parser)
+    add_outputs(parser, records=True)
     add_amount(parser)
     add_live(parser)
     add_configured_live(parser)

@@ -40,7 +40,7 @@ class AuthorizationServer(NamedTuple):
 
 async def find_server(issuer: str) -> AuthorizationServer | None:
     """The metadata of an authorization server; None if there is none. Raises AuthorizationError if it is invalid."""
-    document = await first_document(_places(issuer), _WHAT)
+    document = await first_document(metadata_places(issuer), _WHAT)
     return None if document is None else _parsed(document, issuer)
 
 
@@ -55,7 +55,7 @@ def server_without_metadata(origin: str) -> AuthorizationServer:
     )
 
 
-def _places(issuer: str) -> list[str]:
+def metadata_places(issuer: str) -> list[str]:
     """Where the metadata of an issuer may be, in the order of the MCP specification."""
     from urllib.parse import urlsplit
 

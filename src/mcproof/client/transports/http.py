@@ -51,6 +51,8 @@ class StreamableHttp(HttpTransport):
     def __init__(self, url: str, headers: dict[str, str], connect: float, sign: Sign | None = None) -> None:
         super().__init__(url, headers, connect, sign)
         self.session: str | None = None
+        self.offered_session: str | None = None
+        """The session id of the last handshake as the server sent it, even one that no header may carry."""
         self.is_stateless = False
         """Whether the messages are of the stateless era, which has no sessions and no streams to resume."""
         self.is_initialized = False
@@ -88,7 +90,7 @@ class StreamableHttp(HttpTransport):
         return {**session, **self.protocol_headers(envelope)}
 
     def _keep_session(self, response: httpx2.Response) -> None:
-        session = response.headers.get("mcp-session-id")
+        session = self.offered_session = response.headers.get("mcp-session-id")
         if session is not None and session.isascii() and session.isprintable():
             self.session = session
 

@@ -23,6 +23,7 @@ from mcproof.client.secrets import redacted_url
 from mcproof.exchange.connection_facts import cropped
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator, Callable
 
     import httpx2
@@ -64,6 +65,13 @@ class HttpTransport:
         """Do nothing: the process is not ours."""
 
 
+def default_tls() -> ssl.SSLContext:
+    """The TLS settings of every request: the certificate authorities of the system, or of `SSL_CERT_FILE`."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
 def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
     """A client for one server, which follows no redirects and uses no proxy. Raises ConnectError for bad headers."""
     import httpx2
@@ -76,6 +84,7 @@ def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> ht
             timeout=httpx2.Timeout(None, connect=connect),
             follow_redirects=False,
             trust_env=False,
+            verify=default_tls(),
         )
     except ValueError:
         raise ConnectError(_BAD_HEADER) from None
@@ -83,14 +92,19 @@ def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> ht
 
 @contextlib.asynccontextmanager
 async def sent(
-    client: httpx2.AsyncClient, method: str, url: str, headers: dict[str, str], content: bytes | None = None
+    client: httpx2.AsyncClient,
+    method: str,
+    url: str,
+    headers: dict[str, str],
+    content: bytes | None = None,
+    extensions: dict[str, Any] | None = None,
 ) -> AsyncIterator[httpx2.Response]:
     """The response to a request; HTTP errors are raised as ConnectError and LostError."""
     import httpx2
 
     try:
         encoded = [(name.encode("ascii"), value.encode()) for name, value in headers.items()]
-        request = client.build_request(method, url, content=content, headers=encoded)
+        request = client.build_request(method, url, content=content, headers=encoded, extensions=extensions)
         response = await client.send(request, stream=True)
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
         raise ConnectError("the server cannot be reached: not an HTTP URL") from None

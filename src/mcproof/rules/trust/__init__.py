@@ -5,12 +5,29 @@ passes nor fails, and its weight is in no sum. `lint` runs the rules about schem
 """
 
 from mcproof.rules.trust import (
+    advisory_rules,
     annotation_rules,
+    authorization,
     capabilities,
     drift_rules,
+    hidden_texts,
+    live_sessions,
     metadata,
     observed_texts,
+    perimeter,
     schema_quality,
 )
 
-__all__ = ["annotation_rules", "capabilities", "drift_rules", "metadata", "observed_texts", "schema_quality"]
+__all__ = [
+    "advisory_rules",
+    "annotation_rules",
+    "authorization",
+    "capabilities",
+    "drift_rules",
+    "hidden_texts",
+    "live_sessions",
+    "metadata",
+    "observed_texts",
+    "perimeter",
+    "schema_quality",
+]

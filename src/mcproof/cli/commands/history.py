@@ -1,0 +1,52 @@
+"""`mcproof history`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from mcproof.cli.outputs import add_format
+from mcproof.cli.parser import Parser
+from mcproof.cli.record_options import add_database
+from mcproof.console import Style, print_lines
+from mcproof.errors import OK
+
+EXAMPLES = """\
+mcproof lint tools.json --record  keep a result
+mcproof history tools.json  grade, tokens and findings over time
+"""
+
+
+def parser() -> Parser:
+    parser = Parser(
+        "history",
+        "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
+        usage="[OPTIONS] NAME",
+        examples=EXAMPLES,
+    )
+    parser.add_argument("name", metavar="NAME", help="the server: its --name, or the target as it was given")
+    parser.add_argument("--last", type=_number, default=20, metavar="N", help="how many runs to show (default 20)")
+    add_database(parser)
+    add_format(parser, "text", "json")
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    from mcproof.report.history_listing import history_document, history_lines
+    from mcproof.store.database import open_database
+    from mcproof.store.queries import history_of
+
+    history = history_of(open_database(options.database, creates=False), options.name, options.last)
+    if options.format == "json":
+        sys.stdout.write(json.dumps(history_document(history), indent=2) + "\n")
+    else:
+        print_lines(history_lines(history, Style.of(sys.stdout)), sys.stdout)
+    return OK
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 10_000:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 10,000")
+    return int(text)

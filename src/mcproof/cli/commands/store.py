@@ -1,0 +1,110 @@
+"""`mcproof store`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from mcproof.cli.parser import Parser
+from mcproof.cli.record_options import add_database
+from mcproof.console import Style, plural, print_lines, remark
+from mcproof.errors import FINDINGS, OK, InputError, UsageError, reason_of
+
+if TYPE_CHECKING:
+    from mcproof.store.database import Database
+
+EXAMPLES = """\
+mcproof store export > runs.jsonl  everything, as JSON lines
+mcproof store import runs.jsonl --database postgresql://host/mcproof  into another store
+mcproof store prune --days 90 --keep 100  delete old runs; the newest of a server always stays
+mcproof store check  verify that every run and catalog is readable
+"""
+ACTIONS = ("export", "import", "prune", "check")
+
+
+def parser() -> Parser:
+    parser = Parser(
+        "store",
+        "Export, import, prune or check the store of recorded runs.",
+        usage="[OPTIONS] export | import FILE | prune | check",
+        examples=EXAMPLES,
+    )
+    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help="export, import, prune or check")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the file to import; - for standard input")
+    prune = parser.group("Pruning")
+    prune.add_argument("--days", type=_number, metavar="N", help="delete runs that are older than this")
+    prune.add_argument("--keep", type=_number, metavar="N", help="keep at most this many runs of a server")
+    add_database(parser)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    action: str = options.action
+    if (options.file is not None) != (action == "import"):
+        raise UsageError("`import` takes a file" if action == "import" else f"`{action}` takes no file")
+    if action != "prune" and (options.days is not None or options.keep is not None):
+        raise UsageError("--days and --keep are for `prune`")
+    if action == "prune" and options.days is None and options.keep is None:
+        raise UsageError("`prune` needs --days, --keep or both")
+    from mcproof.store.database import open_database
+
+    database = open_database(options.database, creates=action == "import")
+    if action == "export":
+        return _export(database)
+    if action == "import":
+        return _import(database, options.file)
+    return _prune(database, options) if action == "prune" else _check(database)
+
+
+def _export(database: Database) -> int:
+    from mcproof.store.transfer import export_lines
+
+    for line in export_lines(database):
+        sys.stdout.write(line)
+    return OK
+
+
+def _import(database: Database, file: str) -> int:
+    from mcproof.store.transfer import import_lines
+
+    try:
+        if file == "-":
+            done = import_lines(database, sys.stdin, "<stdin>")
+        else:
+            with open(file, encoding="utf-8") as lines:
+                done = import_lines(database, lines, file)
+    except OSError as error:
+        raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8", file=file) from None
+    remark(f"{plural(done.added, 'run')} added, {done.known:,} known already")
+    return OK
+
+
+def _prune(database: Database, options: argparse.Namespace) -> int:
+    from mcproof.store.retention import prune
+
+    done = prune(database, days=options.days, keep=options.keep)
+    remark(f"{plural(done.runs, 'run')} and {plural(done.catalogs, 'catalog')} deleted")
+    return OK
+
+
+def _check(database: Database) -> int:
+    from mcproof.store.consistency import problems_of
+
+    style, found = Style.of(sys.stdout), 0
+    for problem in problems_of(database):
+        found += 1
+        print_lines([f"{style.text(problem)}\n"], sys.stdout)
+    print_lines(
+        [f"{plural(found, 'problem') if found else 'no problems'} in {style.text(database.label)}\n"], sys.stdout
+    )
+    return FINDINGS if found else OK
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 1,000,000")
+    return int(text)

@@ -1,0 +1,52 @@
+"""Record a run of the command line in the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.console import remark
+from mcproof.errors import INTERRUPTED, UsageError
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.cli.record_options import RecordOptions
+    from mcproof.results.run import RunResult
+    from mcproof.store.database import Database
+
+
+class Recorder:
+    """Keeps the catalogs of a run, and records everything when it is finished."""
+
+    def __init__(self, options: RecordOptions) -> None:
+        self._options = options
+        self._database: Database | None = None
+        self._catalogs: list[str | None] = []
+
+    def open(self, *, is_single: bool) -> None:
+        """Open the store before any work is done. Raises an error if that is not possible."""
+        if self._options.name is not None and not is_single:
+            raise UsageError("`--name` names one server, and there are several targets")
+        from mcproof.store.database import open_database
+
+        self._database = open_database(self._options.database)
+
+    def keep(self, catalog: Catalog | None) -> None:
+        """Keep the catalog of a target; None if it could not be read."""
+        from mcproof.execution.target_inputs import catalog_text
+
+        is_there = catalog is not None and (catalog.tools or catalog.server.raw)
+        self._catalogs.append(catalog_text(catalog) if catalog is not None and is_there else None)
+
+    def record(self, run: RunResult) -> None:
+        """Record a finished run; one that was interrupted shows less than the server has."""
+        if self._database is None:
+            return
+        if run.exit_code == INTERRUPTED:
+            remark("not recorded: interrupted")
+            return
+        from mcproof.store.recording import record_run
+
+        recorded = record_run(self._database, run, self._catalogs, self._options.name)
+        self._database.close()
+        names = recorded[0].name if len(recorded) == 1 else f"{len(recorded):,} servers"
+        remark(f"recorded {names} in {self._database.label}")

@@ -1,0 +1,1 @@
+"""Probes of a live server that need no tool call: its URL, TLS, HTTP, authorization, sessions and lists."""

@@ -1,0 +1,193 @@
+"""Perimeter facts: what the URL of a server, its TLS and its HTTP show without MCP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+SIZE_CAP = 1_048_576
+"""How many bytes of a response are read."""
+REDIRECT_CAP = 3
+"""How many redirects are followed."""
+NETWORK_RULES = ("transport_uses_https", "transport_advertises_hsts", "endpoint_no_credentials_in_url")
+"""Rules about what others on the network can read, which concerns no server on this machine."""
+
+
+class UrlCredential(NamedTuple):
+    """A credential in a URL, without its value."""
+
+    location: str
+    """`userinfo` or `query`."""
+    key: str
+
+
+class PeerCertificate(NamedTuple):
+    """The certificate of a server, whether it is trusted or not."""
+
+    common_name: str = ""
+    alternative_names: tuple[str, ...] = ()
+    """DNS names and IP addresses."""
+    issuer: str = ""
+    not_after: str = ""
+    """The time at which it expires: ISO 8601, UTC."""
+    days_until_expiry: int = 0
+    """Negative if it has expired."""
+
+
+class TlsHandshake(NamedTuple):
+    """A TLS handshake with a server."""
+
+    is_completed: bool = True
+    """Whether a client that checks nothing completes it."""
+    is_authorized: bool = True
+    """Whether a client with the default settings and certificate authorities accepts it."""
+    error: str = ""
+    """Why it is not completed or not authorized."""
+    version: str = ""
+    """The negotiated version, such as `TLSv1.3`; empty if there is none."""
+    certificate: PeerCertificate | None = None
+
+
+class RedirectHop(NamedTuple):
+    """A redirect that a server sent."""
+
+    status: int
+    url: str
+    """Where it leads, without secrets."""
+
+
+class EndpointResponse(NamedTuple):
+    """The response to a GET of the URL, after redirects."""
+
+    status: int = 0
+    content_type: str = ""
+    final_url: str = ""
+    redirects: tuple[RedirectHop, ...] = ()
+    strict_transport_security: str | None = None
+    """The header of the host that the user named; None if it has none."""
+    is_too_large: bool = False
+    has_too_many_redirects: bool = False
+    refused_redirect: str = ""
+    """Why the last redirect was not followed."""
+
+
+class OpeningResponse(NamedTuple):
+    """The response to the first MCP request, sent without credentials and without an `Origin`."""
+
+    method: str = "initialize"
+    status: int = 0
+    content_type: str = ""
+
+
+class HeaderProbe(NamedTuple):
+    """The response to the first MCP request with one foreign header."""
+
+    sent: str
+    """The value of the header."""
+    status: int
+    usual_status: int = 200
+    """The status of the same request without the header."""
+
+
+class CorsProbe(NamedTuple):
+    """The response to a preflight request of a foreign website."""
+
+    sent_origin: str
+    status: int
+    allowed_origin: str
+    """The value of `Access-Control-Allow-Origin`; empty without the header."""
+    allows_credentials: bool = False
+
+
+class PerimeterFacts(NamedTuple):
+    """What the URL, TLS and HTTP of a server show."""
+
+    url: str = ""
+    """Without secrets."""
+    scheme: str = "https"
+    hostname: str = ""
+    is_loopback: bool = False
+    internal_kind: str | None = None
+    """Why the host is not on the public internet; None if it may be."""
+    url_credentials: tuple[UrlCredential, ...] = ()
+    tls: TlsHandshake | None = None
+    response: EndpointResponse | None = None
+    opening: OpeningResponse | None = None
+    origin: HeaderProbe | None = None
+    host: HeaderProbe | None = None
+    """Sent only to loopback addresses."""
+    cors: CorsProbe | None = None
+    failures: dict[str, str] | None = None
+    """Why a part could not be observed: `tls`, `response`, `opening`, `origin`, `host`, `cors`."""
+
+    @property
+    def unobserved(self) -> dict[str, str]:
+        """The rules that could not be observed, with the reason."""
+        reasons = dict.fromkeys(NETWORK_RULES, "the server is on this machine") if self.is_loopback else {}
+        for rule, why in self._reasons():
+            if why:
+                reasons.setdefault(rule, why)
+        return reasons
+
+    def _reasons(self) -> list[tuple[str, str]]:
+        """Each rule that needs a part, with the reason if it could not be judged; else with an empty text."""
+        tls, response = self.tls, self.response
+        no_tls = self._missing("tls", tls) if self.scheme == "https" else "the URL is not https"
+        no_response = self._missing("response", response)
+        no_version = no_tls or ("" if tls is not None and tls.version else "no TLS version was negotiated")
+        no_certificate = no_tls or ("" if tls is not None and tls.certificate else "no certificate was received")
+        return [
+            ("tls_handshake_succeeded", no_tls),
+            ("tls_uses_modern_version", no_version),
+            ("tls_certificate_not_expiring_soon", no_certificate),
+            ("transport_advertises_hsts", no_response if self.scheme == "https" else "the URL is not https"),
+            ("transport_response_within_size_bound", no_response),
+            ("transport_redirects_within_bound", no_response),
+            ("transport_content_type_acceptable", self._no_content_type()),
+            ("transport_validates_origin", self._missing("origin", self.origin) or _undecided(self.origin)),
+            ("TRU-501", self._no_host()),
+            ("TRU-502", self._missing("cors", self.cors) or self._no_cors()),
+        ]
+
+    def _missing(self, part: str, value: object) -> str:
+        return "" if value is not None else (self.failures or {}).get(part, "not observed")
+
+    def _no_content_type(self) -> str:
+        if self.judged_content_type is not None:
+            return ""
+        if self.opening is None:
+            return self._missing("opening", None)
+        return f"the server responds with HTTP {self.opening.status}"
+
+    @property
+    def judged_content_type(self) -> str | None:
+        """The content type of the first MCP response, or of the GET if the URL accepts no POST; None without one.
+
+        An HTTP error may have any content type, so only successes count.
+        """
+        opening, response = self.opening, self.response
+        if opening is not None and opening.status in range(200, 300):
+            return opening.content_type
+        refuses_post = opening is not None and opening.status in (404, 405, 501)
+        if refuses_post and response is not None and response.status in range(200, 300):
+            return response.content_type
+        return None
+
+    def _no_host(self) -> str:
+        if not self.is_loopback:
+            return "sent only to servers on this machine"
+        return self._missing("host", self.host) or _undecided(self.host, range(400, 500))
+
+    def _no_cors(self) -> str:
+        return "" if self.cors is None or self.cors.allowed_origin else "the server sends no CORS headers"
+
+
+def _undecided(probe: HeaderProbe | None, refusals: Container[int] = (403,)) -> str:
+    """Why the response to a foreign header shows nothing; empty if it does, or without a response."""
+    if probe is None or probe.status in range(200, 300):
+        return ""
+    if probe.status == probe.usual_status:
+        return f"the server responds with HTTP {probe.status} with and without the header"
+    return "" if probe.status in refusals else f"the server responds with HTTP {probe.status}"

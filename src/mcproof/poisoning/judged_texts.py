@@ -1,0 +1,162 @@
+"""What hidden and encoded texts tell a model, and how certain that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcproof.poisoning import signals
+from mcproof.poisoning.ciphers import is_run_together
+from mcproof.poisoning.concealed_markup import COMMENT, ESCAPES, HIDDEN_ELEMENT, PADDING
+from mcproof.poisoning.encodings import encoded_in
+from mcproof.poisoning.hidden_text import DIRECTIONS, SELECTORS, TAGS, ZERO_WIDTH, hidden_in, readable
+from mcproof.poisoning.prose_signs import is_command, is_prose
+from mcproof.poisoning.suspicious_texts import encoded_suspects, hiding_suspects
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from mcproof.poisoning.encodings import Decoder, EncodedText
+    from mcproof.poisoning.hidden_text import HiddenText
+    from mcproof.poisoning.model_texts import ModelTexts
+
+Certainty = Literal["message", "suspicion", "oddity"]
+"""A text that says what it should not; characters that can only hide something; something that may be harmless."""
+
+RULE_OF_SIGNAL = {
+    signals.CONCEALS: "TRU-103",
+    signals.OVERRIDES: "TRU-104",
+    signals.SECRETS: "TRU-105",
+    signals.DESTROYS: "TRU-106",
+    signals.SENDS: "TRU-107",
+    signals.TAMPERS: "TRU-108",
+    signals.OVERREACHES: "TRU-111",
+    signals.PRAISES: "TRU-112",
+}
+_MANY = 8
+"""How many invisible characters are no accident."""
+_FAR = 100
+"""How many columns of whitespace hide text, whatever it is."""
+_CONCEALED = (COMMENT, HIDDEN_ELEMENT, PADDING)
+_CODE_NAMES = (
+    "base64",
+    "base32",
+    "hex",
+    "rot13",
+    "caesar",
+    "cipher",
+    "encod",
+    "decod",
+    "morse",
+    "braille",
+    "example",
+    "e.g.",
+)
+
+
+class JudgedHiding(NamedTuple):
+    """A way in which a text hides something, and what comes out."""
+
+    hidden: HiddenText
+    certainty: Certainty
+    rule: str
+    """The id of the rule that the hidden text breaks; empty if it breaks none."""
+
+
+class JudgedEncoding(NamedTuple):
+    """An encoded text that tells a model something."""
+
+    encoded: EncodedText
+    certainty: Certainty
+    rule: str
+
+
+def hidings(texts: ModelTexts) -> dict[str, list[JudgedHiding]]:
+    """The texts of a server that hide something, with what they hide."""
+    siblings = [tool.name for tool in texts.catalog.tools]
+    found = {text: list(judged_hidings(text, siblings)) for text in hiding_suspects(texts)}
+    return {text: judged for text, judged in found.items() if judged}
+
+
+def judged_hidings(text: str, siblings: Collection[str] = ()) -> Iterator[JudgedHiding]:
+    """What a text hides, judged."""
+    found = hidden_in(text)
+    if not found:
+        return
+    revealed = _revealed(text, siblings)
+    for hidden in found:
+        rule = _rule_of(hidden.decoded, siblings) if hidden.decoded else ""
+        if hidden.is_code and not rule:
+            continue
+        if hidden.kind in _CONCEALED:
+            certainty: Certainty = "message" if rule else "suspicion" if is_command(hidden.decoded) else "oddity"
+            if certainty == "oddity" and hidden.kind == PADDING and _may_be_layout(hidden.characters):
+                continue
+        elif hidden.is_message or rule or revealed:
+            certainty, rule = "message", rule or revealed
+        elif hidden.kind in (TAGS, SELECTORS, DIRECTIONS, ESCAPES) or is_command(hidden.decoded):
+            certainty = "suspicion"
+        else:
+            many = hidden.kind == ZERO_WIDTH and len(hidden.characters) >= _MANY
+            certainty = "suspicion" if many else "oddity"
+        yield JudgedHiding(hidden, certainty, rule)
+
+
+def _may_be_layout(whitespace: str) -> bool:
+    """Whether whitespace within a line may be a joined line or a column rather than meant to hide what follows."""
+    return "\n" not in whitespace and len(whitespace.expandtabs()) < _FAR
+
+
+def _revealed(text: str, siblings: Collection[str]) -> str:
+    """The rule that a text breaks only once its disguise is removed; empty if there is none."""
+    plain = readable(text)
+    if plain == text:
+        return ""
+    before = {(each.kind, each.sentence) for each in signals.signals_in(text, siblings)}
+    after = signals.signals_in(plain, siblings)
+    return next((RULE_OF_SIGNAL[each.kind] for each in after if (each.kind, each.sentence) not in before), "")
+
+
+def _rule_of(text: str, siblings: Collection[str]) -> str:
+    """The rule that a decoded text breaks; empty if there is none."""
+    return next((RULE_OF_SIGNAL[each.kind] for each in signals.signals_in(text, siblings)), "")
+
+
+def encodings(texts: ModelTexts) -> dict[str, JudgedEncoding]:
+    """The texts of a server with an encoded instruction, with the clearest one of each."""
+    siblings = [tool.name for tool in texts.catalog.tools]
+    found = {}
+    for text, decoders in encoded_suspects(texts).items():
+        judged = judged_encoding(text, siblings, decoders)
+        if judged is not None:
+            found[text] = judged
+    return found
+
+
+def judged_encoding(
+    text: str, siblings: Collection[str] = (), decoders: Collection[Decoder] | None = None
+) -> JudgedEncoding | None:
+    """The clearest encoded instruction of a text; None if there is none."""
+    best: JudgedEncoding | None = None
+    for encoded in encoded_in(text, decoders):
+        rule = _rule_of(encoded.decoded, siblings)
+        if rule and (encoded.is_deliberate or not _rule_of(text, siblings)):
+            return JudgedEncoding(encoded, "message", rule)
+        certainty = _certainty(encoded, text)
+        if certainty is not None and (best is None or best.certainty == "oddity"):
+            best = JudgedEncoding(encoded, certainty, "")
+    return best
+
+
+def _certainty(encoded: EncodedText, text: str) -> Certainty | None:
+    """How certain it is that a decoded text without a clear instruction tells a model something."""
+    decoded = encoded.decoded
+    if not encoded.is_deliberate:
+        return None
+    if encoded.encoding.startswith("spaced letters"):
+        return "suspicion" if is_command(decoded) or is_run_together(decoded) else None
+    if is_command(decoded):
+        return "suspicion"
+    if is_prose(decoded):
+        lowered = text[:5_000].lower()
+        return None if any(name in lowered for name in _CODE_NAMES) else "oddity"
+    return None

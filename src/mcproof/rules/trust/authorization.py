@@ -1,0 +1,230 @@
+"""Rules about the authorization of a server that refuses access without credentials (HTTP 401 or 403)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.linting.finding import Problem
+from mcproof.rules.trust.trust_rule import trust_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.exchange.authorization_facts import AuthorizationFacts, NamedIssuer
+
+INSECURE_GRANTS = ("password", "implicit")
+
+
+@trust_rule(
+    "auth_supports_pkce_s256",
+    name="no-pkce",
+    severity="high",
+    category="authorization",
+    weight=6,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The metadata of an authorization server does not list PKCE with S256.
+
+    Why: MCP clients must refuse to log in without it; a stolen code could be exchanged for a token (RFC 7636).
+    Fix: add `S256` to `code_challenge_methods_supported`.
+    """
+    missing = [each.issuer for each in facts.servers if "S256" not in each.code_challenge_methods]
+    if missing:
+        advertised = {each.issuer: list(each.code_challenge_methods) for each in facts.servers}
+        yield Problem(
+            f"PKCE with S256 is not advertised by {_listed(missing)}",
+            evidence={"missing": missing, "advertised": advertised},
+        )
+
+
+@trust_rule(
+    "auth_no_insecure_grant_types",
+    name="insecure-grant-type",
+    severity="high",
+    category="authorization",
+    weight=6,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """An authorization server offers the grant type `password` or `implicit`.
+
+    Why: both hand tokens or passwords to places where others can read them; OAuth 2.1 has removed them.
+    Fix: offer `authorization_code` with PKCE and `refresh_token` only.
+
+    Metadata without `grant_types_supported` passes, although RFC 8414 then assumes `implicit`.
+    """
+    found = list(
+        dict.fromkeys(grant for each in facts.servers for grant in each.grant_types if grant in INSECURE_GRANTS)
+    )
+    if found:
+        yield Problem(f"offers the grant type {_listed(found)}", evidence={"insecureGrantTypes": found})
+
+
+@trust_rule(
+    "auth_issuer_uses_https",
+    name="insecure-issuer",
+    severity="high",
+    category="authorization",
+    weight=6,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """An authorization server is not an https URL, or has a login, a query or a fragment.
+
+    Why: whoever can change the metadata on the way gets the tokens; RFC 8414 allows only a plain https URL.
+    Fix: name the issuer as an https URL without a login, a query and a fragment.
+
+    On this machine, http is allowed for an issuer on this machine.
+    """
+    if not facts.are_issuers_named:
+        return
+    invalid = [each.url for each in facts.issuers if _is_invalid(each, on_this_machine=facts.is_loopback)]
+    if invalid:
+        yield Problem(f"the issuer is not a plain https URL: {_listed(invalid)}", evidence={"invalidIssuers": invalid})
+
+
+def _is_invalid(issuer: NamedIssuer, *, on_this_machine: bool) -> bool:
+    is_secure = issuer.scheme == "https" or (issuer.scheme == "http" and issuer.is_loopback and on_this_machine)
+    return not is_secure or bool(issuer.odd_parts)
+
+
+@trust_rule(
+    "auth_discovery_advertised_when_required",
+    name="no-auth-discovery",
+    severity="medium",
+    category="authorization",
+    weight=5,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The server refuses access, but does not tell clients how to get it.
+
+    Why: a client that finds neither `WWW-Authenticate` nor resource metadata cannot log in.
+    Fix: respond with HTTP 401 and `WWW-Authenticate: Bearer resource_metadata="…"` (RFC 9728).
+    """
+    if not facts.challenge and facts.resource is None:
+        yield Problem(
+            f"responds with HTTP {facts.status}, without `WWW-Authenticate` and without resource metadata",
+            evidence={"authRequired": True, "wwwAuthenticate": None, "prmDiscovered": False},
+        )
+
+
+@trust_rule(
+    "auth_advertises_protected_resource_metadata",
+    name="no-resource-metadata",
+    severity="medium",
+    category="authorization",
+    weight=4,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+    chosen=("severity", "weight"),
+)
+def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The server publishes no protected-resource metadata.
+
+    Why: MCP requires it since 2025-06-18; without it, clients guess the authorization server.
+    Fix: serve `/.well-known/oauth-protected-resource` (RFC 9728), and name its URL in `WWW-Authenticate`.
+    """
+    if not facts.resource_metadata_hint and facts.resource is None:
+        yield Problem(
+            "no `resource_metadata` in the challenge, and no document at the well-known places",
+            evidence={"authRequired": True, "resourceMetadataHint": None, "prmDiscovered": False},
+        )
+
+
+@trust_rule(
+    "auth_authorization_server_metadata_present",
+    name="no-authorization-server-metadata",
+    severity="low",
+    category="authorization",
+    weight=3,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """No authorization server of the server publishes metadata.
+
+    Why: clients do not find its endpoints, and cannot log in.
+    Fix: serve `/.well-known/oauth-authorization-server` (RFC 8414) or `/.well-known/openid-configuration`.
+
+    A document that names another issuer does not count (RFC 8414, section 3.3). A server that names no authorization
+    server is asked itself, as in revision 2025-03-26.
+    """
+    if not facts.servers:
+        issuers = [each.url for each in facts.issuers]
+        evidence: dict[str, Any] = {"issuers": issuers, "parsedAny": False}
+        reasons = {each.url: each.error for each in facts.fetches if each.error}
+        yield Problem(
+            f"no metadata of {_listed(issuers) or 'an authorization server'}", evidence={**evidence, "errors": reasons}
+        )
+
+
+@trust_rule(
+    "auth_advertises_token_endpoint",
+    name="no-token-endpoint",
+    severity="low",
+    category="authorization",
+    weight=2,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """No authorization server names its token endpoint.
+
+    Why: clients cannot get a token.
+    Fix: add `token_endpoint` to the metadata of the authorization server.
+    """
+    if facts.servers and not any(each.token_endpoint for each in facts.servers):
+        yield Problem("no authorization server names a `token_endpoint`", evidence={"tokenEndpoints": []})
+
+
+@trust_rule(
+    "auth_advertises_jwks_uri",
+    name="no-jwks-uri",
+    severity="low",
+    category="authorization",
+    weight=2,
+    dimension="Auth discovery posture",
+    phase="auth-required",
+)
+def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """No authorization server names its keys.
+
+    Why: nobody can verify its tokens without asking it.
+    Fix: add `jwks_uri` to the metadata of the authorization server.
+    """
+    if facts.servers and not any(each.jwks_uri for each in facts.servers):
+        yield Problem("no authorization server names a `jwks_uri`", evidence={"jwksUris": []})
+
+
+@trust_rule(
+    "TRU-504",
+    name="foreign-resource",
+    severity="high",
+    category="authorization",
+    dimension="Auth discovery posture",
+    phase="auth-required",
+    chosen=("severity", "weight"),
+)
+def foreign_resource(facts: AuthorizationFacts) -> Iterator[Problem]:
+    """The resource metadata of the server is for another resource.
+
+    Why: a client that uses it requests tokens for another server and sends them to this one; RFC 9728 forbids it.
+    Fix: set `resource` to the URL of the MCP endpoint, exactly as clients use it.
+
+    The origin of the server, or a path above the endpoint, is accepted. An id and severity of mcproof's own.
+    """
+    if facts.resource is not None and not facts.resource.is_matching:
+        named = f"`{facts.resource.resource}`" if facts.resource.resource else "nothing"
+        yield Problem(f"`resource` in the metadata is {named}", evidence={"resource": facts.resource.resource or None})
+
+
+def _listed(values: list[str]) -> str:
+    """The first few values."""
+    shown = ", ".join(f"`{each}`" for each in values[:3])
+    return f"{shown} and {len(values) - 3} more" if len(values) > 3 else shown

@@ -1,0 +1,124 @@
+"""Rules about what several connections to a live server show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcproof.exchange.session_ids import ENOUGH_BITS
+from mcproof.linting.finding import Problem
+from mcproof.rules.trust.trust_rule import trust_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.exchange.list_stability import ListStability
+    from mcproof.exchange.read_calls import ReadCalls
+    from mcproof.exchange.session_ids import SessionIds
+
+_SHOWN = 20
+"""How many tools the evidence names."""
+
+
+@trust_rule(
+    "TRU-205",
+    name="unstable-list",
+    severity="medium",
+    category="drift",
+    dimension="Metadata transparency",
+    phase="post-handshake",
+    chosen=("weight",),
+)
+def unstable_list(stability: ListStability) -> Iterator[Problem]:
+    """The server lists other tools to another client, or at another moment.
+
+    Why: what was reviewed is not what the agent gets; a server can hide a tool from scanners this way.
+    Fix: list the same tools to every client, in every session, before and after `notifications/initialized`.
+
+    The tools are listed twice under each of two client names, `mcproof` and a common client, and compared by hash; the
+    order and `_meta` do not count. A list that the server refuses before `initialized` is not compared.
+    """
+    readings = stability.readings
+    if len(readings) < 2 or len({each.tools for each in readings}) < 2:
+        return
+    first = readings[0]
+    other = next(each for each in readings if each.tools != first.tools)
+    differing = sorted({name for name, _ in set(first.tools) ^ set(other.tools)})
+    shown = ", ".join(f"`{each}`" for each in differing[:3])
+    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    yield Problem(
+        f"lists {shown}{more} differently to `{other.client}` {other.moment} than to `{first.client}` {first.moment}",
+        evidence={
+            "tools": differing[:_SHOWN],
+            "readings": [
+                {"client": each.client, "moment": each.moment, "tools": len(each.tools), "hash": each.hash}
+                for each in readings
+            ],
+        },
+    )
+
+
+@trust_rule(
+    "TRU-503",
+    name="weak-session-ids",
+    severity="high",
+    category="transport",
+    dimension="Transport security",
+    phase="post-handshake",
+    chosen=("severity", "weight"),
+)
+def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
+    """The session ids of the server can be guessed.
+
+    Why: whoever knows the id of a session can send requests in it and read its results.
+    Fix: make the id from a cryptographic random source, such as a version 4 UUID.
+
+    Five handshakes are compared: the ids must be distinct, have 128 bits by their alphabet and length, not count up,
+    and consist of visible ASCII characters (MCP 2025-11-25, Session Management). The ids themselves are not kept.
+    Not applicable to the stateless era. Guessable ids are high, other defects medium. An id and severity of mcproof's
+    own.
+    """
+    if ids.ids < 2:
+        return
+    defects = {
+        "repeated": ids.distinct < ids.ids and "two handshakes got the same id",
+        "counts_up": ids.counts_up and "they count up",
+        "time_based": ids.is_time_based and "they are made from the time",
+        "too_short": ids.bits < ENOUGH_BITS and f"they have at most {ids.bits} bits, not {ENOUGH_BITS}",
+        "not_visible_ascii": not ids.is_visible_ascii and "they have characters that a header may not have",
+    }
+    found = {kind: words for kind, words in defects.items() if words}
+    if found:
+        is_guessable = bool({"repeated", "counts_up", "time_based"} & set(found))
+        yield Problem(
+            f"weak session ids: {'; '.join(found.values())}",
+            evidence={"defects": list(found), "handshakes": ids.handshakes, "bits": ids.bits},
+            severity="high" if is_guessable else "medium",
+        )
+
+
+@trust_rule(
+    "active_probe_read_tools_honor_their_schema",
+    name="compliant-call-rejected",
+    severity="medium",
+    category="behaviour",
+    weight=4,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+)
+def active_probe_read_tools_honor_their_schema(calls: ReadCalls) -> Iterator[Problem]:
+    """A read-only tool rejects arguments that its own schema accepts.
+
+    Why: an agent that follows the schema cannot use the tool, and what the schema says cannot be relied upon.
+    Fix: describe in the schema what the tool requires, or accept what the schema allows.
+
+    Only with `--deep`, and only on this machine: up to three tools that declare `readOnlyHint` are called. A JSON-RPC
+    error fails; a result with `isError` or a lost connection does not.
+    """
+    hits = [
+        {"toolName": each.tool, "outcome": "rejected_compliant_input", "detail": each.detail}
+        for each in calls.calls
+        if each.outcome == "rejected"
+    ]
+    if hits:
+        names = ", ".join(f"`{each['toolName']}`" for each in hits)
+        yield Problem(f"rejects arguments that the schema accepts: {names}", evidence={"hits": hits})

@@ -1,0 +1,399 @@
+"""Rules about the URL of a server, its TLS and its HTTP: they need no MCP."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.exchange.perimeter_facts import REDIRECT_CAP, SIZE_CAP
+from mcproof.linting.finding import Problem
+from mcproof.rules.trust.trust_rule import trust_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.exchange.perimeter_facts import PerimeterFacts
+    from mcproof.exchange.server_identity import ServerIdentity
+
+MODERN_VERSIONS = ("TLSv1.2", "TLSv1.3")
+LEAST_MAX_AGE = 86_400
+"""Seconds for which a browser must remember to use https."""
+LEAST_DAYS = 14
+"""Days until a certificate expires."""
+TRANSPORTS = ("application/json", "text/event-stream")
+_MAX_AGE = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d{1,18})"?\s*(?:;|$)', re.IGNORECASE)
+
+
+@trust_rule(
+    "transport_uses_https",
+    name="plain-http",
+    severity="high",
+    category="transport",
+    weight=10,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The URL of the server is not https.
+
+    Why: everyone on the network can read and change the calls, the results and the tokens.
+    Fix: serve the endpoint over https, and give clients the https URL.
+
+    Not applicable to servers on this machine.
+    """
+    if facts.scheme != "https" and "transport_uses_https" not in facts.unobserved:
+        yield Problem(f"the URL is `{facts.scheme}`, not https", evidence={"protocol": f"{facts.scheme}:"})
+
+
+@trust_rule(
+    "tls_handshake_succeeded",
+    name="untrusted-certificate",
+    severity="high",
+    category="transport",
+    weight=8,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The TLS handshake fails, or the certificate is not trusted, expired, or for another host.
+
+    Why: clients refuse the connection; those that do not can be read by anyone in between.
+    Fix: install a certificate of a public authority for this host name, with its intermediate certificates.
+
+    The certificate is checked against the certificate authorities of the system, or those in `SSL_CERT_FILE`.
+    """
+    tls = facts.tls
+    if tls is None or (tls.is_completed and tls.is_authorized):
+        return
+    if not tls.is_completed:
+        yield Problem(f"the TLS handshake fails: {tls.error}", evidence={"ok": False, "error": tls.error})
+        return
+    shown = {} if tls.certificate is None else {"certificate": tls.certificate._asdict()}
+    yield Problem(
+        f"clients do not accept the certificate: {tls.error}",
+        evidence={"authorized": False, "authorizationError": tls.error, **shown},
+    )
+
+
+@trust_rule(
+    "transport_validates_origin",
+    name="foreign-origin-accepted",
+    severity="high",
+    category="transport",
+    weight=8,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The server accepts a request from a foreign website.
+
+    Why: any page that the user opens can talk to the server, on this machine too (DNS rebinding).
+    Fix: compare the `Origin` header with a list of allowed origins, and respond with HTTP 403 to others.
+
+    MCP requires the check (2025-11-25, Transports, Security Warning). The first MCP request is sent with an `Origin`
+    that does not exist; HTTP 403 passes, success fails, and any other status shows nothing.
+    """
+    probe = facts.origin
+    if probe is not None and probe.status in range(200, 300):
+        yield Problem(
+            f"responds with HTTP {probe.status} to a request from the website {probe.sent}",
+            evidence={"sentOrigin": probe.sent, "status": probe.status},
+        )
+
+
+@trust_rule(
+    "tls_uses_modern_version",
+    name="old-tls",
+    severity="medium",
+    category="transport",
+    weight=5,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The server negotiates a TLS version before 1.2.
+
+    Why: older versions have known weaknesses (RFC 8996), and clients refuse them.
+    Fix: enable TLS 1.2 and 1.3, and disable everything older.
+    """
+    if facts.tls is not None and facts.tls.version and facts.tls.version not in MODERN_VERSIONS:
+        yield Problem(f"negotiates {facts.tls.version}", evidence={"protocol": facts.tls.version})
+
+
+@trust_rule(
+    "transport_advertises_hsts",
+    name="no-hsts",
+    severity="low",
+    category="transport",
+    weight=3,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The server does not tell browsers to use https only.
+
+    Why: without HSTS (RFC 6797), a browser can be led to the http version of the host.
+    Fix: send `Strict-Transport-Security: max-age=31536000` with every response.
+
+    A `max-age` of less than a day counts as absent.
+    """
+    if facts.response is None or facts.scheme != "https" or "transport_advertises_hsts" in facts.unobserved:
+        return
+    header = facts.response.strict_transport_security
+    found = _MAX_AGE.search(header) if header is not None else None
+    seconds = None if found is None else int(found[1])
+    if seconds is None or seconds < LEAST_MAX_AGE:
+        what = "no `Strict-Transport-Security` header"
+        if header is not None:
+            what = "HSTS without a `max-age`" if seconds is None else f"HSTS with a `max-age` of {seconds:,} seconds"
+        yield Problem(f"sends {what}", evidence={"present": header is not None, "maxAgeSeconds": seconds})
+
+
+@trust_rule(
+    "tls_certificate_not_expiring_soon",
+    name="certificate-expires-soon",
+    severity="low",
+    category="transport",
+    weight=2,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The certificate expires within 14 days, or has expired.
+
+    Why: once it has expired, clients refuse the connection.
+    Fix: renew it, automatically if possible.
+    """
+    certificate = None if facts.tls is None else facts.tls.certificate
+    if certificate is not None and certificate.days_until_expiry < LEAST_DAYS:
+        days = certificate.days_until_expiry
+        when = f"expires in {_days(days)}" if days >= 0 else f"expired {_days(-days)} ago"
+        yield Problem(f"the certificate {when} ({certificate.not_after})", evidence={"daysUntilExpiry": days})
+
+
+def _days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number:,} days"
+
+
+@trust_rule(
+    "transport_response_within_size_bound",
+    name="oversized-response",
+    severity="info",
+    category="transport",
+    weight=1,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The response to a GET of the URL is larger than 1 MB.
+
+    Why: an endpoint that sends this much to anyone wastes the memory of its clients.
+    Fix: respond to GET with an event stream, or with HTTP 405.
+    """
+    if facts.response is not None and facts.response.is_too_large:
+        yield Problem(
+            f"the response to a GET has more than {SIZE_CAP:,} bytes",
+            evidence={"sizeCapBytes": SIZE_CAP, "error": "RESPONSE_TOO_LARGE"},
+        )
+
+
+@trust_rule(
+    "transport_redirects_within_bound",
+    name="too-many-redirects",
+    severity="info",
+    category="transport",
+    weight=1,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The URL redirects more than three times.
+
+    Why: clients give up, and every hop can lead them somewhere else.
+    Fix: give clients the final URL.
+    """
+    if facts.response is not None and facts.response.has_too_many_redirects:
+        yield Problem(
+            f"redirects more than {REDIRECT_CAP} times",
+            evidence={
+                "redirectCap": REDIRECT_CAP,
+                "error": "REDIRECT_LIMIT_EXCEEDED",
+                "redirects": [each.url for each in facts.response.redirects],
+            },
+        )
+
+
+@trust_rule(
+    "transport_content_type_acceptable",
+    name="unacceptable-content-type",
+    severity="info",
+    category="transport",
+    weight=1,
+    dimension="Transport security",
+    phase="perimeter",
+)
+def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The response to the first MCP request is neither JSON nor an event stream.
+
+    Why: it is not an MCP endpoint, or one that clients cannot read.
+    Fix: respond with `application/json` or `text/event-stream`; check the path of the URL.
+
+    Only successful responses count. If the URL accepts no POST, the response to a GET is judged.
+    """
+    kind = facts.judged_content_type
+    if kind is not None and kind not in TRANSPORTS:
+        yield Problem(
+            f"responds with {f'`{kind}`' if kind else 'no content type'}, neither JSON nor an event stream",
+            evidence={"acceptedTransports": list(TRANSPORTS), "contentType": kind, "error": "UPSTREAM_PROTOCOL_ERROR"},
+        )
+
+
+@trust_rule(
+    "endpoint_no_credentials_in_url",
+    name="credentials-in-url",
+    severity="high",
+    category="endpoint",
+    weight=6,
+    dimension="Endpoint hygiene",
+    phase="perimeter",
+)
+def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The URL contains a credential.
+
+    Why: URLs are written to logs, histories and configurations of others.
+    Fix: send credentials in the `Authorization` header.
+
+    A login before the host, or a query key such as `token`, `api_key`, `password` or `client_secret`. Not applicable to
+    servers on this machine.
+    """
+    if facts.url_credentials and "endpoint_no_credentials_in_url" not in facts.unobserved:
+        keys = ", ".join(dict.fromkeys(f"`{each.key}`" for each in facts.url_credentials))
+        hits = [{"location": each.location, "key": each.key} for each in facts.url_credentials]
+        yield Problem(f"the URL contains a credential: {keys}", evidence={"hits": hits})
+
+
+@trust_rule(
+    "endpoint_uses_public_host",
+    name="internal-host",
+    severity="medium",
+    category="endpoint",
+    weight=4,
+    dimension="Endpoint hygiene",
+    phase="perimeter",
+)
+def endpoint_uses_public_host(facts: PerimeterFacts) -> Iterator[Problem]:
+    """The host of the URL is this machine, a private network or a private domain.
+
+    Why: the same URL leads to another server elsewhere, and to internal services where an agent runs remotely.
+    Fix: publish the server under a public host name; ignore this rule for servers that are meant to be local.
+    """
+    if facts.internal_kind is not None:
+        yield Problem(
+            f"`{facts.hostname}` is {HOST_KINDS[facts.internal_kind]}",
+            evidence={"hostname": facts.hostname, "reason": facts.internal_kind},
+        )
+
+
+HOST_KINDS = {
+    "loopback": "this machine",
+    "cloud-metadata": "the metadata service of a cloud",
+    "link-local": "a link-local address",
+    "private-address": "a private address",
+    "reserved-address": "a reserved address",
+    "private-suffix": "a name of a private network",
+    "single-label": "a name without a domain",
+}
+
+
+@trust_rule(
+    "TRU-501",
+    name="foreign-host-accepted",
+    severity="medium",
+    category="transport",
+    dimension="Transport security",
+    phase="perimeter",
+    chosen=("severity", "weight"),
+)
+def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
+    """A server on this machine accepts a request for a foreign host name.
+
+    Why: a website whose name resolves to 127.0.0.1 reaches the server with its own name as `Host` (DNS rebinding).
+    Fix: respond with HTTP 403 or 421 to requests whose `Host` is not `localhost` or the address of the server.
+
+    Sent only to loopback addresses. The `Origin` check that MCP requires (`transport_validates_origin`) stops the same
+    attack for requests of browsers; this is the second line of defence. An id and severity of mcproof's own.
+    """
+    probe = facts.host
+    if facts.is_loopback and probe is not None and probe.status in range(200, 300):
+        yield Problem(
+            f"responds with HTTP {probe.status} to a request for the host {probe.sent}",
+            evidence={"sentHost": probe.sent, "status": probe.status},
+        )
+
+
+@trust_rule(
+    "TRU-502",
+    name="cors-open-to-all",
+    severity="medium",
+    category="transport",
+    dimension="Transport security",
+    phase="perimeter",
+    chosen=("severity", "weight"),
+)
+def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
+    """Any website may read the responses of the server.
+
+    Why: with `Access-Control-Allow-Origin`, browsers let a foreign page read tools and results, with the cookies of the
+    user if credentials are allowed.
+    Fix: allow only the origins of your own pages, and do not allow credentials.
+
+    A preflight request of a website that does not exist is sent. `*` or the same origin in the response fails: high
+    with credentials and on this machine, low elsewhere. An id and severity of mcproof's own.
+    """
+    probe = facts.cors
+    if probe is None or probe.status not in range(200, 300) or probe.allowed_origin not in ("*", probe.sent_origin):
+        return
+    with_credentials = probe.allows_credentials and probe.allowed_origin != "*"
+    what = f"`{probe.allowed_origin}`" if probe.allowed_origin == "*" else "any origin that asks"
+    yield Problem(
+        f"CORS allows {what}{' with credentials' if with_credentials else ''}",
+        evidence={
+            "sentOrigin": probe.sent_origin,
+            "allowOrigin": probe.allowed_origin,
+            "allowCredentials": probe.allows_credentials,
+        },
+        severity="high" if with_credentials or facts.is_loopback else "low",
+    )
+
+
+@trust_rule(
+    "server_identity_consistency",
+    name="unrelated-server-name",
+    severity="medium",
+    category="metadata",
+    weight=4,
+    dimension="Metadata transparency",
+    phase="post-handshake",
+)
+def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
+    """The name that the server reports has no word in common with its host and its certificate.
+
+    Why: a server that calls itself by the name of another may want to be taken for it.
+    Fix: report a name that has a part of the host name, or serve it under a host of its owner.
+
+    Words of fewer than three characters, `mcp`, `server`, `service`, `api`, `the` and `official` do not count. Servers
+    behind the host name of a hosting provider or a CDN are reported too: judge them by hand.
+    """
+    words = identity.words
+    if not words or identity.unobserved:
+        return
+    known = [identity.hostname, identity.common_name, *identity.alternative_names]
+    if not any(word in name.lower() for word in words for name in known):
+        yield Problem(
+            f"calls itself `{identity.name}`, which is unrelated to `{identity.hostname}`",
+            evidence={
+                "tokens": list(words),
+                "hostname": identity.hostname,
+                "certCommonName": identity.common_name or None,
+            },
+        )

@@ -1,0 +1,191 @@
+"""Open the database of a store, and bring its tables up to date."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from mcproof.errors import InputError, McproofError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from sqlalchemy import Connection, Engine
+
+HEAD = "0001"
+"""The newest revision of the tables."""
+_REVISIONS = ("0001",)
+_BUSY_SECONDS = 60
+"""How long a writer waits for others."""
+_MIGRATING = 7_020_613
+"""The advisory lock of PostgreSQL that one migrating process holds."""
+_WRITES = "mcproof_writes"
+"""The execution option of a transaction that writes."""
+
+
+def data_folder() -> str:
+    """`mcproof` below `$XDG_DATA_HOME`, or where the platform keeps the data of programs."""
+    named = os.environ.get("XDG_DATA_HOME", "")
+    if os.path.isabs(named):
+        return os.path.join(named, "mcproof")
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcproof")
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", "mcproof")
+    return os.path.join(home, ".local", "share", "mcproof")
+
+
+def database_url(word: str | None) -> str:
+    """Return the SQLAlchemy URL of a database: a URL or a file, or by default the user's own store."""
+    if word is None:
+        return f"sqlite:///{os.path.join(data_folder(), 'store.sqlite')}"
+    if word.startswith(("postgresql://", "postgres://")):
+        return "postgresql+psycopg://" + word.partition("://")[2]
+    if word.startswith("sqlite:///"):
+        return word
+    if "://" in word:
+        scheme = word.partition("://")[0]
+        raise UsageError(f"unsupported database `{scheme}`: a store is a file, or `postgresql://…`")
+    return f"sqlite:///{os.path.abspath(word)}"
+
+
+class Database:
+    """A database with the store's tables."""
+
+    def __init__(self, engine: Engine, label: str) -> None:
+        self.engine = engine
+        self.label = label
+        """Its name for the user, without a password."""
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a transaction that reads one state of the store."""
+        with self._reported(), self.engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction that is written as a whole or not at all."""
+        with self._reported(), self.engine.connect() as connection:
+            connection.execution_options(**{_WRITES: True})
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        """Turn an error of the database into one line."""
+        from sqlalchemy.exc import DBAPIError
+
+        try:
+            yield
+        except DBAPIError as error:
+            raise InputError(f"the store cannot be used: {_first_line(error.orig)}", file=self.label) from None
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_database(word: str | None = None, *, creates: bool = True) -> Database:
+    """Open a store, create it if it is not there and `creates`, and migrate it to the newest tables.
+
+    Raises an InputError if it cannot be opened, or was written by a newer version.
+    """
+    try:
+        from sqlalchemy import create_engine, event, make_url
+        from sqlalchemy.exc import ArgumentError
+    except ImportError:
+        raise UsageError("the store needs SQLAlchemy: `pip install 'mcproof[store]'`") from None
+    try:
+        url = make_url(database_url(word))
+    except ArgumentError:
+        raise UsageError("`--database` is neither a file nor a database URL") from None
+    label = url.database or "" if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+    if url.drivername == "sqlite":
+        _prepare_folder(url.database or "", creates=creates)
+    try:
+        engine = create_engine(url, **_options(url.drivername))
+    except ImportError:
+        raise UsageError("PostgreSQL needs psycopg: `pip install 'mcproof[postgres]'`") from None
+    if url.drivername == "sqlite":
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    database = Database(engine, label)
+    try:
+        _migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _options(driver: str) -> dict[str, Any]:
+    if driver == "sqlite":
+        return {"connect_args": {"timeout": _BUSY_SECONDS}}
+    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
+
+
+def _prepare_folder(file: str, *, creates: bool) -> None:
+    if os.path.exists(file):
+        return
+    if not creates:
+        raise InputError("there is no store yet; `--record` writes it", file=file)
+    try:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder of the store cannot be created: {error.strerror}", file=file) from None
+
+
+def _configure_sqlite(connection: Any, _: object) -> None:
+    """Let readers and one writer work at once, and leave transactions to `_begin_sqlite`."""
+    connection.isolation_level = None
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; a writer waits for its turn at once, because a reader cannot become one later."""
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _migrate(database: Database) -> None:
+    """Create or upgrade the tables; of several processes, one does and the others wait."""
+    with database.reading() as connection:
+        if _revision(connection, database) == HEAD:
+            return
+    with database.writing() as connection:
+        if not database.is_sqlite:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
+        if _revision(connection, database) == HEAD:
+            return
+        from alembic import command
+        from alembic.config import Config
+
+        config = Config()
+        config.set_main_option("script_location", "mcproof.store:migrations")
+        config.attributes["connection"] = connection
+        command.upgrade(config, HEAD)
+
+
+def _revision(connection: Connection, database: Database) -> str | None:
+    """Return the revision of the tables; None if there are none."""
+    from sqlalchemy import inspect
+
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    if revision is not None and revision not in _REVISIONS:
+        raise McproofError("written by a newer version of mcproof; upgrade mcproof to use it", file=database.label)
+    return revision
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0] or "unknown error"

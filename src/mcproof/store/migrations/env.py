@@ -1,0 +1,8 @@
+"""Alembic's entry point: migrate the connection that `open_store` gives."""
+
+from __future__ import annotations
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"], render_as_batch=True)
+context.run_migrations()

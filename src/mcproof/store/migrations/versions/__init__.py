@@ -1,0 +1,1 @@
+"""The versions of the store's tables, the oldest first."""

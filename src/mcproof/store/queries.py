@@ -1,0 +1,95 @@
+"""Read what the store has: the history of a server, a run, a catalog."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import select
+
+from mcproof.errors import InputError, nearest
+from mcproof.store.tables import CATALOGS, RUNS, SCORES, SERVERS
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from mcproof.store.database import Database
+
+
+class PastRun(NamedTuple):
+    """One run of a server, as its history shows it."""
+
+    uid: str
+    command: str
+    started: str
+    grade: str | None
+    score: int | None
+    tokens: int | None
+    verdict: str | None
+    tools: int | None
+    errors: int
+    warnings: int
+    notes: int
+    error: str | None
+    """Why the target could not be checked."""
+    catalog: str | None
+    """The hash of the catalog."""
+
+
+class History(NamedTuple):
+    """The newest runs of a server, the oldest of them first."""
+
+    name: str
+    total: int
+    """How many runs there are."""
+    runs: list[PastRun]
+
+
+def history_of(database: Database, name: str, most: int) -> History:
+    """Return the newest runs of a server. Raises an InputError if it is not in the store."""
+    with database.reading() as connection:
+        server = connection.execute(select(SERVERS.c.id, SERVERS.c.runs).where(SERVERS.c.name == name)).first()
+        if server is None:
+            raise InputError(_unknown(connection, name), file=database.label)
+        rows = connection.execute(_runs_of(server.id).limit(most)).all()
+        return History(name, server.runs, [PastRun(*row) for row in reversed(rows)])
+
+
+def _runs_of(server: int):  # type: ignore[no-untyped-def]
+    grade, trust = SCORES.alias("grade"), SCORES.alias("trust")
+    columns = (
+        *(RUNS.c.uid, RUNS.c.command, RUNS.c.started, grade.c.word, grade.c.score, RUNS.c.tokens, trust.c.word),
+        *(RUNS.c.tools, RUNS.c.errors, RUNS.c.warnings, RUNS.c.notes, RUNS.c.error, RUNS.c.catalog),
+    )
+    return (
+        select(*columns)
+        .outerjoin(grade, (grade.c.run_id == RUNS.c.id) & (grade.c.scheme == "grade"))
+        .outerjoin(trust, (trust.c.run_id == RUNS.c.id) & (trust.c.scheme == "trust"))
+        .where(RUNS.c.server_id == server)
+        .order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
+    )
+
+
+def _unknown(connection: Connection, name: str) -> str:
+    known = list(connection.execute(select(SERVERS.c.name).order_by(SERVERS.c.name).limit(10_000)).scalars())
+    if not known:
+        return "the store is empty; `--record` adds a run"
+    return f"there is no server `{name}` in the store{nearest(name, known)}"
+
+
+def run_report(database: Database, uid: str) -> bytes:
+    """Return the run report of a run. Raises an InputError if there is none."""
+    with database.reading() as connection:
+        found = connection.execute(select(RUNS.c.report).where(RUNS.c.uid == uid)).scalar()
+    if found is None:
+        raise InputError(f"there is no run `{uid}` in the store", file=database.label)
+    return zlib.decompress(found)
+
+
+def stored_catalog(database: Database, digest: str) -> str:
+    """Return the text of a catalog. Raises an InputError if there is none."""
+    with database.reading() as connection:
+        found = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
+    if found is None:
+        raise InputError(f"there is no catalog `{digest}` in the store", file=database.label)
+    return zlib.decompress(found).decode("utf-8", "surrogatepass")

@@ -1,0 +1,131 @@
+"""The tables of the store.
+
+A run is one check of one target. Everything that a page filters or sorts by is a column, and what the newest run of a
+server shows is beside the server, so that no page reads more than it shows. The migrations create these tables; a test
+compares both.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+_NAMES = {"ix": "ix_%(column_0_label)s", "uq": "uq_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"}
+METADATA = MetaData(naming_convention=_NAMES)
+
+_KEY = BigInteger().with_variant(Integer, "sqlite")
+"""The type of generated keys; only `INTEGER` generates them in SQLite."""
+
+CATALOGS = Table(
+    "catalogs",
+    METADATA,
+    Column("hash", String(64), primary_key=True),
+    Column("text", LargeBinary, nullable=False),  # compressed
+    Column("tools", Integer, nullable=False),
+)
+
+SERVERS = Table(
+    "servers",
+    METADATA,
+    Column("id", _KEY, primary_key=True),
+    Column("name", String(500), nullable=False, unique=True),
+    Column("title", String(500), nullable=False),  # what the server calls itself
+    Column("runs", Integer, nullable=False),
+    Column("last_run", _KEY, nullable=True),
+    Column("last_seen", String(32), nullable=True),
+    Column("is_reachable", Boolean, nullable=True),
+    Column("grade", String(1), nullable=True),
+    Column("score", Integer, nullable=True),
+    Column("change", Integer, nullable=True),  # of the score, since the run before
+    Column("tokens", Integer, nullable=True),
+    Column("tools", Integer, nullable=True),
+    Column("trust", Integer, nullable=True),
+    Column("verdict", String(6), nullable=True),
+    Index("ix_servers_score", "score", "id"),
+    Index("ix_servers_last_seen", "last_seen", "id"),
+    Index("ix_servers_tokens", "tokens", "id"),
+    Index("ix_servers_grade", "grade", "score", "id"),
+    Index("ix_servers_verdict", "verdict", "score", "id"),
+)
+
+RUNS = Table(
+    "runs",
+    METADATA,
+    Column("id", _KEY, primary_key=True),
+    Column("uid", String(36), nullable=False, unique=True),
+    Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), nullable=False),
+    Column("command", String(20), nullable=False),
+    Column("target", String(2000), nullable=False),
+    Column("started", String(32), nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("version", String(40), nullable=False),
+    Column("exit_code", Integer, nullable=False),
+    Column("error", Text, nullable=True),  # why the target could not be checked
+    Column("catalog", String(64), ForeignKey("catalogs.hash"), nullable=True),
+    Column("errors", Integer, nullable=False),
+    Column("warnings", Integer, nullable=False),
+    Column("notes", Integer, nullable=False),
+    Column("tools", Integer, nullable=True),
+    Column("tokens", Integer, nullable=True),
+    Column("report", LargeBinary, nullable=False),  # the run report, compressed
+    Index("ix_runs_server", "server_id", "started", "id"),
+    Index("ix_runs_started", "started", "id"),
+    Index("ix_runs_catalog", "catalog"),
+)
+
+SCORES = Table(
+    "scores",
+    METADATA,
+    Column("run_id", _KEY, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("scheme", String(20), primary_key=True),  # grade, polish, trust
+    Column("score", Integer, nullable=False),
+    Column("word", String(20), nullable=False),  # the letter or the verdict
+)
+
+FINDINGS = Table(
+    "findings",
+    METADATA,
+    Column("run_id", _KEY, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("rule", String(80), nullable=False),
+    Column("level", String(8), nullable=False),
+    Column("severity", String(10), nullable=False),
+    Column("subject", String(500), nullable=False),
+    Column("pointer", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Index("ix_findings_rule", "rule", "run_id"),
+)
+
+FIRING = Table(
+    "firing",
+    METADATA,
+    Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
+    Column("rule", String(80), primary_key=True),
+    Column("findings", Integer, nullable=False),
+    Index("ix_firing_rule", "rule", "server_id"),
+)
+"""The rules that fire in the newest run of each server."""
+
+BREAKING = Table(
+    "breaking",
+    METADATA,
+    Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
+    Column("client", String(80), primary_key=True),
+    Index("ix_breaking_client", "client", "server_id"),
+)
+"""The clients in which each server breaks, by its newest `compat` run."""
+
+__all__ = ["BREAKING", "CATALOGS", "FINDINGS", "FIRING", "METADATA", "RUNS", "SCORES", "SERVERS"]

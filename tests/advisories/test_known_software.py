@@ -1,0 +1,213 @@
+"""What is known of a server's software, and what is not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.advisories.advisory_table import advisory_hits
+from mcproof.advisories.collect_software import LISTED_SERVER, known_software
+from mcproof.advisories.command_packages import command_packages
+from mcproof.advisories.project_packages import project_packages
+from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.targets.snapshot import read_snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcproof.advisories.known_software import KnownSoftware
+    from mcproof.catalog.model import Catalog
+
+
+def catalog(server: Any = None, info: Any = None) -> Catalog:
+    document = {"initialize": {"serverInfo": info or {}}, "tools": [{"name": "a"}]}
+    if server is not None:
+        document["server"] = server
+    return read_snapshot(json.dumps(document).encode(), "case.json")
+
+
+def named(command: str) -> list[tuple[str, str | None]]:
+    return [(each.name, each.version) for each in command_packages(command.split())]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("npx -y mcp-remote@0.1.14 https://host/mcp", [("mcp-remote", "0.1.14")]),
+        ("npx mcp-remote", [("mcp-remote", None)]),
+        ("npx -y mcp-remote@latest", [("mcp-remote", None)]),
+        ("npx -y mcp-remote@^0.1.0", [("mcp-remote", None)]),
+        ("npx -y mcp-remote@0.1", [("mcp-remote", None)]),
+        ("npx -y @scope/Server@2.0.0-beta.1 /data", [("@scope/server", "2.0.0-beta.1")]),
+        ("npx --package=@scope/server@2.0.0 run-it", [("@scope/server", "2.0.0")]),
+        ("npx -p one@1.0.0 -p two@2.0.0 one", [("one", "1.0.0"), ("two", "2.0.0")]),
+        ("/usr/bin/npx -y a@1.2.3", [("a", "1.2.3")]),
+        ("cmd /c npx -y a@1.2.3", [("a", "1.2.3")]),
+        ("C:\\node\\npx.cmd -y a@1.2.3", [("a", "1.2.3")]),
+        ("env TOKEN=x npx a@1.2.3", [("a", "1.2.3")]),
+        ("npm exec -y -- a@1.2.3 --flag", [("a", "1.2.3")]),
+        ("pnpm dlx a@1.2.3", [("a", "1.2.3")]),
+        ("bunx a@1.2.3", [("a", "1.2.3")]),
+        ("deno run npm:a@1.2.3", [("a", "1.2.3")]),
+        ("npx github:user/repo", []),
+        ("npx ./local", []),
+        ("uvx mcp-server-git==2025.7.1 --repository .", [("mcp-server-git", "2025.7.1")]),
+        ("uvx MCP_Server.Git@2025.7.1", [("mcp-server-git", "2025.7.1")]),
+        ("uvx mcp-server-git@latest", [("mcp-server-git", None)]),
+        ("uvx --python 3.12 --from mcp-server-git==2025.7.1 git-it", [("mcp-server-git", "2025.7.1")]),
+        ("uvx --from=pkg[cli]==1.2 --with mcp==1.9.0 pkg", [("pkg", "1.2"), ("mcp", "1.9.0")]),
+        ("uvx --from git+https://host/x pkg", []),
+        ("uvx pkg>=1.0", [("pkg", None)]),
+        ("uv tool run pkg==1.0", [("pkg", "1.0")]),
+        ("pipx run --spec pkg==1.0 cmd", [("pkg", "1.0")]),
+        ("pipx run pkg==1.0", [("pkg", "1.0")]),
+        ("python server.py", []),
+        ("", []),
+    ],
+)
+def test_a_command_names_its_packages(command: str, expected: list[tuple[str, str | None]]) -> None:
+    assert named(command) == expected
+
+
+def hits(software: KnownSoftware, role: str = "server") -> list[str]:
+    return [each.advisory.id for each in advisory_hits(software, role)]
+
+
+def started(command: str, server: Catalog | None = None, directory: str | None = None) -> KnownSoftware:
+    return known_software(server or catalog(), endpoint=CommandEndpoint(tuple(command.split()), {}, directory))
+
+
+def test_a_pinned_command_is_checked() -> None:
+    assert hits(started("npx -y mcp-remote@0.1.14 https://host/mcp")) == ["CVE-2025-6514"]
+    fixed = started("npx -y mcp-remote@0.1.16 https://host/mcp")
+    assert hits(fixed) == []
+    assert "TRU-401" not in fixed.unobserved
+
+
+def test_an_unknown_version_is_not_checked_and_never_passes() -> None:
+    software = started("npx -y mcp-remote https://host/mcp", catalog(info={"name": "other", "version": "1.0"}))
+    assert software.unobserved["TRU-401"] == "the version of mcp-remote is unknown"
+    assert software.unobserved[LISTED_SERVER] == "the version of mcp-remote is unknown"
+
+
+def test_a_server_that_reports_nothing_is_not_checked() -> None:
+    software = known_software(catalog())
+    assert set(software.unobserved) == {"TRU-401", "TRU-402", LISTED_SERVER}
+    reported = known_software(catalog(info={"name": "weather", "version": "1.0"}))
+    assert set(reported.unobserved) == {"TRU-401", "TRU-402"}
+
+
+def test_a_reported_name_that_is_a_package_is_checked() -> None:
+    assert hits(known_software(catalog(info={"name": "MCP_Server_Git", "version": "2025.12.18"}))) == ["CVE-2026-27735"]
+    assert hits(known_software(catalog(info={"name": "mcp-server-git", "version": "2026.1.14"}))) == []
+
+
+def test_the_package_of_a_capture_comes_before_what_the_server_reports() -> None:
+    server = {"registry": "pypi", "package": "mcp-server-git", "version": "2026.10.19"}
+    assert hits(known_software(catalog(server, {"name": "mcp-server-git", "version": "1.2.0"}))) == []
+    assert hits(known_software(catalog({**server, "version": "2025.12.18"}))) == ["CVE-2026-27735"]
+    assert hits(known_software(catalog({"command": ["uvx", "mcp-server-git==2025.12.18"]}))) == ["CVE-2026-27735"]
+
+
+def test_an_advisory_about_http_concerns_servers_that_may_be_served_so() -> None:
+    server = {"registry": "pypi", "package": "mcp-pinot-server", "version": "2.3.0"}
+    (unknown,) = advisory_hits(known_software(catalog(server)), "server")
+    assert not unknown.is_certain
+    url = known_software(catalog(server), endpoint=UrlEndpoint("https://host/mcp", {}))
+    (certain,) = advisory_hits(url, "server")
+    assert certain.is_certain
+    assert hits(started("python x.py", catalog(server))) == []
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / name.replace("__", ".").replace("0", "-")).write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"uv__lock": '[[package]]\nname = "mcp"\nversion = "1.9.0"\n'}, [("mcp", "1.9.0", "uv.lock")]),
+        ({"poetry__lock": '[[package]]\nname = "fastmcp"\nversion = "2.1"\n'}, [("fastmcp", "2.1", "poetry.lock")]),
+        ({"requirements__txt": "# mcp==0.1\nmcp[cli]==1.9.0 \\\n  --hash=x\n"}, [("mcp", "1.9.0", "requirements.txt")]),
+        ({"requirements__txt": "mcp>=1.9.0\nmcp-thing==1.0\n"}, []),
+        ({"requirements__txt": "mcp==1.9.*\n"}, []),
+        (
+            {"pyproject__toml": '[project]\nname = "My_Server"\nversion = "1.2"\ndependencies = ["mcp == 1.9.0"]\n'},
+            [("my-server", "1.2", "pyproject.toml"), ("mcp", "1.9.0", "pyproject.toml")],
+        ),
+        ({"pyproject__toml": "[project\n"}, []),
+        (
+            {
+                "package__json": '{"name": "My-Server", "version": "0.3.0"}',
+                "package0lock__json": json.dumps(
+                    {"packages": {"node_modules/@modelcontextprotocol/sdk": {"version": "1.23.0"}}}
+                ),
+            },
+            [("my-server", "0.3.0", "package.json"), ("@modelcontextprotocol/sdk", "1.23.0", "package-lock.json")],
+        ),
+        (
+            {"package__json": '{"dependencies": {"@modelcontextprotocol/sdk": "^1.0.0"}}'},
+            [("@modelcontextprotocol/sdk", None, "package.json")],
+        ),
+        (
+            {"package__json": "{}", "pnpm0lock__yaml": "  '@modelcontextprotocol/sdk@1.20.1':\n"},
+            [("@modelcontextprotocol/sdk", "1.20.1", "pnpm-lock.yaml")],
+        ),
+    ],
+)
+def test_a_project_pins_its_frameworks(tmp_path: Path, files: dict[str, str], expected: list[Any]) -> None:
+    write(tmp_path, **files)
+    assert [(each.name, each.version, each.known_from) for each in project_packages(str(tmp_path))] == expected
+
+
+def test_a_file_belongs_to_the_project_around_it(tmp_path: Path) -> None:
+    write(tmp_path, uv__lock='name = "mcp"\nversion = "1.9.0"\n')
+    folder = tmp_path / "src" / "server"
+    folder.mkdir(parents=True)
+    (folder / "main.py").write_text("")
+    software = known_software(catalog(), source=str(folder / "main.py"))
+    assert "CVE-2025-66416" in hits(software, "framework")
+    (tmp_path / "src" / ".git").mkdir()
+    assert project_packages(str(folder)) == []
+
+
+def install(prefix: Path, name: str, version: str, entry_points: str = "") -> None:
+    info = prefix / "lib" / "python3.12" / "site-packages" / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+    (info / "RECORD").write_text(f"{name.replace('-', '_')}/__init__.py,,\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
+def test_what_is_installed_beside_the_interpreter_is_read_and_not_run(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("python", "git-it"):
+        (tmp_path / "bin" / name).write_text("exit 1")
+    install(tmp_path, "mcp", "1.9.0")
+    install(tmp_path, "mcp-server-git", "2025.12.18", "[console_scripts]\ngit-it = mcp_server_git:main\n")
+    install(tmp_path, "other", "1.0")
+    for command in ("bin/python -m mcp_server_git", "bin/git-it"):
+        software = started(command, directory=str(tmp_path))
+        assert sorted((each.name, each.version) for each in software.packages) == [
+            ("mcp", "1.9.0"),
+            ("mcp-server-git", "2025.12.18"),
+        ]
+        assert hits(software) == ["CVE-2026-27735"]
+
+
+def test_a_script_belongs_to_its_project(tmp_path: Path) -> None:
+    write(tmp_path, requirements__txt="fastmcp==2.12.5\n")
+    (tmp_path / "server.py").write_text("")
+    software = started("no-such-python server.py", directory=str(tmp_path))
+    assert [each.name for each in software.packages] == ["fastmcp"]
+
+
+def test_hostile_files_are_read_within_limits(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("[" * 100_000)
+    (tmp_path / "pyproject.toml").write_text("a = " + "[" * 100_000)
+    (tmp_path / "uv.lock").write_bytes(b"\xff" * 1000)
+    assert project_packages(str(tmp_path)) == []

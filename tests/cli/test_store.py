@@ -1,0 +1,123 @@
+"""`--record`, `mcproof history` and `mcproof store`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcproof.report.history_listing import sparkline
+
+from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return str(tmp_path / "store.sqlite")
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    return write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL]})
+
+
+def recorded(store: str, *arguments: str) -> None:
+    done = run(*arguments, "--record", "--database", store)
+    assert done.returncode in (0, 1), done.stderr
+    assert f"in {store}" in done.stderr
+
+
+def history(store: str, name: str) -> dict[str, Any]:
+    document: dict[str, Any] = document_of(run("history", name, "--database", store, "--format", "json"), "history")
+    return document
+
+
+@pytest.mark.parametrize("command", ["lint", "schema-lint", "grade", "compat", "scan"])
+def test_a_checking_command_records_its_result(store: str, tools: str, command: str) -> None:
+    recorded(store, command, tools)
+    [past] = history(store, tools)["runs"]
+    assert (past["command"], past["tools"], past["error"]) == (command, 1, None)
+
+
+def test_a_result_has_its_grade_whatever_is_printed(store: str, tools: str) -> None:
+    recorded(store, "lint", tools)
+    assert history(store, tools)["runs"][0]["grade"] == "A"
+
+
+def test_the_text_shows_how_the_server_has_changed(store: str, tools: str, tmp_path: Path) -> None:
+    recorded(store, "lint", tools, "--name", "books")
+    recorded(store, "lint", write(tmp_path / "faulty.json", {"tools": [FAULTY_TOOL]}), "--name", "books")
+    lines = run("history", "books", "--database", store).stdout.splitlines()
+    assert lines[0] == "books: 2 runs"
+    assert lines[2].startswith("  score     █")
+    assert "100 → " in lines[2]
+    assert "lint         A 100" in lines[-2]
+
+
+def test_several_targets_are_several_servers(store: str, tools: str, tmp_path: Path) -> None:
+    other = write(tmp_path / "other.json", {"tools": [FAULTY_TOOL]})
+    done = run("lint", tools, other, "--record", "--database", store)
+    assert "recorded 2 servers" in done.stderr
+    assert [history(store, name)["total"] for name in (tools, other)] == [1, 1]
+
+
+def test_one_name_for_several_targets_is_refused_before_any_work(store: str, tools: str) -> None:
+    assert "`--name` names one server" in fails("lint", tools, tools + "x", "--record", "--name", "x")
+
+
+def test_options_of_the_store_need_record(tools: str) -> None:
+    assert "`--name` and `--database` are for `--record`" in fails("lint", tools, "--name", "x")
+
+
+def test_a_store_that_cannot_be_opened_is_reported_before_any_work(tools: str, tmp_path: Path) -> None:
+    done = run("lint", tools, "--record", "--database", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_an_unknown_server_and_a_missing_store_are_errors(store: str, tools: str) -> None:
+    assert "there is no store yet" in fails("history", "x", "--database", store)
+    recorded(store, "lint", tools)
+    assert "there is no server `x`" in fails("history", "x", "--database", store)
+
+
+def test_a_store_is_exported_imported_pruned_and_checked(store: str, tools: str, tmp_path: Path) -> None:
+    for _ in range(3):
+        recorded(store, "lint", tools)
+    exported = run("store", "export", "--database", store)
+    assert [json.loads(line)["kind"] for line in exported.stdout.splitlines()] == [
+        "mcproof-store",
+        "catalog",
+        *["run"] * 3,
+    ]
+    file, copy = tmp_path / "runs.jsonl", str(tmp_path / "copy.sqlite")
+    file.write_text(exported.stdout, encoding="utf-8")
+    assert "3 runs added, 0 known" in run("store", "import", str(file), "--database", copy).stderr
+    assert "2 runs and 0 catalogs deleted" in run("store", "prune", "--keep", "1", "--database", copy).stderr
+    assert run("store", "check", "--database", copy).stdout == f"no problems in {copy}\n"
+    assert history(copy, tools)["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("prune",), "`prune` needs --days, --keep or both"),
+        (("import",), "`import` takes a file"),
+        (("export", "x"), "`export` takes no file"),
+        (("check", "--days", "1"), "--days and --keep are for `prune`"),
+        (("prune", "--keep", "0"), "`0` is not a number from 1"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: tuple[str, ...], error: str) -> None:
+    assert error in fails("store", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [([0, 50, 100], "_-#"), ([None, 7, 7], " __"), ([], ""), ([3, None, 1], "# _")],
+)
+def test_a_sparkline_has_a_bar_for_each_value(values: list[int | None], bars: str) -> None:
+    assert sparkline(values, "_.,-=+*#") == bars

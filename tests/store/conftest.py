@@ -1,0 +1,55 @@
+"""Both databases, each with an empty store."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import pytest
+
+from mcproof.store.database import open_database
+
+from .postgres import running_postgres, why_not
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mcproof.store.database import Database
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server; one for each process of the tests."""
+    if reason := why_not():
+        if os.environ.get("MCPROOF_REQUIRE_POSTGRES"):
+            pytest.fail(f"{reason}, and MCPROOF_REQUIRE_POSTGRES is set")
+        pytest.skip(reason)
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def word(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new, empty store as `--database` names it."""
+    if request.param == "sqlite":
+        return str(tmp_path / "store.sqlite")
+    return new_database(request.getfixturevalue("postgres"))
+
+
+def new_database(url: str) -> str:
+    """Create a database, and return its URL."""
+    import psycopg
+
+    name = f"t{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return url.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture
+def database(word: str) -> Iterator[Database]:
+    opened = open_database(word)
+    yield opened
+    opened.close()
