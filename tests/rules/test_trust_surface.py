@@ -32,7 +32,6 @@ def findings(rule: str, *tools: dict[str, Any], **others: Any) -> list[Finding]:
 def evidence(rule: str, *tools: dict[str, Any], **others: Any) -> dict[str, Any]:
     """The evidence of the only finding."""
     (finding,) = findings(rule, *tools, **others)
-    assert finding.item.kind == "server"
     assert finding.evidence is not None
     return finding.evidence
 
@@ -65,6 +64,7 @@ def test_the_message_names_the_first_tools() -> None:
     tools = [tool(f"delete_{each}", "", "id") for each in ("a", "b", "c", "d", "e")]
     (finding,) = findings("no_public_destructive_tools", *tools)
     assert finding.message == "5 tools can delete data: `delete_a`, `delete_b`, `delete_c` and 2 more"
+    assert finding.item.kind == "server"
     assert finding.shown_pointer == "/tools/0/name"
 
 
@@ -153,7 +153,7 @@ def test_hints_that_are_not_booleans_are_no_hints() -> None:
 # Schemas
 
 
-def test_hits_of_single_tools_become_one_finding() -> None:
+def test_hits_of_all_tools_are_in_one_finding() -> None:
     first, second = tool("ask", "Ask.", "prompt"), tool("find", "Find.", "query", "limit")
     assert evidence("prompt_injection_surface", first, DELETE, second) == {
         "hits": [
@@ -163,11 +163,12 @@ def test_hits_of_single_tools_become_one_finding() -> None:
     }
 
 
-def test_findings_about_the_server_precede_those_of_tools() -> None:
-    rules = [find_rule("no_broad_schema_risk"), find_rule("tool_input_schemas_well_formed")]
-    broken = {"name": "load", "inputSchema": {"properties": {"url": {"type": "string"}, "x": {"$ref": "#/nowhere"}}}}
-    catalog = read_snapshot(json.dumps({"tools": [broken]}).encode(), "catalog.json")
-    assert [finding.item.kind for finding in check(catalog, rules)] == ["server", "tool"]
+def test_rules_of_lint_report_each_tool() -> None:
+    """So that a finding has a line, and can be ignored for one tool."""
+    bare, load = {"name": "load it"}, tool("load", "Load.", "url")
+    for rule in ("all_tools_have_input_schema", "tool_name_safety", "no_broad_schema_risk"):
+        (finding,) = findings(rule, bare, load)
+        assert finding.item.kind == "tool"
 
 
 def test_kinds_of_broad_schemas() -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog, Item
     from mcproof.compat.client_hits import ClientChecks, ClientHit
-    from mcproof.linting.finding import Problem
     from mcproof.linting.registry import Rule
 
 
@@ -65,7 +64,6 @@ def check(
         run.check("ConnectionFacts", catalog.connection, catalog.server)
     for fact in facts:
         run.check(type(fact).__name__, fact, catalog.server)
-    of_server = len(run.findings)
     for tool in catalog.tools:
         run.check("Item", tool, tool)
         run.add_deferred(tool)
@@ -90,7 +88,6 @@ def check(
                 run.check_judged(survey, item)
     for tried in catalog.item_probes or ():
         run.check("ItemProbes", tried, tried.item)
-    run.findings[of_server:of_server] = run.joined(catalog.server)
     for crash in run.crashes():
         run.check("RuleCrash", crash, catalog.server)
     return run.findings if catalog.source is None else [each for each in run.findings if not _is_guess(each)]
@@ -125,8 +122,6 @@ class _RuleRun:
         self._crashes: dict[str, RuleCrash] = {}
         self._deferred: dict[int, list[Finding]] = {}
         """Findings of catalog-wide rules about single items, by the id of the item, until that item is checked."""
-        self._to_join: dict[Rule, list[Problem]] = {}
-        """Problems of tools, by rules that report one finding for the server."""
 
     def has_rules_for(self, scope: str) -> bool:
         return scope in self._rules
@@ -143,9 +138,7 @@ class _RuleRun:
                     rule = base
                     if problem.severity is not None or problem.same_as is not None:
                         rule = base.for_problem(problem.severity, problem.same_as)
-                    if "join" in base.traits:
-                        self._to_join.setdefault(base, []).append(problem)
-                    elif problem.item is None:
+                    if problem.item is None:
                         add(_new(Finding, (rule, item, problem)))
                     else:
                         found = Finding(rule, problem.item, problem)
@@ -191,10 +184,6 @@ class _RuleRun:
     def add_deferred(self, item: Item) -> None:
         """Add the findings of catalog-wide rules about an item."""
         self.findings += self._deferred.pop(id(item), ())
-
-    def joined(self, server: Item) -> list[Finding]:
-        """The findings of rules that check single tools and report the server."""
-        return [Finding(rule, server, rule.traits["join"](problems)) for rule, problems in self._to_join.items()]
 
     def _record_crash(self, rule: Rule, item: Item, error: Exception) -> None:
         first = self._crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)

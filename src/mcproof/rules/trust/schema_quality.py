@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
-from mcproof.rules.trust.tool_hits import counted, few, identity, joined, near
+from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
 from mcproof.rules.trust.trust_rule import trust_rule
 from mcproof.schema.acceptance import accepts_anything
 from mcproof.schema.free_text import is_page_token, role_of, texts_of
@@ -95,25 +95,22 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     in_lint=True,
     sums_up=identity("missingFor"),
 )
-def all_tools_have_input_schema(catalog: Catalog) -> Iterator[Problem]:
-    """A tool has no input schema, an empty one, or one that only says that arguments are an object.
+def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
+    """A tool has no input schema, an empty one, or one that only states that arguments are an object.
 
     A tool without parameters passes if its schema declares that: `"properties": {}` or `"additionalProperties": false`.
 
     Why: neither a client nor a reviewer can tell what the tool accepts without calling it.
     Fix: declare every parameter; without any, write `{"type": "object", "additionalProperties": false}`.
     """
-    missing = [tool for tool in catalog.tools if _is_undeclared(tool)]
-    if missing:
-        names = [tool.label for tool in missing]
-        message = f"{len(names):,} of {len(catalog.tools):,} tools declare no input schema: {few(names)}"
-        yield Problem(message, evidence={"missingFor": names}, near=near(missing[0]))
-
-
-def _is_undeclared(tool: Tool) -> bool:
-    if not tool.knows_all("/inputSchema"):
-        return False
-    return tool.schema is None or not (tool.schema.keys() - _SAYING_NOTHING)
+    if not tool.is_object or not tool.knows_all("/inputSchema"):
+        return
+    at, evidence = tool.pointer_to("inputSchema"), {"missingFor": [tool.label]}
+    if tool.schema is None:
+        yield Problem("has no input schema", at, evidence=evidence, same_as="tool-no-schema")
+    elif not (tool.schema.keys() - _SAYING_NOTHING):
+        same = "tool-empty-schema" if tool.schema.get("type") == "object" else None
+        yield Problem("the input schema does not declare what the tool accepts", at, evidence=evidence, same_as=same)
 
 
 _SAYING_NOTHING = frozenset({"type", "$schema", "$id", "title", "description", "$comment"})
@@ -133,22 +130,26 @@ _SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
     in_lint=True,
     sums_up=identity("unsafeNames", "toolName"),
 )
-def tool_name_safety(catalog: Catalog) -> Iterator[Problem]:
+def tool_name_safety(tool: Tool) -> Iterator[Problem]:
     """A tool's name is not 1 to 64 letters, digits, `_`, `.` and `-` that start with a letter.
 
     Why: clients and model APIs refuse such names or change them, and look-alike characters can imitate another tool.
     Fix: use ASCII letters, digits and `_`, starting with a letter.
     """
-    unsafe = [
-        (tool, _fault_of(tool.name))
-        for tool in catalog.tools
-        if tool.knows("/name") and _SAFE_NAME.match(tool.name) is None
-    ]
-    if unsafe:
-        names = [{"toolName": tool.label, "reason": reason} for tool, reason in unsafe]
-        shown = few(f"{tool.label}` ({reason.replace('-', ' ')})" for tool, reason in unsafe).replace(")`", ")")
-        message = f"{counted(len(unsafe), 'tool name is' if len(unsafe) == 1 else 'tool names are')} unsafe: {shown}"
-        yield Problem(message, evidence={"unsafeNames": names}, near=near(unsafe[0][0]))
+    if "name" in tool.fields and tool.knows("/name") and _SAFE_NAME.match(tool.name) is None:
+        reason = _fault_of(tool.name)
+        evidence = {"unsafeNames": [{"toolName": tool.label, "reason": reason}]}
+        same = None if reason == "too-long" else "tool-name-convention"
+        yield Problem(f"the name {_FAULTS[reason]}", "/name", evidence=evidence, same_as=same)
+
+
+_FAULTS = {
+    "empty": "is empty",
+    "contains-whitespace": "contains whitespace",
+    "contains-unsafe-characters": "contains other characters than letters, digits, `_`, `.` and `-`",
+    "too-long": "is longer than 64 characters",
+    "does-not-start-with-a-letter": "does not start with a letter",
+}
 
 
 def _fault_of(name: str) -> str:
@@ -178,7 +179,6 @@ _BOUNDED_OBJECT = frozenset(
     dimension="Schema quality",
     phase="post-handshake",
     in_lint=True,
-    join=joined("broad part"),
     sums_up=identity("hits", "toolName", "kind", "path"),
 )
 def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
@@ -208,9 +208,11 @@ def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
         if tool.knows(node.pointer)
     ]
     if known:
-        first = known[0]
-        message = f"`{first['field']}` {_BREADTHS[first['kind']]}"
-        yield Problem(message, evidence={"hits": known}, near=tool.pointer)
+        field, kind, path = (known[0][key] for key in ("field", "kind", "path"))
+        more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
+        subject = "the schema" if path == "(root)" else f"`{field}`"
+        at = tree.base + path.removeprefix("(root)")
+        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": known})
 
 
 _BREADTHS = {
@@ -251,10 +253,9 @@ LONGEST_BOUNDED = 200
     weight=8,
     dimension="Tool surface risk",
     phase="post-handshake",
-    join=joined("unbounded text"),
     sums_up=identity("hits", "toolName", "path"),
 )
-def prompt_injection_surface(tool: Tool) -> Iterator[Problem]:
+def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
     """A text that a tool acts on is not restricted: a prompt, query, command, SQL, instruction or message.
 
     It passes with an `enum`, a `pattern`, or a `maxLength` of at most 200. A `search_query` is a search term.
@@ -262,17 +263,21 @@ def prompt_injection_surface(tool: Tool) -> Iterator[Problem]:
     Why: instructions that hide in a page or a mail travel through the model into such a field, and the server obeys.
     Fix: restrict the text with `enum`, `pattern` or a short `maxLength`, or split it into typed parameters.
     """
-    tree = tool.tree
-    if tree is None:
-        return
-    hits = [
-        {"toolName": tool.label, "field": prop.name, "path": prop.path}
-        for prop in tree.properties
-        if role_of(prop.name) in _INSTRUCTABLE and any(map(_is_instructable, texts_of(prop.schema)))
-        if tool.knows(prop.pointer)
-    ]
-    if hits:
-        yield Problem(f"`{hits[0]['field']}` accepts any text", evidence={"hits": hits}, near=tool.pointer)
+    hits, first = [], None
+    for tool in catalog.tools:
+        found = [
+            {"toolName": tool.label, "field": prop.name, "path": prop.path}
+            for prop in (tool.tree.properties if tool.tree is not None else ())
+            if role_of(prop.name) in _INSTRUCTABLE
+            and any(map(_is_instructable, texts_of(prop.schema)))
+            and tool.knows(prop.pointer)
+        ]
+        tool.release_tree()
+        hits += found
+        first = first or (tool if found else None)
+    if first is not None:
+        message = tools_that([hit["toolName"] for hit in hits], "take unrestricted text")
+        yield Problem(f"{message} ({few(hit['field'] for hit in hits)})", evidence={"hits": hits}, near=near(first))
 
 
 def _is_instructable(schema: dict[str, Any]) -> bool:

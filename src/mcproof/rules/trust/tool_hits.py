@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import Problem
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -48,15 +46,3 @@ def identity(key: str, *parts: str) -> Callable[[Mapping[str, Any]], str]:
         return "\0\0".join(sorted(texts))
 
     return of
-
-
-def joined(noun: str) -> Callable[[list[Problem]], Problem]:
-    """Return a function that makes one problem of those of single tools, with all their `hits`."""
-
-    def join(problems: list[Problem]) -> Problem:
-        hits = [hit for problem in problems for hit in (problem.evidence or {})["hits"]]
-        tools = few(hit["toolName"] for hit in hits)
-        message = f"{counted(len(hits), noun)} in {tools}: {problems[0].message}"
-        return Problem(message, evidence={"hits": hits}, near=problems[0].near)
-
-    return join
