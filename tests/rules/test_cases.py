@@ -15,6 +15,7 @@ from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
+from mcproof.discovery import flows_of
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
@@ -88,20 +89,20 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         )
         return [finding.pointer for finding in check(catalog, [rule], facts=[drift_against(catalog, before)])]
     if case.source is not None:
-        return [finding.pointer for finding in check(source_catalog(case.source), [rule])]
+        with TemporaryDirectory() as folder:
+            catalog = source_catalog(case.source, folder)
+            assert catalog.source is not None
+            return [finding.pointer for finding in check(catalog, [rule], facts=[flows_of(catalog.source)])]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
 
 
-def source_catalog(text: str) -> Catalog:
+def source_catalog(text: str, folder: str) -> Catalog:
     """The catalog of a Python file beside one that registers a tool."""
-    with TemporaryDirectory() as folder:
-        good = (
-            "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool()\ndef one() -> str:\n    'One.'\n"
-        )
-        Path(folder, "good.py").write_text(good, encoding="utf-8")
-        Path(folder, "server.py").write_text(text, encoding="utf-8")
-        return read_source(folder)
+    good = "from mcp.server.fastmcp import FastMCP\nmcp = FastMCP('x')\n@mcp.tool()\ndef one() -> str:\n    'One.'\n"
+    Path(folder, "good.py").write_text(good, encoding="utf-8")
+    Path(folder, "server.py").write_text(text, encoding="utf-8")
+    return read_source(folder)
 
 
 async def connection_of(shown: dict[str, Any]) -> ConnectionFacts:

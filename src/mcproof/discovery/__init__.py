@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcproof.catalog.model import SourceTool
 from mcproof.discovery.frameworks.source_prefilter import may_register
 from mcproof.discovery.locations import SourceLocation, SourceProblem
-from mcproof.discovery.pipeline import Discovered, discover, discover_servers
+from mcproof.discovery.pipeline import Discovered, discover, discover_servers, flows_of
 from mcproof.discovery.project.source_files import decoded, python_files, read_bytes
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "decoded",
     "discover",
     "discover_servers",
+    "flows_of",
     "may_register",
     "python_files",
     "read_bytes",

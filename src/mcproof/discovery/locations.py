@@ -22,3 +22,11 @@ class SourceProblem(NamedTuple):
     line: int | None
     column: int | None
     what: str
+
+
+class FlowStep(NamedTuple):
+    """One place on the way of a value from a parameter to a call."""
+
+    file: str
+    line: int
+    what: str

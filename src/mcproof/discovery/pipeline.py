@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import SourceTool
     from mcproof.discovery.document.assembly import RenderedItem
+    from mcproof.discovery.flows.source_flows import SourceFlows
     from mcproof.discovery.frameworks.servers import ServerValue
     from mcproof.discovery.interp.modules import Module
     from mcproof.discovery.locations import SourceLocation
@@ -124,6 +125,16 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def flows_of(discovered: Discovered) -> SourceFlows:
+    """The flows from the parameters of a catalog's tools to dangerous calls; follows the source again."""
+    from mcproof.discovery.flows.flow_collection import collect_flows
+
+    with _collector_paused():
+        source = _Source(discovered.target, None, lambda _: None, whole=True)
+        list(source.render(None))
+        return collect_flows(source.domain, discovered.document.get("tools") or [])
 
 
 class _Source:

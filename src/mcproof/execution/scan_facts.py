@@ -38,6 +38,10 @@ def observe_target(source: Input, catalog: Catalog, request: ScanRequest) -> Sca
     facts: list[Any] = [
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None),
     ]
+    if catalog.source is not None:
+        from mcproof.discovery import flows_of
+
+        facts.append(flows_of(catalog.source))
     is_url = isinstance(source.server, UrlEndpoint)
     has_credentials = isinstance(source.server, UrlEndpoint) and source.server.has_authorization
     return Scanned(Observed(tuple(facts), _absent(source)), Exposure(is_http=is_url, needs_credentials=has_credentials))

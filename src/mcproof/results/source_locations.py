@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.results.build import AFTER, BEFORE
 from mcproof.results.findings import Snippet
+from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
@@ -28,10 +29,14 @@ class FindingLocation(NamedTuple):
 
 def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[FindingLocation]:
     """Return the location of each finding: of its pointer, or of the nearest part around it that has one."""
-    return [
-        locate(catalog, each.near if isinstance(each.near, str) else each.item.pointer + each.pointer)
-        for each in findings
-    ]
+    return [_locate_finding(catalog, each) for each in findings]
+
+
+def _locate_finding(catalog: Catalog, finding: Finding) -> FindingLocation:
+    near = finding.near
+    if near is not None and not isinstance(near, (str, Span)):
+        return FindingLocation(*near)
+    return locate(catalog, near if isinstance(near, str) else finding.item.pointer + finding.pointer)
 
 
 def locate(catalog: Catalog, pointer: str) -> FindingLocation:

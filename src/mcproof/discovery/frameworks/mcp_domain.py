@@ -9,6 +9,8 @@ from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, 
 from mcproof.discovery.frameworks.framework_versions import traits_of
 from mcproof.discovery.frameworks.registration_tables import (
     ARGUMENT_CONFIG,
+    CALL_HANDLER,
+    CALL_REQUEST,
     CATALOG_KEYS,
     DECORATORS,
     INSTALLED_PACKAGES,
@@ -146,6 +148,8 @@ class McpDomain:
             handler = kwargs.get(f"on_{name}")
             if isinstance(handler, Function):
                 native.handlers.append(ListHandler(kind, handler, doubtful))
+        if isinstance(handler := kwargs.get(f"on_{CALL_HANDLER}"), Function):
+            native.call_handlers.append(handler)
         for each in items_of(kwargs.get("tools")) or ():
             register(self, native, "tools", each, {}, Call([], {}))
         native.changes.switches += visibility.switches_of_constructor(kwargs, doubtful=doubtful)
@@ -199,6 +203,9 @@ class McpDomain:
         server = holder.of if isinstance(holder, Method) else None
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
             server.handlers.append(ListHandler(kind, value, self.run.doubt > 0))
+        is_call = isinstance(key, External) and key.last == CALL_REQUEST
+        if is_call and isinstance(server, ServerValue) and isinstance(value, Function):
+            server.call_handlers.append(value)
 
     # --- calls
 
@@ -274,6 +281,8 @@ class McpDomain:
             if self._untyped is None:
                 self._untyped = ServerValue("", is_given=True)
                 self.servers.append(self._untyped)
+            if name == CALL_HANDLER and not self.run.decorating:
+                return UNKNOWN
             if name in LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
                 return UNKNOWN
             return self._method_of_server(self._untyped, name, call)
@@ -289,7 +298,11 @@ class McpDomain:
             return model_json_schema(self.run, holder.args[0])
         if name == "run_until_complete" and call.args:
             return call.args[0]
-        if name in UNTYPED_METHODS and _may_be_server(func) and (name not in LIST_HANDLERS or self.run.decorating):
+        if (
+            name in UNTYPED_METHODS
+            and _may_be_server(func)
+            and (self.run.decorating or name not in (*LIST_HANDLERS, CALL_HANDLER))
+        ):
             return self._method_of_server(self._server_of_call(holder), name, call)
         return ExternalCall(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
 
@@ -326,7 +339,7 @@ class McpDomain:
             case "switch":
                 server.changes.switches += visibility.switches_of_call(name, call, doubtful=doubtful)
                 return server
-            case "list handler" if not args:
+            case "list handler" | "call handler" if not args:
                 return PendingRegistration(server, name, method.kind, call)
         return UNKNOWN
 
@@ -347,6 +360,10 @@ class McpDomain:
         if pending.may_do_nothing:
             with self.run.in_doubt():
                 self._apply(PendingRegistration(server, pending.method, pending.kind, call), value)
+            return
+        if pending.method == CALL_HANDLER:
+            if isinstance(value, Function):
+                server.call_handlers.append(value)
             return
         if pending.method in LIST_HANDLERS:
             if isinstance(value, Function):

@@ -50,6 +50,9 @@ LIST_HANDLERS = {
     "list_resource_templates": "templates",
 }
 """Decorators of the low-level server for functions that list items."""
+CALL_HANDLER = "call_tool"
+"""The decorator of the low-level server for the function that handles calls of all tools."""
+CALL_REQUEST = "CallToolRequest"
 LIST_REQUESTS = {
     "ListToolsRequest": "tools",
     "ListResourcesRequest": "resources",
@@ -107,8 +110,9 @@ SERVER_METHODS = {
     "enable": _SWITCH,
     "disable": _SWITCH,
     **{name: ServerMethod("list handler", kind) for name, kind in LIST_HANDLERS.items()},
+    CALL_HANDLER: ServerMethod("call handler", "tools"),
 }
-UNTYPED_METHODS = frozenset((*DECORATORS, "add_tool", *LIST_HANDLERS))
+UNTYPED_METHODS = frozenset((*DECORATORS, "add_tool", *LIST_HANDLERS, CALL_HANDLER))
 """Methods that register something even if the type of their object is unknown."""
 MIXIN_DECORATORS = {"mcp_tool": "tools", "mcp_resource": "resources", "mcp_prompt": "prompts"}
 MIXIN_SEPARATORS = {"tools": "_", "resources": "+", "prompts": "_"}

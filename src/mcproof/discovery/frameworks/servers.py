@@ -131,6 +131,7 @@ class ServerValue:
     """A server that the program creates, or that it is given."""
 
     __slots__ = (
+        "call_handlers",
         "changes",
         "doubt",
         "framework",
@@ -158,6 +159,8 @@ class ServerValue:
         self.info = ServerInfo()
         self.items: list[RegisteredItem] = []
         self.handlers: list[ListHandler] = []
+        self.call_handlers: list[Function] = []
+        """The functions that handle calls of all tools of a low-level server."""
         self.mounts: list[Mount] = []
         self.mounted = False
         """Whether it is part of another server."""

@@ -16,6 +16,7 @@ from mcproof.rules.trust import (
     observed_texts,
     perimeter,
     schema_quality,
+    source_flow_rules,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "observed_texts",
     "perimeter",
     "schema_quality",
+    "source_flow_rules",
 ]

@@ -1,0 +1,376 @@
+"""Calls: into the project, of libraries, and of methods of values."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.discovery.flows import flow_expressions
+from mcproof.discovery.flows.flow_sinks import note_uses
+from mcproof.discovery.flows.flow_tables import (
+    ALL_KINDS,
+    CHECK_WORDS,
+    DEFERRED_CALLS,
+    JOINS,
+    LOSING_METHODS,
+    MODEL_METHODS,
+    PASSES,
+    PATH_TYPES,
+    RESOLVES,
+    RESOLVING_METHODS,
+    SAFE_RESULTS,
+    WORD_METHODS,
+)
+from mcproof.discovery.flows.flow_tests import assumed_check, proven, tested_by_function, tested_by_method
+from mcproof.discovery.flows.flow_values import (
+    MOST_ELEMENTS,
+    NOTHING,
+    FlowValue,
+    Marks,
+    changed,
+    cleaned,
+    constant,
+    dotted_name,
+    either,
+    extended,
+    merged,
+)
+from mcproof.discovery.flows.sink_tables import PATH, PREFIX, SQL
+from mcproof.discovery.interp.values import UNKNOWN, Class, External, Function, Instance, Method
+
+if TYPE_CHECKING:
+    from mcproof.discovery.flows.function_walk import FunctionWalk
+
+
+_PARSERS = frozenset(("urllib", "httpx", "yarl", "ipaddress"))
+"""Modules whose results have parts of their own."""
+
+
+class FlowCall(NamedTuple):
+    """A call with its evaluated arguments."""
+
+    node: ast.Call
+    args: list[FlowValue]
+    keywords: dict[str, FlowValue]
+    rest: Marks
+    """The marks of `**keywords`."""
+
+    def everything(self) -> list[FlowValue]:
+        return [*self.args, *self.keywords.values(), *([FlowValue(UNKNOWN, self.rest)] if self.rest else [])]
+
+    def argument(self, position: int, names: tuple[str, ...]) -> FlowValue | None:
+        """An argument by position or by one of its names."""
+        if 0 <= position < len(self.args):
+            return self.args[position]
+        return next((self.keywords[name] for name in names if name in self.keywords), None)
+
+
+def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
+    """The value of a call."""
+    receiver: FlowValue | None = None
+    if isinstance(node.func, ast.Attribute):
+        receiver = flow_expressions.evaluate(walk, node.func.value)
+        func = _method(walk, receiver, node.func.attr)
+        name = node.func.attr
+    else:
+        func = flow_expressions.evaluate(walk, node.func)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+    given = _arguments(walk, node)
+    base = func.base
+    if isinstance(base, Function):
+        return _project_call(walk, base, receiver, given)
+    if isinstance(base, Class):
+        return _create(walk, base, given)
+    if isinstance(base, Instance) and isinstance(inner := walk.engine.attribute(base, "__call__"), Function):
+        return _project_call(walk, inner, func, given)
+    if isinstance(base, Method) and isinstance(base.of, Class) and (made := model_of(walk, base.of, name, given)):
+        return made
+    dotted = dotted_name(base)
+    note_uses(walk, dotted, name, receiver, given)
+    deferred = _deferred(walk, name, given)
+    if deferred is not None:
+        return deferred
+    if receiver is not None and (
+        not dotted or receiver.marks or receiver.elements is not None or isinstance(receiver.base, str)
+    ):
+        found = _method_of_value(walk, receiver, name, given, dotted)
+        if found is not None:
+            return found
+    if not dotted and any(each.marks for each in given.everything()):
+        return _unknown_call(walk, name, receiver, given)
+    return _external(walk, dotted, given)
+
+
+def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
+    if receiver.marks and not isinstance(receiver.base, (Instance, Class)):
+        if receiver.fields is not None and name in receiver.fields:
+            return receiver.fields[name]
+        base = receiver.base
+        return constant(External(f"{dotted_name(base)}.{name}")) if dotted_name(base) else NOTHING
+    return flow_expressions.attribute_of(walk, receiver, name)
+
+
+def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
+    args: list[FlowValue] = []
+    for each in node.args[:MOST_ELEMENTS]:
+        if isinstance(each, ast.Starred):
+            args += flow_expressions.spread(flow_expressions.evaluate(walk, each.value))
+        else:
+            args.append(flow_expressions.evaluate(walk, each))
+    keywords: dict[str, FlowValue] = {}
+    rest: list[Marks] = []
+    for keyword in node.keywords[:MOST_ELEMENTS]:
+        value = flow_expressions.evaluate(walk, keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = value
+        else:
+            keywords.update(value.fields or {})
+            rest.append(value.marks)
+    return FlowCall(node, args, keywords, merged(rest))
+
+
+# --- the project
+
+
+def _project_call(walk: FunctionWalk, function: Function, receiver: FlowValue | None, given: FlowCall) -> FlowValue:
+    function = function if function.bound_to is not None else function.exposed()
+    if function.wrapped is not None and isinstance(function.exposed().node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        function = function.exposed().bound(function.bound_to)
+    bound = bind(walk, function, receiver, given)
+    result, fields = walk.engine.call(walk, function, bound, given.node)
+    target = given.node.func.value if isinstance(given.node.func, ast.Attribute) else None
+    if fields and isinstance(target, ast.Name) and receiver is not None:
+        known = walk.lookup(target.id)
+        walk.state.names[target.id] = FlowValue(known.base, known.marks, fields={**(known.fields or {}), **fields})
+    return result
+
+
+def bind(walk: FunctionWalk, function: Function, receiver: FlowValue | None, given: FlowCall) -> dict[str, FlowValue]:
+    """The values of the parameters of a function in a call."""
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    bound: dict[str, FlowValue] = {}
+    args = list(given.args)
+    if function.partial is not None:
+        args = [*map(constant, function.partial[0]), *args]
+    if function.bound_to is not None and positional:
+        own = receiver if receiver is not None and isinstance(receiver.base, (Instance, Class)) else None
+        bound[positional.pop(0).arg] = own or constant(function.bound_to)
+    for index, parameter in enumerate(positional):
+        if index < len(args):
+            bound[parameter.arg] = args[index]
+            if args[index].is_open:  # the rest of `*args` may be anywhere
+                args += [args[index]] * (len(positional) - len(args))
+    if spec.vararg is not None:
+        bound[spec.vararg.arg] = FlowValue(UNKNOWN, elements=args[len(positional) :])
+    names = {each.arg for each in (*positional, *spec.kwonlyargs)}
+    more = {name: value for name, value in given.keywords.items() if name not in names}
+    bound.update((name, value) for name, value in given.keywords.items() if name in names)
+    if spec.kwarg is not None:
+        bound[spec.kwarg.arg] = FlowValue(UNKNOWN, given.rest, fields=more)
+    defaults: dict[str, FlowValue] | None = None
+    for parameter in (*positional, *spec.kwonlyargs):
+        if parameter.arg not in bound:
+            if defaults is None:
+                from mcproof.discovery.flows.flow_engine import default_values
+
+                defaults = default_values(function)
+            value = defaults.get(parameter.arg, NOTHING)
+            if given.rest:
+                value = either(FlowValue(UNKNOWN, extended(given.rest, parameter.arg)), value)
+            bound[parameter.arg] = value
+        bound[parameter.arg] = typed(walk, function, parameter, bound[parameter.arg])
+    return bound
+
+
+def typed(walk: FunctionWalk, function: Function, parameter: ast.arg, value: FlowValue) -> FlowValue:
+    """A value with what the annotation of its parameter adds."""
+    if parameter.annotation is None or (value.base is not UNKNOWN and value.base is not None):
+        return value
+    kind = walk.engine.type_of(parameter.annotation, function.scope)
+    base = walk.engine.value_of_type(kind).base
+    if base is UNKNOWN:
+        return value
+    return FlowValue(base, value.marks, fields=value.fields, elements=value.elements, text=value.text)
+
+
+def _create(walk: FunctionWalk, cls: Class, given: FlowCall) -> FlowValue:
+    """An instance of a class of the project."""
+    instance = walk.engine.instance_of(cls)
+    own = cls.attribute("__init__")
+    if isinstance(own, Function):
+        bound = bind(walk, own.bound(instance), constant(instance), given)
+        _, fields = walk.engine.call(walk, own.bound(instance), bound, given.node)
+        return FlowValue(instance, fields=fields)
+    names = list(dict.fromkeys(name for each in reversed(cls.ancestry()) for name in each.annotations))
+    fields = dict(zip(names, given.args, strict=False))
+    fields.update(given.keywords)
+    for name in [*fields]:
+        for each in cls.ancestry():
+            if name in each.annotations:
+                kind = walk.engine.type_of(each.annotations[name].annotation, each.body)
+                if walk.engine.is_plain(kind):
+                    fields[name] = NOTHING
+                break
+    return FlowValue(instance, given.rest, fields=fields)
+
+
+def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | None:
+    """The result of a library function that calls a function of the project: `asyncio.to_thread(function, …)`."""
+    if name not in DEFERRED_CALLS:
+        return None
+    for index, each in enumerate(given.args[:3]):
+        if isinstance(each.base, Function):
+            return _project_call(walk, each.base, None, given._replace(args=given.args[index + 1 :]))
+    return either_of(given.args) if name in ("gather", "wait_for", "create_task", "ensure_future") else None
+
+
+def either_of(values: list[FlowValue]) -> FlowValue:
+    """The value that is any of several."""
+    found = NOTHING
+    for index, each in enumerate(values):
+        found = each if index == 0 else either(found, each)
+    return found
+
+
+# --- libraries
+
+
+def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
+    """The result of an external function."""
+    tested = tested_by_function(name, given.args)
+    if tested is not None:
+        return tested
+    marks = merged(each.all_marks() for each in given.everything())
+    base = External(f"{name}()") if name else UNKNOWN
+    if not marks:
+        return FlowValue(base)
+    if name == "os.path.commonprefix":
+        walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")
+    if name in ("os.path.commonpath", "os.path.commonprefix"):
+        return FlowValue(UNKNOWN, marks)
+    if name in SAFE_RESULTS:
+        return FlowValue(UNKNOWN, cleaned(marks, *SAFE_RESULTS[name]))
+    if name in RESOLVES:
+        return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(resolved=True)))
+    if name in JOINS:
+        return _joined_path(given)
+    if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
+        kept = given.args[0].base.startswith("[^")
+        return FlowValue(
+            UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(ALL_KINDS if kept else ()))
+        )
+    if name == "shlex.split":
+        return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
+    if name in PASSES:
+        is_shaped = f"{name}()" in PATH_TYPES
+        source = given.args[0] if len(given.args) == 1 and not given.keywords else None
+        if name.partition(".")[0] in _PARSERS:
+            return FlowValue(base, marks)
+        if source is not None and not is_shaped:
+            return FlowValue(UNKNOWN, source.marks, fields=source.fields, elements=source.elements, text=source.text)
+        return FlowValue(base if is_shaped else UNKNOWN, _joined_path(given).marks if is_shaped else marks)
+    if any(word in name.rpartition(".")[2].lower() for word in CHECK_WORDS):
+        walk.state = walk.state.passed(assumed_check(given.everything()))
+    return FlowValue(base)
+
+
+def _joined_path(given: FlowCall) -> FlowValue:
+    """`os.path.join(a, b)`: an absolute part replaces those before it."""
+    single = len(given.args) == 1
+    parts = [changed(each.all_marks(), lambda mark: mark._replace(whole=mark.whole and single)) for each in given.args]
+    last = given.args[-1].base if given.args else None
+    return FlowValue(UNKNOWN, merged(parts), text="/" if last == "" else None)
+
+
+def _unknown_call(walk: FunctionWalk, name: str, receiver: FlowValue | None, given: FlowCall) -> FlowValue:
+    """A call of something that the source does not show: by its only possible method, or by its name."""
+    if receiver is not None and not receiver.marks:
+        method = walk.engine.unique_method(name)
+        if method is not None:
+            return _project_call(walk, method, None, given)
+    if any(word in name.lower() for word in CHECK_WORDS):
+        walk.state = walk.state.passed(assumed_check(given.everything()))
+    return NOTHING
+
+
+# --- methods of values
+
+
+def _method_of_value(
+    walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCall, dotted: str
+) -> FlowValue | None:
+    """The result of a method of a text, a path or a container; None for other methods."""
+    tested = tested_by_method(walk, receiver, name, given.args, given.node)
+    if tested is not None:
+        return tested
+    mutated = _mutation(walk, receiver, name, given)
+    if mutated is not None:
+        return mutated
+    first = given.args[0] if given.args else NOTHING
+    if name == "relative_to" and receiver.marks:
+        walk.state = walk.state.passed(proven(receiver, PATH))
+        return FlowValue(receiver.base, receiver.marks)
+    if name in ("get", "pop", "setdefault") and given.args:
+        found = flow_expressions.item_of(walk, receiver, first, given.node)
+        return either(found, given.args[1]) if len(given.args) > 1 else found
+    if name == "format" and (isinstance(receiver.base, str) or receiver.marks):
+        filled = FlowValue(UNKNOWN, merged(each.all_marks() for each in given.everything()))
+        return flow_expressions.composed(walk, flow_expressions.formatted_text(receiver, filled), given.node)
+    if name == "join":
+        made = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
+        return flow_expressions.composed(walk, made, given.node)
+    if name in ("model_dump", "dict", "copy", "model_copy", "items", "values"):
+        return FlowValue(UNKNOWN, receiver.marks, fields=receiver.fields, elements=receiver.elements)
+    if not receiver.marks:
+        return None
+    if name in LOSING_METHODS:
+        return FlowValue(External(f"{dotted}()") if dotted else UNKNOWN)
+    return _changed_text(receiver, name, given)
+
+
+def _changed_text(receiver: FlowValue, name: str, given: FlowCall) -> FlowValue:
+    """The result of a method that returns a changed text or path."""
+    marks = receiver.marks
+    first = given.args[0] if given.args else NOTHING
+    if name == "replace" and isinstance(first.base, str):
+        kinds = {"/": (PATH,), "\\": (PATH,), "'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(first.base, ())
+        return FlowValue(receiver.base, cleaned(marks, *kinds), text=receiver.text)
+    if name in RESOLVING_METHODS:
+        return FlowValue(receiver.base, changed(marks, lambda mark: mark._replace(resolved=True)))
+    if name in WORD_METHODS:
+        return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
+    if name == "joinpath":
+        below = [changed(each.all_marks(), lambda mark: mark._replace(whole=False)) for each in given.args]
+        return FlowValue(receiver.base, merged((marks, *below)))
+    base = receiver.base if dotted_name(receiver.base) in PATH_TYPES and name != "as_posix" else UNKNOWN
+    return FlowValue(base, marks, text=receiver.text)
+
+
+def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCall) -> FlowValue | None:
+    """A change of a list or dictionary that has a name."""
+    target = given.node.func.value if isinstance(given.node.func, ast.Attribute) else None
+    if not isinstance(target, ast.Name) or name not in ("append", "extend", "insert", "add", "update"):
+        return None
+    known = receiver.elements
+    if name == "update":
+        other = given.args[0] if given.args else NOTHING
+        fields = {**(receiver.fields or {}), **(other.fields or {}), **given.keywords}
+        made = FlowValue(receiver.base, merged((receiver.marks, other.marks)), fields=fields)
+    elif known is None and not any(each.all_marks() for each in given.args):
+        return NOTHING
+    elif name == "insert" and len(given.args) > 1:
+        made = FlowValue(UNKNOWN, receiver.marks, elements=[given.args[1], *(known or [])])
+    else:
+        added = [given.args[0]] if name != "extend" else flow_expressions.spread(given.args[0])
+        made = FlowValue(UNKNOWN, receiver.marks, elements=[*(known or []), *added][:MOST_ELEMENTS])
+    walk.state.names[target.id] = made
+    return NOTHING
+
+
+def model_of(walk: FunctionWalk, cls: Class, name: str, given: FlowCall) -> FlowValue | None:
+    """`Model.model_validate(data)`: an instance whose fields are parts of the data."""
+    if name not in MODEL_METHODS or not given.args:
+        return None
+    data = given.args[0]
+    return FlowValue(walk.engine.instance_of(cls), data.marks, fields=data.fields)

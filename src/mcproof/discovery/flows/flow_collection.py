@@ -1,0 +1,182 @@
+"""Collect the flows of a project from the parameters of its tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.discovery.flows.flow_engine import FlowEngine, FlowLimitError
+from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
+from mcproof.discovery.flows.function_walk import FlowUse, described
+from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PROGRAM, SHELL, SQL, URL
+from mcproof.discovery.flows.source_flows import SourceFlow, SourceFlows
+from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries
+from mcproof.discovery.locations import FlowStep, SourceLocation
+from mcproof.discovery.rendering.node_locations import location_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mcproof.discovery.flows.flow_values import CodePlace
+    from mcproof.discovery.flows.tool_inputs import ToolEntry
+    from mcproof.discovery.frameworks.mcp_domain import McpDomain
+
+MOST_FLOWS = 2_000
+
+
+def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFlows:
+    """The flows from the parameters of tools; `tools` are the tools of the server as they are served."""
+    engine = FlowEngine(domain.run)
+    names = {str(tool.get("name")) for tool in tools}
+    found: dict[Any, _Reached] = {}
+    incomplete = []
+    plain = plain_arguments(tools)
+    for entry in tool_entries(domain):
+        if not _is_served(entry, names):
+            continue
+        engine.allow()
+        try:
+            values = inputs_of(engine, entry, plain if not entry.name else frozenset())
+            summary = engine.summary(entry.function, values)
+        except (FlowLimitError, RecursionError):
+            incomplete.append(entry.name or entry.function.name)
+            continue
+        for use in summary.uses:
+            if is_dangerous(use) and len(found) < MOST_FLOWS:
+                _add(found, use, entry, tools)
+    flows = _one_for_each_function(_flow(kind, reached) for (kind, _), reached in found.items())
+    return SourceFlows(tuple(flows), {}, tuple(incomplete))
+
+
+def _is_served(entry: ToolEntry, names: set[str]) -> bool:
+    """Whether an entry belongs to one of some tools, whose names may have a prefix."""
+    own = [entry.name] if entry.name else [each.name for each in entry.server.items if isinstance(each.name, str)]
+    return not own or any(name in names or any(each.endswith(f"_{name}") for each in names) for name in own)
+
+
+def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """The names of arguments that are numbers or choices in every tool that has them."""
+    plain: set[str] = set()
+    free: set[str] = set()
+    for tool in tools:
+        schema = tool.get("inputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        for name, each in properties.items() if isinstance(properties, dict) else ():
+            (plain if _is_plain(each) else free).add(name)
+    return frozenset(plain - free)
+
+
+def _is_plain(schema: Any) -> bool:
+    """Whether a schema allows only numbers, truth values or a choice of constants."""
+    if not isinstance(schema, dict):
+        return False
+    if "enum" in schema or "const" in schema or schema.get("type") in ("integer", "number", "boolean", "null"):
+        return True
+    choices = schema.get("anyOf")
+    return isinstance(choices, list) and bool(choices) and all(map(_is_plain, choices))
+
+
+def is_dangerous(use: FlowUse) -> bool:
+    """Whether a use is dangerous, considering how the value depends on the parameter."""
+    mark = use.mark
+    if use.kind == SQL:
+        return not (mark.whole or mark.head)  # a tool that runs a whole query does what it is for
+    if use.kind in (URL, ARGUMENT, ATTRIBUTE, PROGRAM):
+        return mark.head
+    if use.kind == EVAL and use.call.endswith(("import_module", "__import__")):
+        return mark.head
+    if use.kind == PATH:
+        return not (DOTS in mark.clean and (NOT_ABSOLUTE in mark.clean or not mark.head))
+    return True
+
+
+class _Reached(NamedTuple):
+    """A dangerous call, with every way that reaches it."""
+
+    use: FlowUse
+    """The use by the most direct parameter."""
+    start: FlowStep
+    parameters: dict[str, None]
+    tools: dict[str, None]
+
+
+def _add(found: dict[Any, _Reached], use: FlowUse, entry: ToolEntry, tools: list[Mapping[str, Any]]) -> None:
+    """Add a use; a call that several parameters reach is one."""
+    parameter = _parameter(use, entry)
+    names = dict.fromkeys((entry.name,) if entry.name else _tools_of(use, parameter, tools))
+    kind = SHELL if use.kind == PROGRAM else use.kind
+    key = kind, id(_place(use).node)
+    known = found.get(key)
+    if known is None:
+        found[key] = _Reached(use, _start(entry, use), {parameter: None}, names)
+        return
+    known.tools.update(names)
+    if _directness(use) > _directness(known.use):
+        found[key] = _Reached(use, _start(entry, use), {parameter: None, **known.parameters}, known.tools)
+    else:
+        known.parameters.setdefault(parameter)
+
+
+def _place(use: FlowUse) -> CodePlace:
+    """The place to change: a query is fixed where its text is made, everything else at the call."""
+    return use.mark.composed if use.kind == SQL and use.mark.composed is not None else use.place
+
+
+def _directness(use: FlowUse) -> tuple[bool, bool]:
+    return use.mark.whole, use.mark.head
+
+
+def _step(place: CodePlace) -> FlowStep:
+    return FlowStep(place.module.file, getattr(place.node, "lineno", 0), described(place.node))
+
+
+def _flow(kind: str, reached: _Reached) -> SourceFlow:
+    use = reached.use
+    place = _place(use)
+    located = location_of(place.module, place.node)
+    return SourceFlow(
+        kind=kind,
+        parameters=tuple(reached.parameters),
+        tools=tuple(reached.tools),
+        call=use.call,
+        function=place.function,
+        location=located or SourceLocation(place.module.file, 1, 1, None),
+        steps=tuple(dict.fromkeys((reached.start, *use.mark.trail, _step(use.place)))),
+    )
+
+
+def _one_for_each_function(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
+    """Flows in which further calls of one function, from the same parameters, are part of the first."""
+    found: dict[Any, SourceFlow] = {}
+    for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
+        key = flow.kind, flow.location.file, flow.function, flow.parameters, flow.tools
+        known = found.get(key)
+        found[key] = flow if known is None else known._replace(further=(*known.further, flow.steps[-1]))
+    return list(found.values())
+
+
+def _start(entry: ToolEntry, use: FlowUse) -> FlowStep:
+    node = entry.function.node
+    return FlowStep(entry.function.module.file, node.lineno, f"parameter `{use.label[0]}` of {entry.function.name}()")
+
+
+def _parameter(use: FlowUse, entry: ToolEntry) -> str:
+    """The argument of the tool that a label stands for."""
+    if entry.name or len(use.label) == 1:
+        return use.label[0]
+    inner = (each for each in use.label[1:] if not each.isdigit() and each != "arguments")
+    return next(inner, use.label[0])
+
+
+def _tools_of(use: FlowUse, parameter: str, tools: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The tools of a common handler that reach a use: by the name that it compares, else by the argument."""
+    named = [kind.removeprefix(EQUALS) for _, kind in use.cases]
+    known = [str(tool["name"]) for tool in tools if isinstance(tool.get("name"), str)]
+    if chosen := [name for name in known if name in named]:
+        return tuple(chosen)
+    having = []
+    for tool in tools:
+        schema = tool.get("inputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        if isinstance(properties, dict) and parameter in properties:
+            having.append(str(tool.get("name")))
+    return tuple(having)

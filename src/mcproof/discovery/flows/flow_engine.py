@@ -1,0 +1,340 @@
+"""Follow marked values through the functions of a project, with one summary for each function and shape of a call."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.discovery.flows import flow_statements
+from mcproof.discovery.flows.flow_state import checked
+from mcproof.discovery.flows.flow_tables import PLAIN_TYPES, WRAPPING_TYPES
+from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, Marks, constant, either, merged
+from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk
+from mcproof.discovery.flows.symbols import OUTER, marks_at, symbolic
+from mcproof.discovery.interp.attributes import attribute
+from mcproof.discovery.interp.enumerations import is_enum
+from mcproof.discovery.interp.instances import instantiate
+from mcproof.discovery.interp.values import (
+    MISSING,
+    UNKNOWN,
+    BudgetExceededError,
+    Call,
+    Class,
+    External,
+    Function,
+    Generic,
+    Instance,
+    Scope,
+    UnionOf,
+)
+
+if TYPE_CHECKING:
+    from mcproof.discovery.flows.flow_values import Guard
+    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.discovery.locations import FlowStep
+
+MOST_STEPS = 600_000
+"""How many statements and expressions are walked in all."""
+STEPS_OF_ONE_TOOL = 60_000
+DEEPEST_CALL = 14
+MOST_SHAPES = 16
+"""How many shapes of calls of one function are told apart."""
+MOST_USES = 200
+"""How many uses the summary of one function keeps."""
+INTERPRETER_STEPS = 4_000
+"""The budget of the interpreter for one name, attribute or instance."""
+_BUILTINS = frozenset(dir(builtins))
+_COMMON_METHODS = frozenset(
+    (
+        "get",
+        "run",
+        "execute",
+        "close",
+        "read",
+        "write",
+        "send",
+        "connect",
+        "update",
+        "delete",
+        "create",
+        "list",
+        "search",
+        "query",
+        "start",
+        "stop",
+    )
+)
+
+
+class FlowLimitError(Exception):
+    """The budget of the walk is exhausted."""
+
+
+class Summary(NamedTuple):
+    """What a function does with its arguments."""
+
+    uses: list[FlowUse]
+    result: FlowValue
+    guards: frozenset[Guard]
+    """The checks that have passed if it returns."""
+    fields: dict[str, FlowValue]
+    """The attributes of its first parameter that it sets."""
+
+
+_EMPTY = Summary([], NOTHING, frozenset(), {})
+
+
+class FlowEngine:
+    """Walks functions, and keeps what their walks found."""
+
+    def __init__(self, run: Interpreter) -> None:
+        self.run = run
+        self.closures: dict[int, dict[str, FlowValue]] = {}
+        """The names around nested functions, by the identity of their nodes."""
+        self.steps = 0
+        self.limit = 0
+        self._summaries: dict[tuple[int, Any], Summary] = {}
+        self._shapes: dict[int, int] = {}
+        self._active: list[tuple[int, Any]] = []
+        self._instances: dict[int, Any] = {}
+        self._methods: dict[str, Function | None] = {}
+
+    def allow(self) -> None:
+        """Start with a new tool."""
+        self.limit = min(self.steps + STEPS_OF_ONE_TOOL, MOST_STEPS)
+        self._active.clear()
+
+    def count(self) -> None:
+        self.steps += 1
+        if self.steps > self.limit:
+            raise FlowLimitError
+
+    # --- what the interpreter knows
+
+    def _asked(self, ask: Any) -> Any:
+        """Ask the interpreter within a budget; `UNKNOWN` if that is exceeded."""
+        self.run.budget.allow(INTERPRETER_STEPS)
+        try:
+            return ask()
+        except (BudgetExceededError, RecursionError):
+            self.run.reset()
+            return UNKNOWN
+
+    def lookup(self, name: str, scope: Scope) -> Any:
+        found = self._asked(lambda: self.run.lookup(name, scope))
+        return External(f"builtins.{name}") if found is UNKNOWN and name in _BUILTINS else found
+
+    def attribute(self, base: Any, name: str) -> Any:
+        return self._asked(lambda: attribute(self.run, base, name))
+
+    def instance_of(self, cls: Class) -> Any:
+        """An instance of a class, with what `__init__` sets."""
+        if id(cls) not in self._instances:
+            made = self.run.instances.get(id(cls))
+            if made is None:
+                made = self._asked(lambda: instantiate(self.run, cls, Call([], {})))
+            self._instances[id(cls)] = made if isinstance(made, Instance) else Instance(cls)
+        return self._instances[id(cls)]
+
+    def type_of(self, node: ast.AST | None, scope: Scope) -> Any:
+        """The type that an annotation names."""
+        return UNKNOWN if node is None else self._asked(lambda: self.run.annotation(node, scope))
+
+    def value_of_type(self, kind: Any) -> FlowValue:
+        """A value of which only the type is known."""
+        for _ in range(6):
+            if isinstance(kind, Generic):
+                name = kind.base.last if isinstance(kind.base, External) else ""
+                kind = (
+                    kind.args[0]
+                    if name in ("Annotated", "Optional", "Union", "Type", "Required") and kind.args
+                    else kind.base
+                )
+            elif isinstance(kind, UnionOf):
+                kind = next((each for each in kind.args if each is not None), UNKNOWN)
+            else:
+                break
+        if isinstance(kind, Class) and not is_enum(kind):
+            return FlowValue(self.instance_of(kind))
+        if isinstance(kind, External) and kind.package not in ("builtins", "typing", "collections"):
+            return FlowValue(External(f"{kind.name}()"))
+        return NOTHING
+
+    def is_plain(self, kind: Any, depth: int = 0) -> bool:
+        """Whether values of a type carry no free text: numbers, members of an enumeration, dates."""
+        if isinstance(kind, Class):
+            return is_enum(kind)
+        if isinstance(kind, External):
+            return kind.name in PLAIN_TYPES
+        if isinstance(kind, Generic) and isinstance(kind.base, External) and depth < 6:
+            if kind.base.last == "Literal":
+                return True
+            args = kind.args[:1] if kind.base.last == "Annotated" else kind.args
+            if kind.base.last == "Annotated" and any(map(_is_pattern, kind.args[1:])):
+                return True
+            return (
+                kind.base.last in WRAPPING_TYPES
+                and bool(args)
+                and all(self._is_plain_or_none(each, depth) for each in args)
+            )
+        if isinstance(kind, UnionOf) and depth < 6:
+            return all(self._is_plain_or_none(each, depth) for each in kind.args)
+        return False
+
+    def _is_plain_or_none(self, kind: Any, depth: int) -> bool:
+        return kind is None or kind is Ellipsis or self.is_plain(kind, depth + 1)
+
+    def unique_method(self, name: str) -> Function | None:
+        """The only method of the project with this name, for a call on an unknown object."""
+        if name not in self._methods:
+            self._methods[name] = None if name in _COMMON_METHODS or len(name) < 5 else self._find_method(name)
+        return self._methods[name]
+
+    def _find_method(self, name: str) -> Function | None:
+        pattern = re.compile(rb"\n[ \t]+(?:async[ \t]+)?def[ \t]+%b[ \t]*\(" % re.escape(name.encode()))
+        modules = self.run.modules
+        word = name.encode()
+        places = [
+            path
+            for path in modules.files
+            if word in (modules.data(path) or b"")
+            for _ in pattern.findall(modules.data(path) or b"")
+        ]
+        if len(places) != 1:
+            return None
+        module = self._asked(lambda: self.run.module(places[0]))
+        for value in list(module.scope.names.values()) if module is not None and module is not UNKNOWN else ():
+            if isinstance(value, Class) and isinstance(found := value.body.names.get(name), Function):
+                method = found.exposed()
+                return method if "staticmethod" in method.decorators else method.bound(self.instance_of(value))
+        return None
+
+    # --- calls
+
+    def add_use(self, uses: list[FlowUse], made: FlowUse) -> None:
+        """Add a use to a list, once for each node, kind and label."""
+        if len(uses) < MOST_USES and not any(
+            each.place.node is made.place.node and each.kind == made.kind and each.label == made.label for each in uses
+        ):
+            uses.append(made)
+
+    def call(
+        self, walk: FunctionWalk, function: Function, bound: dict[str, FlowValue], node: ast.AST
+    ) -> tuple[FlowValue, dict[str, FlowValue]]:
+        """Call a function of the project: the result, and the attributes that it sets on its first parameter."""
+        summary = self.summary(function, bound)
+        around = self.closures.get(id(function.node), {})
+        everything = {**bound, **{OUTER + name: value for name, value in around.items()}}
+        step = walk.step(node, f"{function.name}()")
+        guards = walk.state.guards
+        for use in summary.uses:
+            cases = frozenset(
+                (label, kind) for inner, kind in use.cases for label in marks_at(everything, inner)
+            ) | frozenset(guard for guard in guards if guard[1].startswith("="))
+            for label, mark in marks_at(everything, use.label).items():
+                outer = mark.after(step).through(use.mark)
+                left = checked(outer, guards, label, use.kind)
+                if left is not None:
+                    self.add_use(walk.uses, use._replace(label=label, mark=left, cases=cases))
+        walk.state.guards = guards | _mapped_guards(summary.guards, everything)
+        result = self._applied(summary.result, everything, step)
+        fields = {key: self._applied(value, everything, step) for key, value in summary.fields.items()}
+        return result, fields
+
+    def _applied(self, value: FlowValue, bound: dict[str, FlowValue], step: FlowStep, depth: int = 0) -> FlowValue:
+        """A value of a called function in terms of its caller."""
+        if value is NOTHING:
+            return value
+        marks: Marks = merged(
+            {label: mark.after(step).through(inner) for label, mark in marks_at(bound, own).items()}
+            for own, inner in value.marks.items()
+        )
+        parts = depth < 3
+        fields = (
+            {key: self._applied(part, bound, step, depth + 1) for key, part in value.fields.items()}
+            if value.fields is not None and parts
+            else None
+        )
+        elements = (
+            [self._applied(part, bound, step, depth + 1) for part in value.elements]
+            if value.elements is not None and parts
+            else None
+        )
+        made = FlowValue(value.base, marks, fields=fields, elements=elements, text=value.text, is_open=value.is_open)
+        made.when_true = _mapped_guards(value.when_true, bound)
+        made.when_false = _mapped_guards(value.when_false, bound)
+        return made
+
+    def summary(self, function: Function, bound: dict[str, FlowValue]) -> Summary:
+        """What a function does with arguments of this shape."""
+        names: dict[str, FlowValue] = {}
+        keys = []
+        for name, value in bound.items():
+            names[name], key = symbolic(value, (name,))
+            keys.append((name, key))
+        place = id(function.node), tuple(keys)
+        known = self._summaries.get(place)
+        if known is not None:
+            return known
+        shapes = self._shapes.get(place[0], 0)
+        if place in self._active or len(self._active) >= DEEPEST_CALL or shapes >= MOST_SHAPES:
+            return _EMPTY
+        self._shapes[place[0]] = shapes + 1
+        self._active.append(place)
+        try:
+            found = self._walk(function, names)
+        finally:
+            self._active.remove(place)
+        self._summaries[place] = found
+        return found
+
+    def _walk(self, function: Function, names: dict[str, FlowValue]) -> Summary:
+        node = function.node
+        walk = FunctionWalk(self, function, names)
+        first = next(iter(names), None)
+        try:
+            flow_statements.walk_function(walk)
+        except RecursionError:
+            return _EMPTY
+        state, exits = walk.end()
+        result = NOTHING
+        for index, each in enumerate(walk.exits):
+            result = each.value if index == 0 else either(result, each.value)
+        if result.base is UNKNOWN and not isinstance(node, ast.Lambda) and node.returns is not None:
+            typed = self.value_of_type(self.type_of(node.returns, function.scope))
+            if typed is not NOTHING:
+                result = FlowValue(typed.base, result.marks, fields=result.fields, elements=result.elements)
+        result = flow_statements.with_exit_tests(result, exits)
+        fields: dict[str, FlowValue] = {}
+        if first is not None and function.bound_to is not None and (after := state.names.get(first)) is not None:
+            before = names[first].fields or {}
+            fields = {key: value for key, value in (after.fields or {}).items() if before.get(key) is not value}
+        return Summary(walk.uses, result, state.guards, fields)
+
+
+def _mapped_guards(guards: frozenset[Guard], bound: dict[str, FlowValue]) -> frozenset[Guard]:
+    """Checks of a called function in terms of its caller."""
+    return frozenset((label, kind) for inner, kind in guards for label in marks_at(bound, inner))
+
+
+def _is_pattern(value: Any) -> bool:
+    """Whether a part of `Annotated` restricts the text."""
+    kwargs = getattr(value, "kwargs", None)
+    return isinstance(kwargs, dict) and any(isinstance(kwargs.get(key), str) for key in ("pattern", "regex"))
+
+
+def default_values(function: Function) -> dict[str, FlowValue]:
+    """The defaults of parameters, as far as they are known."""
+    spec = function.node.args
+    positional = [*spec.posonlyargs, *spec.args]
+    found = dict(
+        zip(
+            (each.arg for each in positional[len(positional) - len(function.defaults) :]),
+            function.defaults,
+            strict=False,
+        )
+    )
+    found.update((each.arg, value) for each, value in zip(spec.kwonlyargs, function.kw_defaults, strict=False))
+    return {name: constant(value) for name, value in found.items() if value is not MISSING}

@@ -1,0 +1,395 @@
+"""Evaluate expressions: which labels their values depend on, and what their truth proves."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from mcproof.discovery.flows import flow_calls
+from mcproof.discovery.flows.flow_state import common_guards
+from mcproof.discovery.flows.flow_tables import HARMLESS_PARTS, PATH_TYPES, SAFE_PATH_PARTS
+from mcproof.discovery.flows.flow_tests import compared, tested_by_attribute, tests_of, with_tests
+from mcproof.discovery.flows.flow_values import (
+    HOLE,
+    LONGEST_TEXT,
+    MOST_ELEMENTS,
+    NOTHING,
+    CodePlace,
+    FlowValue,
+    Marks,
+    changed,
+    cleaned,
+    constant,
+    dotted_name,
+    either,
+    extended,
+    merged,
+)
+from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH
+from mcproof.discovery.interp.values import UNKNOWN, Class, Function, Instance
+
+if TYPE_CHECKING:
+    from mcproof.discovery.flows.function_walk import FunctionWalk
+
+_BEFORE_STATEMENT = re.compile(
+    r"(?i)\s*(?:explain[\w\s(),]*|select\s+(?:\*|count\(\*\))\s+from\s*\(\s*|with\s+\w+\s+as\s*\(\s*)"
+)
+"""Text before a placeholder for a whole SQL statement."""
+_NAMESPACES = frozenset(("globals", "locals", "vars"))
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://$")
+
+
+def evaluate(walk: FunctionWalk, node: ast.expr) -> FlowValue:
+    """The value of an expression."""
+    walk.engine.count()
+    handler = _HANDLERS.get(type(node))
+    return handler(walk, node) if handler is not None else _other(walk, node)
+
+
+def _other(walk: FunctionWalk, node: ast.expr) -> FlowValue:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            evaluate(walk, child)
+    return NOTHING
+
+
+def _constant(_walk: FunctionWalk, node: ast.Constant) -> FlowValue:
+    return constant(node.value)
+
+
+def _name(walk: FunctionWalk, node: ast.Name) -> FlowValue:
+    return walk.lookup(node.id)
+
+
+def _attribute(walk: FunctionWalk, node: ast.Attribute) -> FlowValue:
+    return attribute_of(walk, evaluate(walk, node.value), node.attr)
+
+
+def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
+    """`value.name`."""
+    if value.fields is not None and name in value.fields:
+        return value.fields[name]
+    tested = tested_by_attribute(value, name)
+    if tested is not None:
+        return tested
+    base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
+    if not value.marks:
+        return constant(base) if base is not UNKNOWN else _declared(walk, value, name)
+    if isinstance(base, Function) or name in HARMLESS_PARTS:
+        return constant(base)
+    if dotted_name(value.base) in PATH_TYPES:
+        marks = cleaned(value.marks, PATH) if name in SAFE_PATH_PARTS else value.marks
+        return FlowValue(value.base if name in ("parent", "parents") else UNKNOWN, marks)
+    if dotted_name(value.base):  # what a library made from the label, such as a parsed address
+        return FlowValue(UNKNOWN, value.marks)
+    if isinstance(value.base, Instance):
+        kind = _field_type(walk, value.base.cls, name)
+        if walk.engine.is_plain(kind):
+            return NOTHING
+        return FlowValue(walk.engine.value_of_type(kind).base, extended(value.marks, name))
+    return FlowValue(UNKNOWN, extended(value.marks, name))
+
+
+def _declared(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
+    """An attribute of an instance that is only declared."""
+    if not isinstance(value.base, Instance):
+        return NOTHING
+    return walk.engine.value_of_type(_field_type(walk, value.base.cls, name))
+
+
+def _field_type(walk: FunctionWalk, cls: Class, name: str) -> Any:
+    """The declared type of an attribute of a class: in its body, or where a method sets it."""
+    for each in cls.ancestry():
+        if name in each.annotations:
+            return walk.engine.type_of(each.annotations[name].annotation, each.body)
+    return UNKNOWN
+
+
+def _subscript(walk: FunctionWalk, node: ast.Subscript) -> FlowValue:
+    value, key = evaluate(walk, node.value), node.slice
+    if isinstance(key, ast.Slice):
+        for part in (key.lower, key.upper, key.step):
+            if part is not None:
+                evaluate(walk, part)
+        elements = value.elements
+        start = key.lower.value if isinstance(key.lower, ast.Constant) and isinstance(key.lower.value, int) else None
+        if elements is not None and start is not None and key.upper is None and start >= 0:
+            return FlowValue(UNKNOWN, value.marks, elements=elements[start:])
+        return value.with_marks(changed(value.marks, lambda mark: mark._replace(head=start in (None, 0) and mark.head)))
+    return item_of(walk, value, evaluate(walk, key), node)
+
+
+def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST) -> FlowValue:
+    """`value[key]`."""
+    if key.marks and not value.all_marks():
+        holder = node.value if isinstance(node, ast.Subscript) else None
+        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id in _NAMESPACES:
+            walk.use(ATTRIBUTE, key, node, holder.func.id)
+        return NOTHING
+    if isinstance(key.base, str):
+        if value.fields is not None and key.base in value.fields:
+            return value.fields[key.base]
+        if value.marks:
+            return FlowValue(UNKNOWN, extended(value.marks, key.base))
+        if isinstance(value.base, dict):
+            return constant(value.base.get(key.base, UNKNOWN))
+    if value.elements is not None and isinstance(key.base, int) and not isinstance(key.base, bool):
+        index = key.base
+        if -len(value.elements) <= index < len(value.elements):
+            return value.elements[index]
+    return FlowValue(UNKNOWN, value.all_marks())
+
+
+def joined_text(parts: list[FlowValue]) -> FlowValue:
+    """The concatenation of texts."""
+    found: list[Marks] = []
+    text = ""
+    shown = [each for each in parts if each.text != ""]
+    for index, part in enumerate(shown):
+        marks = part.all_marks()
+        if marks:
+            after = shown[index + 1].text if index + 1 < len(shown) else ""
+            is_host = _SCHEME.fullmatch(text) is not None and (after or "/")[:1] != "."
+            leads = not text or is_host or _BEFORE_STATEMENT.fullmatch(text) is not None
+            single = len(shown) == 1
+            is_option = text.startswith("-")
+            found.append(
+                changed(
+                    marks,
+                    lambda mark, leads=leads, single=single, option=is_option: mark._replace(  # type: ignore[misc]
+                        head=mark.head and leads,
+                        whole=mark.whole and single,
+                        clean=mark.clean | {ARGUMENT} if option else mark.clean,
+                    ),
+                )
+            )
+        text = (text + (part.text if part.text is not None else HOLE))[:LONGEST_TEXT]
+    if all(isinstance(each.base, str) for each in shown):
+        return constant(text)
+    return FlowValue(UNKNOWN, merged(found), text=text or None)
+
+
+def _f_string(walk: FunctionWalk, node: ast.JoinedStr) -> FlowValue:
+    return composed(walk, joined_text([evaluate(walk, each) for each in node.values]), node)
+
+
+def composed(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
+    """A text with the place where labels were embedded in it."""
+    if not value.marks:
+        return value
+    place = CodePlace(walk.module, node, walk.function.name)
+    return value.with_marks(
+        changed(value.marks, lambda mark: mark._replace(composed=mark.composed or (None if mark.whole else place)))
+    )
+
+
+def _formatted(walk: FunctionWalk, node: ast.FormattedValue) -> FlowValue:
+    value = evaluate(walk, node.value)
+    if node.format_spec is not None:
+        evaluate(walk, node.format_spec)
+    marks = value.all_marks()
+    if node.conversion == ord("r"):
+        marks = cleaned(marks, EVAL)
+    return FlowValue(value.base if isinstance(value.base, str) and not marks else UNKNOWN, marks, text=value.text)
+
+
+def _binary(walk: FunctionWalk, node: ast.BinOp) -> FlowValue:
+    left, right = evaluate(walk, node.left), evaluate(walk, node.right)
+    if isinstance(node.op, ast.Add):
+        if left.elements is not None or right.elements is not None:
+            return FlowValue(UNKNOWN, elements=[*spread(left), *spread(right)][:MOST_ELEMENTS])
+        return composed(walk, joined_text([left, right]), node)
+    if isinstance(node.op, ast.Mod) and (isinstance(left.base, str) or left.marks):
+        return composed(walk, formatted_text(left, right), node)
+    if isinstance(node.op, ast.Div):
+        below = changed(right.all_marks(), lambda mark: mark._replace(whole=False))
+        marks = merged((left.marks, below))
+        base = (
+            left.base
+            if dotted_name(left.base) in PATH_TYPES
+            else right.base
+            if dotted_name(right.base) in PATH_TYPES
+            else left.base
+        )
+        return FlowValue(base, marks)
+    if isinstance(node.op, ast.BitOr):
+        return either(left, right)
+    return NOTHING
+
+
+def formatted_text(template: FlowValue, value: FlowValue) -> FlowValue:
+    """`"… %s" % value` and `"… {}".format(value)`."""
+    text = template.text or ""
+    leads = text.startswith(("%", "{"))
+    marks = changed(value.all_marks(), lambda mark: mark._replace(whole=False, head=mark.head and leads))
+    known = re.sub(r"%\(?\w*\)?[sdr]|\{[^{}]*\}", HOLE, text[:LONGEST_TEXT])
+    return FlowValue(UNKNOWN, merged((template.marks, marks)), text=known)
+
+
+def spread(value: FlowValue) -> list[FlowValue]:
+    """The elements of a list for another list."""
+    if value.elements is not None:
+        return value.elements
+    return [value.opened()] if value.marks else [FlowValue(is_open=True)]
+
+
+def _sequence(walk: FunctionWalk, node: ast.List | ast.Tuple | ast.Set) -> FlowValue:
+    elements: list[FlowValue] = []
+    for each in node.elts[:MOST_ELEMENTS]:
+        if isinstance(each, ast.Starred):
+            elements += spread(evaluate(walk, each.value))
+        else:
+            elements.append(evaluate(walk, each))
+    return FlowValue(UNKNOWN, elements=elements[:MOST_ELEMENTS])
+
+
+def _dictionary(walk: FunctionWalk, node: ast.Dict) -> FlowValue:
+    fields: dict[str, FlowValue] = {}
+    marks: list[Marks] = []
+    for key, each in zip(node.keys[:MOST_ELEMENTS], node.values[:MOST_ELEMENTS], strict=True):
+        value = evaluate(walk, each)
+        if key is None:
+            fields.update(value.fields or {})
+            marks.append(value.marks)
+            continue
+        named = evaluate(walk, key)
+        if isinstance(named.base, str):
+            fields[named.base] = value
+        elif value.all_marks():
+            marks.append(value.all_marks())
+    return FlowValue(UNKNOWN, merged(marks), fields=fields)
+
+
+def _boolean(walk: FunctionWalk, node: ast.BoolOp) -> FlowValue:
+    before = walk.state
+    is_and = isinstance(node.op, ast.And)
+    values = []
+    tests = []
+    for each in node.values:
+        value = evaluate(walk, each)
+        values.append(value)
+        tests.append(tests_of(value))
+        walk.state = walk.state.passed(tests[-1][0 if is_and else 1])
+    walk.state = before
+    result = values[0]
+    for value in values[1:]:
+        result = either(result, value)
+    all_hold = frozenset[Any]().union(*(each[0 if is_and else 1] for each in tests))
+    some = [each[1 if is_and else 0] for each, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
+    any_holds = reduce(common_guards, some) if some else frozenset()
+    return with_tests(result, *((all_hold, any_holds) if is_and else (any_holds, all_hold)))
+
+
+def _unary(walk: FunctionWalk, node: ast.UnaryOp) -> FlowValue:
+    value = evaluate(walk, node.operand)
+    if isinstance(node.op, ast.Not):
+        when_true, when_false = tests_of(value)
+        return with_tests(NOTHING, when_false, when_true)
+    return NOTHING
+
+
+def _compare(walk: FunctionWalk, node: ast.Compare) -> FlowValue:
+    left = evaluate(walk, node.left)
+    right = evaluate(walk, node.comparators[0])
+    for each in node.comparators[1:]:
+        evaluate(walk, each)
+    return compared(left, node.ops[0], right) if len(node.ops) == 1 else NOTHING
+
+
+def _conditional(walk: FunctionWalk, node: ast.IfExp) -> FlowValue:
+    when_true, when_false = tests_of(evaluate(walk, node.test))
+    before = walk.state
+    values = []
+    for guards, each in ((when_true, node.body), (when_false, node.orelse)):
+        walk.state = before.passed(guards)
+        value = evaluate(walk, each)
+        safe: dict[Any, set[str]] = {}
+        for label, kind in guards:
+            safe.setdefault(label, set()).add(kind)
+        marks = {
+            label: mark._replace(clean=mark.clean.union(safe.get(label, ())))
+            for label, mark in value.marks.items()
+            if "*" not in safe.get(label, ())
+        }
+        values.append(value.with_marks(marks))
+    walk.state = before
+    return either(values[0], values[1])
+
+
+def _inner(walk: FunctionWalk, node: ast.Await | ast.Starred) -> FlowValue:
+    return evaluate(walk, node.value)
+
+
+def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
+    value = evaluate(walk, node.value)
+    walk.bind(node.target, value)
+    return value
+
+
+def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> FlowValue:
+    from mcproof.discovery.flows.flow_statements import element_of
+
+    outer = walk.state
+    walk.state = outer.copy()
+    for part in node.generators:
+        walk.bind(part.target, element_of(evaluate(walk, part.iter)))
+        for condition in part.ifs:
+            walk.state = walk.state.passed(evaluate(walk, condition).when_true)
+    if isinstance(node, ast.DictComp):
+        evaluate(walk, node.key)
+        value = evaluate(walk, node.value)
+    else:
+        value = evaluate(walk, node.elt)
+    guards = walk.state.guards - outer.guards
+    safe = {label for label, kind in guards if kind == "*"}
+    walk.state = outer
+    marks = {label: mark for label, mark in value.all_marks().items() if label not in safe}
+    made = FlowValue(UNKNOWN, marks, is_open=bool(marks))
+    return with_tests(made, value.when_true, value.when_false)
+
+
+def _lambda(walk: FunctionWalk, node: ast.Lambda) -> FlowValue:
+    walk.engine.closures[id(node)] = {**walk.outer_names(), **walk.state.names}
+    return constant(Function(node, walk.function.scope, [], []))
+
+
+def _call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
+    return flow_calls.call(walk, node)
+
+
+def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:
+    if node.value is not None:
+        walk.leave(evaluate(walk, node.value))
+    return NOTHING
+
+
+_HANDLERS: dict[Any, Any] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.JoinedStr: _f_string,
+    ast.FormattedValue: _formatted,
+    ast.BinOp: _binary,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dictionary,
+    ast.BoolOp: _boolean,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.Await: _inner,
+    ast.Starred: _inner,
+    ast.NamedExpr: _walrus,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.Lambda: _lambda,
+    ast.Call: _call,
+    ast.Yield: _yielded,
+    ast.YieldFrom: _yielded,
+}
