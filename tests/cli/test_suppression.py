@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FROZEN = """\
 [[ignore-for]]
 tool = "burn_*"
-rules = ["grade", "SCH-003"]
+rules = ["grade", "SCH-003", "no_broad_schema_risk"]
 reason = "frozen until v3"
 """
 
@@ -46,7 +46,7 @@ def test_a_suppressed_finding_does_not_fail(project: Path) -> None:
     done = run("lint", "tools.json", cwd=project)
     assert done.returncode == 0
     assert "burn_book" not in done.stdout
-    assert "(4 suppressed)" in done.stdout
+    assert "(5 suppressed)" in done.stdout
 
 
 def test_other_tools_and_other_rules_still_fail(project: Path) -> None:
@@ -106,6 +106,7 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     configure(project, "# the first line\n" + FROZEN)
     (target,) = report_of(project, "lint", "tools.json")["targets"]
     assert {finding["rule"] for finding in target["suppressed"]} == {
+        "no_broad_schema_risk",
         "prop-no-description",
         "prop-no-type",
         "tool-no-description",
@@ -113,7 +114,7 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     }
     assert [finding["suppression"] for finding in target["suppressed"]] == [
         {"by": "ignore-for", "reason": "frozen until v3", "file": "mcproof.toml", "line": 2}
-    ] * 4
+    ] * 5
     assert {finding["suppression"] for finding in target["findings"]} == {None}
     assert {finding["tool"] for finding in target["findings"]} == {"list_books"}
 
@@ -327,7 +328,7 @@ def test_leaving_out_every_rule_of_a_command_is_an_error(project: Path) -> None:
 
 
 def test_leaving_out_the_whole_grade_leaves_nothing_to_grade(project: Path) -> None:
-    configure(project, 'fail-on = "note"\nignore = ["grade"]\n')
+    configure(project, 'fail-on = "note"\nignore = ["grade", "trust"]\n')
     for arguments in (("tools.json",), (".",), ("tools.json", "--min-grade", "A")):
         told = fails("grade", *arguments, cwd=project)
         assert told == "mcproof: mcproof.toml:2: nothing to grade: `ignore` names every rule of the grade\n"
