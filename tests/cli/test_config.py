@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from mcproof.config.setting_keys import KEYS, SEVERITIES
-from mcproof.linting.registry import RULESETS
+from mcproof.linting.registry import RULESETS, rules_of
 
 from .running import document_of, error_of, fails, run, shipped_schema
 from .test_json import _subschemas

@@ -10,6 +10,7 @@ import pytest
 from mcproof.results.stored import read_run
 
 from .running import CLEAN_TOOL, document_of, run, write
+from .serving import GOOD, serve
 
 OUTSIDE: dict[str, Any] = {
     **CLEAN_TOOL,
@@ -99,3 +100,37 @@ def test_the_page_shows_reasons_and_actions(bad: str) -> None:
 def test_the_text_leads_with_the_verdict(bad: str) -> None:
     text = run("scan", bad).stdout
     assert text.splitlines()[0].partition(":")[0] in ("allow", "review", "block")
+
+
+# --- live servers -------------------------------------------------------------------------------------------------
+
+
+def test_a_started_server_has_no_perimeter_and_says_so() -> None:
+    document: dict[str, Any] = document_of(run("scan", "--format", "json", *GOOD), "scan")
+    [perimeter] = [each for each in document["trust"]["rules"] if each["rule"] == "transport_uses_https"]
+    assert perimeter["outcome"] == "not applicable"
+    assert perimeter["why"] == "the server is started by a command, not reached over a network"
+
+
+def test_a_server_over_http_shows_its_perimeter() -> None:
+    with serve("json") as server:
+        document: dict[str, Any] = scanned(server.url)
+    assert outcomes(document)["transport_validates_origin"] == "failed"
+    assert outcomes(document)["endpoint_uses_public_host"] == "failed"
+    assert outcomes(document)["auth_supports_pkce_s256"] == "not applicable"
+
+
+def test_a_server_behind_a_login_is_judged_by_what_it_shows() -> None:
+    with serve("401") as server:
+        document = scanned(server.url)
+    found = outcomes(document)
+    assert found["auth_discovery_advertised_when_required"] in ("passed", "failed")
+    assert found["tool_input_schemas_well_formed"] == "not observed"
+    assert document["trust"]["coverage"] < 0.5
+    assert document["trust"]["verdict"] != "allow"
+
+
+def test_a_server_that_is_not_there_is_an_error() -> None:
+    done = run("scan", "http://127.0.0.1:1/mcp")
+    assert done.returncode == 2
+    assert done.stdout == ""

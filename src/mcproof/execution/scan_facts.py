@@ -9,14 +9,25 @@ from mcproof.exchange.exposure import Exposure
 from mcproof.linting.unobserved import Observed, Unjudged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.catalog.model import Catalog
+    from mcproof.client.connect import ConnectOptions
+    from mcproof.client.endpoints import Endpoint
     from mcproof.errors import McproofError
-    from mcproof.execution.run_requests import ScanRequest
     from mcproof.targets.argument import Input
 
-_NO_URL = Unjudged("the target is not a URL")
-_STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
+_OF_SOURCE = ("SourceFlows", "SourceConfiguration")
+_OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")
+_OF_CONNECTIONS = ("ListStability", "SessionIds", "ResourceBodies")
+
 _NO_SOURCE = Unjudged("the target is not Python source")
+_NO_URL = Unjudged("the target is not a URL")
+_NOT_LIVE = Unjudged("the target is not a live server")
+_STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
+_PUBLIC = Unjudged("the server requires no authorization", concerns=False)
+_NO_RESOURCES = Unjudged("the server has no resources", concerns=False)
+_NOT_DEEP = Unjudged("tools are called only with --deep", concerns=False)
 _NO_EARLIER_STATE = Unjudged("nothing to compare with (--locked, --against)", concerns=False)
 
 
@@ -31,33 +42,79 @@ class Scanned(NamedTuple):
         return self._replace(observed=observed._replace(facts=(*observed.facts, fact)))
 
 
-def observe_target(source: Input, catalog: Catalog, request: ScanRequest) -> Scanned:  # noqa: ARG001
+def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
     """Collect the facts about a target whose catalog was read."""
     from mcproof.advisories.collect_software import known_software
 
     facts: list[Any] = [
-        known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None),
+        known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
     if catalog.source is not None:
         from mcproof.discovery import flows_of
 
         facts.append(flows_of(catalog.source))
-    is_url = isinstance(source.server, UrlEndpoint)
-    has_credentials = isinstance(source.server, UrlEndpoint) and source.server.has_authorization
-    return Scanned(Observed(tuple(facts), _absent(source)), Exposure(is_http=is_url, needs_credentials=has_credentials))
+    if source.server is not None:
+        facts += observe_live(source.server, options, catalog, is_deep=is_deep)
+    absent = _absent(source)
+    if source.server is not None and not catalog.resources:
+        absent["ResourceBodies"] = _NO_RESOURCES
+    return Scanned(Observed(tuple(facts), absent), _exposure(source, facts))
 
 
-def observe_unlisted(source: Input, error: McproofError, request: ScanRequest) -> Scanned | None:  # noqa: ARG001
-    """Collect the facts about a server that could not be listed; None if it gave no response at all."""
-    return None
+def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions) -> Scanned | None:
+    """Collect the facts about a server that could not be listed; None if nothing of it was reached."""
+    if not isinstance(source.server, UrlEndpoint):
+        return None
+    facts = observe_live(source.server, options, None)
+    if not any(_is_reached(fact) for fact in facts):
+        return None
+    absent = {**_absent(source), **dict.fromkeys(_OF_CONNECTIONS, Unjudged(error.message))}
+    return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
+
+
+def observe_live(
+    server: Endpoint, options: ConnectOptions, catalog: Catalog | None, *, is_deep: bool = False
+) -> tuple[Any, ...]:
+    """Observe a live server. Raises KeyboardInterrupt after everything that was started has ended."""
+    from mcproof.client.interrupts import Interruptible
+    from mcproof.client.perimeter.live_observation import observe_server
+
+    facts: tuple[Any, ...] = ()
+
+    async def observe() -> None:
+        nonlocal facts
+        facts = await observe_server(server, options, catalog, is_deep=is_deep)
+
+    if not Interruptible().run(observe):
+        raise KeyboardInterrupt
+    return facts
+
+
+def _is_reached(fact: Any) -> bool:
+    """Whether a fact about the perimeter shows that something responded."""
+    parts = ("tls", "response", "opening")
+    return any(getattr(fact, part, None) is not None for part in parts)
+
+
+def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:
+    """Who can reach a server: known from the first request, which is sent without credentials."""
+    if not isinstance(source.server, UrlEndpoint):
+        return Exposure()
+    opening = next((fact.opening for fact in facts if type(fact).__name__ == "PerimeterFacts"), None)
+    if opening is None:
+        return Exposure(is_http=True, needs_credentials=source.server.has_authorization)
+    return Exposure(is_http=True, needs_credentials=opening.status not in range(200, 300))
 
 
 def _absent(source: Input) -> dict[str, Unjudged]:
     """Why a kind of target does not show some facts."""
-    absent = {"CatalogDrift": _NO_EARLIER_STATE}
+    absent = {"CatalogDrift": _NO_EARLIER_STATE, "ReadCalls": _NOT_DEEP}
     if not source.is_source:
-        absent |= dict.fromkeys(("SourceFlows", "SourceConfiguration"), _NO_SOURCE)
-    if not isinstance(source.server, UrlEndpoint):
-        unreached = _STARTED if source.server is not None else _NO_URL
-        absent |= dict.fromkeys(("PerimeterFacts", "AuthorizationFacts"), unreached)
+        absent |= dict.fromkeys(_OF_SOURCE, _NO_SOURCE)
+    if isinstance(source.server, UrlEndpoint):
+        absent["AuthorizationFacts"] = _PUBLIC
+    else:
+        absent |= dict.fromkeys(_OF_NETWORKS, _NO_URL if source.server is None else _STARTED)
+    if source.server is None:
+        absent |= dict.fromkeys(_OF_CONNECTIONS, _NOT_LIVE)
     return absent

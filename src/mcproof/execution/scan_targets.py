@@ -39,14 +39,14 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
 
     def check(target: LoadedTarget) -> Checked:
         drift = references.drift(target.source, target.catalog)
-        scanned = observe_target(target.source, target.catalog, request)
+        scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
         if drift is not None:
             scanned = scanned.with_fact(drift)
         return judge(target.catalog, target.plan, scanned, references.gates(drift))
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
         """Judge a server that was reached but not listed, such as one that requires authorization."""
-        scanned = observe_unlisted(source, error, request) if isinstance(error, ConnectError) else None
+        scanned = observe_unlisted(source, error, run.connect_options) if isinstance(error, ConnectError) else None
         if scanned is None:
             return None
         return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned, [])

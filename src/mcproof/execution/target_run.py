@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.catalog.model import Catalog
+    from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
     from mcproof.execution.check_catalog import Plan
@@ -102,6 +103,11 @@ class TargetRun:
     def inputs(self) -> list[Input]:
         """The inputs behind the targets."""
         return self._inputs
+
+    @property
+    def connect_options(self) -> ConnectOptions:
+        """How to connect to the live servers among the targets."""
+        return connect_options(self._targets, self._planner.timeout)
 
     @property
     def plans(self) -> list[Plan]:
@@ -212,7 +218,7 @@ class TargetRun:
             return None
         from mcproof.targets.live_servers import LiveCatalogs
 
-        return LiveCatalogs(self._inputs, connect_options(self._targets, self._planner.timeout), self._report_listed)
+        return LiveCatalogs(self._inputs, self.connect_options, self._report_listed)
 
     def _report_listed(self, done: int, label: str) -> None:
         if len(self._inputs) > 1:
@@ -263,7 +269,7 @@ class TargetRun:
         from mcproof.client.open_server import OpenServer
         from mcproof.targets.live_servers import listed_catalog
 
-        with OpenServer(server, connect_options(self._targets, self._planner.timeout), limit) as open_server:
+        with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
             catalog.judged_as = self._targets.protocol
             checked = check(LoadedTarget(source, catalog, plan, open_server))

@@ -31,6 +31,9 @@ MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 200_000, 20_000_000, 500, 1_00
 INTRODUCTIONS = ("initialize", "discover")
 """The members of a capture in which a server describes itself."""
 
+DESCRIBING = ("description", "instructions")
+"""Keys whose texts are prose."""
+
 KEYWORDS = word_set(
     """
     $anchor $comment $defs $dynamicAnchor $dynamicRef $id $ref $schema $vocabulary _meta additionalItems
@@ -76,6 +79,7 @@ class ModelTexts:
         self.left_out = 0
         """The number of texts beyond the limits, which no rule sees."""
         self._texts: dict[str, None] = {}
+        self._outside: dict[str, None] = {}
         self._characters = 0
         self._uses: dict[str, list[ModelText]] | None = None
         self._analyses: dict[str, Any] = {}
@@ -93,6 +97,11 @@ class ModelTexts:
     def distinct(self) -> Iterable[str]:
         """Each text once."""
         return self._texts.keys()
+
+    @property
+    def outside_prose(self) -> Iterable[str]:
+        """Each text once that occurs elsewhere than in a description or in instructions: names, values, keys."""
+        return (text for text in self._outside if text in self._texts)
 
     @cached_property
     def joined(self) -> str:
@@ -137,31 +146,42 @@ class ModelTexts:
 
     def _add_texts(self, fields: dict[str, Any]) -> None:
         """Add all texts of an item, level by level."""
-        texts, add = self._texts, self._add
+        texts, outside, add = self._texts, self._outside, self._add
         level: list[Any] = [fields]
         for _ in range(MAX_LEVELS):
             below: list[Any] = []
             for holder in level:
-                values = holder
                 if type(holder) is dict:
-                    for key in holder:
-                        if key not in KEYWORDS and key not in texts:
+                    for key, value in holder.items():
+                        if key not in KEYWORDS and key not in outside:
                             add(key)
-                    values = holder.values()
-                for value in values:
-                    kind = type(value)
-                    if kind is str:
-                        if value not in texts:
-                            add(value)
-                    elif kind is dict or kind is list:
-                        below.append(value)
+                            outside[key] = None
+                        kind = type(value)
+                        if kind is str:
+                            if value not in texts:
+                                add(value)
+                            if key not in DESCRIBING:
+                                outside[value] = None
+                        elif kind is dict or kind is list:
+                            below.append(value)
+                else:
+                    for value in holder:
+                        kind = type(value)
+                        if kind is str:
+                            if value not in outside:
+                                add(value)
+                                outside[value] = None
+                        elif kind is dict or kind is list:
+                            below.append(value)
             if not below:
                 return
             level = below
         self.left_out += len(level)
 
     def _add(self, text: str) -> None:
-        """Add a new text if it is within the limits."""
+        """Add a text if it is within the limits."""
+        if text in self._texts:
+            return
         characters = self._characters + len(text)
         if len(self._texts) < MAX_TEXTS and characters <= MAX_CHARACTERS:
             self._characters = characters

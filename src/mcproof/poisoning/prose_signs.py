@@ -51,8 +51,9 @@ _addresses_model = re.compile(
     r"\b(?:you|your|the (?:user|model|assistant|agent|llm)|assistant|do not|don't|never|always|must|please)\b",
     re.IGNORECASE,
 ).search
-_begins_with_command = re.compile(
-    r"(?:^|[.!?;:\n>]\s{0,9}|\b(?:please|must|then|and|to|always|never|not|first|should)\s+)([A-Za-z]+)"
+_first_words = re.compile(r"(?:^|[.!?;:\n>])\s{0,9}([A-Za-z]{1,30})").findall
+_commanded_words = re.compile(
+    r"\b(?:please|must|then|and|to|always|never|not|first|should)\s{1,9}(?=([A-Za-z]{1,30}))", re.IGNORECASE
 ).findall
 
 
@@ -87,4 +88,4 @@ def commands_model(text: str) -> bool:
     """Whether a text has a command in sentence position that addresses a model or user: stricter than `is_command`."""
     if not is_command(text) or _addresses_model(text) is None:
         return False
-    return any(word.lower() in COMMANDS for word in _begins_with_command(text))
+    return any(word.lower() in COMMANDS for word in (*_first_words(text), *_commanded_words(text)))

@@ -1,34 +1,83 @@
-"""What a text tells a model to do that a description has no business telling it, sentence by sentence."""
+"""What a text instructs a model to do, sentence by sentence: who is to do what with whose data."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from mcproof.poisoning.sentence_patterns import (
+    CONCEALS,
+    CONDITIONAL,
+    DESTROYS,
+    FRAMED,
+    KINDS,
+    NAMED,
+    OBLIGED,
+    OTHERS,
+    OVERREACHES,
+    OVERRIDES,
+    PRAISES,
+    PRETEXT,
+    RUINOUS,
+    SECRETS,
+    SENDS,
+    SHELL,
+    TAMPERS,
+    ReadSentence,
+    match,
+    patterns,
+)
+from mcproof.poisoning.sentence_words import words_of
+from mcproof.poisoning.word_classes import lexicon
 
-CONCEALS = "conceals-from-user"
-OVERRIDES = "overrides-user-or-instructions"
-SECRETS = "commands-secret-access"
-DESTROYS = "commands-destruction"
-SENDS = "sends-to-outside-address"
-TAMPERS = "tampers-with-another-tool"
-OVERREACHES = "out-of-scope-parameter"
-PRAISES = "self-praise"
-KINDS = (CONCEALS, OVERRIDES, SECRETS, DESTROYS, SENDS, TAMPERS, OVERREACHES, PRAISES)
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from mcproof.poisoning.sentence_patterns import Pattern
+    from mcproof.poisoning.sentence_words import Word
+
+__all__ = [
+    "CONCEALS",
+    "DESTROYS",
+    "KINDS",
+    "LONGEST_TEXT",
+    "OVERREACHES",
+    "OVERRIDES",
+    "PRAISES",
+    "SECRETS",
+    "SENDS",
+    "TAMPERS",
+    "Signal",
+    "signals_in",
+]
 
 LONGEST_TEXT = 200_000
 """How many characters of a text are read."""
+LONGEST_SENTENCE = 1_500
+"""Characters after which a sentence is cut."""
+_FOLLOWING = 4
+"""How many sentences after an instruction continue it."""
 
-_sentences = re.compile(r"[^.!?\n]+").finditer
-_conceals = re.compile(
-    r"\b(?:do not|don't|never|without) (?:tell|inform|notify|alert)(?:ing)? (?:the )?user", re.IGNORECASE
+_ends = re.compile(r"[.!?]+[\"')\]*_]*(?=\s)|[\n\r]+|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])").finditer
+_abbreviation = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.b|p\. ?ej)|\b\w)$", re.IGNORECASE).search
+_tag = re.compile(
+    r"[<\[({*#_=!-]{1,4}/?\s?(?:important|hidden|system|instructions?|critical|secret|information|admin|urgent|mandatory"
+    r"|override|directive|for (?:ai|llm)|prompt|attention|assistant|priority|internal|confidential|security|protocol)"
+).search
+_ruinous = re.compile(
+    r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
+    r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"
+    r"|git\s+push\s+(?:-f|--force)|git\s+reset\s+--hard|terraform\s+destroy|kubectl\s+delete"
+    r"|docker\s+(?:system\s+prune|rm\b))"
+).search
+_shell = re.compile(
+    r"\$\(|\s&&\s|\s\|\|?\s?(?:sh|bash|nc|base64|curl|tee)\b"
+    r"|(?:^|[\s`'\":])(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\s+[-~/$'\"\w]"
 ).search
 
 
 class Signal(NamedTuple):
-    """One thing that a sentence tells a model to do."""
+    """One thing that a sentence instructs a model to do."""
 
     kind: str
     """One of `KINDS`."""
@@ -37,13 +86,126 @@ class Signal(NamedTuple):
     """Where the sentence starts in the text."""
     end: int
     object: str
-    """What the sentence is about: a path, an address, the name of another tool; may be empty."""
+    """What it is about: a path, an address, the name of another tool; for `OVERRIDES`, what is overridden."""
 
 
-def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") -> list[Signal]:  # noqa: ARG001
+def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") -> list[Signal]:
     """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees."""
-    return [
-        Signal(CONCEALS, match[0].strip(), match.start(), match.end(), "")
-        for match in _sentences(text[:LONGEST_TEXT])
-        if _conceals(match[0])
+    return [signal for signal, _ in explained_signals(text, siblings, own_name)]
+
+
+def explained_signals(
+    text: str, siblings: Collection[str] = (), own_name: str = ""
+) -> Iterator[tuple[Signal, Pattern]]:
+    """The signals of a text with the patterns that they match: one for each kind in a sentence."""
+    own = own_name.lower()
+    names = {each.lower() for each in siblings} - {own}
+    read = [
+        (start, end, words)
+        for start, end in sentences(text[:LONGEST_TEXT])
+        if (words := words_of(text[start:end], names, own))
     ]
+    pretext = lexicon().bits["PRETEXT"]
+    following = 0
+    for at, (start, end, words) in enumerate(read):
+        written = text[start:end]
+        meets = _needs_met(written, words) | (NAMED if own else 0)
+        if at + 1 < len(read) and any(word.classes & pretext for word in read[at + 1][2]):
+            meets |= PRETEXT
+        if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
+            following = _FOLLOWING
+        elif following:
+            following -= 1
+            meets |= FRAMED
+        for pattern, span in _matches(ReadSentence(words, meets)):
+            about = pattern.about or _object_of(pattern.kind, words, span)
+            yield Signal(pattern.kind, written.strip(), start, end, about), pattern
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """The spans of the sentences of a text; long ones are cut."""
+    start = 0
+    for boundary in _ends(text):
+        end = boundary.end()
+        if boundary[0][0] == "." and _abbreviation(text[max(0, boundary.start() - 8) : boundary.start()]):
+            continue
+        yield from _pieces(start, end)
+        start = end
+    yield from _pieces(start, len(text))
+
+
+def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
+    for at in range(start, end, LONGEST_SENTENCE):
+        yield at, min(end, at + LONGEST_SENTENCE)
+
+
+def _matches(sentence: ReadSentence) -> Iterator[tuple[Pattern, tuple[int, int]]]:
+    """The first pattern of each kind that a sentence matches."""
+    found: set[str] = set()
+    for pattern in patterns():
+        if pattern.kind not in found and not (found and pattern.kind == OVERREACHES):
+            span = match(pattern, sentence)
+            if span is not None and not _is_mention(sentence.words, span):
+                found.add(pattern.kind)
+                if pattern.kind in (CONCEALS, OVERRIDES):
+                    sentence.meets |= FRAMED
+                yield pattern, span
+
+
+def _needs_met(written: str, words: list[Word]) -> int:
+    """How a sentence speaks to a model, by itself."""
+    bits = lexicon().bits
+    if words[0].classes & bits["WHETHER"]:
+        return 0
+    meets, classes = 0, 0
+    condition, use = bits["COND"], bits["USE"] | bits["TOOL"] | bits["SIBLING"] | bits["OWN"]
+    for at, word in enumerate(words):
+        classes |= word.classes
+        if word.classes & condition and any(each.classes & use for each in words[at + 1 : at + 7]):
+            meets |= CONDITIONAL | FRAMED
+    if classes & (bits["OBLIGE"] | bits["MUST"]):
+        meets |= OBLIGED | FRAMED
+    if classes & (bits["STRONGCOND"] | bits["FIRST"]) or (classes & bits["PRETEXT"] and classes & bits["FOR"]):
+        meets |= FRAMED
+    if classes & bits["PRETEXT"]:
+        meets |= PRETEXT
+    if classes & bits["SIBLING"]:
+        meets |= OTHERS
+    lowered = written.lower()
+    if _ruinous(lowered):
+        meets |= RUINOUS
+    if _shell(lowered):
+        meets |= SHELL
+    return meets
+
+
+def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:
+    """Whether a match is what a sentence warns of, looks for, or gives as an example."""
+    bits = lexicon().bits
+    example, own = bits["EXAMPLE"], bits["OBLIGE"] | bits["COND"]
+    for at in range(span[0] - 1, -1, -1):
+        if words[at].classes & own:
+            return False
+        if words[at].classes & example:
+            return True
+    return False
+
+
+_OBJECTS = {
+    SECRETS: ("PATH", "SECRET"),
+    SENDS: ("ADDRESS", "OUTSIDE"),
+    TAMPERS: ("SIBLING", "PARAM", "TARGET"),
+    DESTROYS: ("SIBLING", "THINGS", "COMMAND"),
+    OVERREACHES: ("CONTEXT",),
+}
+"""The classes of the word that a signal is about, by precedence."""
+
+
+def _object_of(kind: str, words: list[Word], span: tuple[int, int]) -> str:
+    """The word that a signal is about: in the match, or else anywhere in the sentence."""
+    bits = lexicon().bits
+    for name in _OBJECTS.get(kind, ()):
+        for word in (*words[span[0] : span[1] + 1], *words):
+            if word.classes & bits[name]:
+                return word.text
+    return ""

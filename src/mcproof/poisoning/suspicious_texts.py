@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from binascii import Error as InvalidDataError
 from binascii import a2b_base64
-from typing import TYPE_CHECKING, AnyStr
+from typing import TYPE_CHECKING
 
 from mcproof.poisoning import encodings
 from mcproof.poisoning.ciphers import MARKERS
+from mcproof.poisoning.substrings import occurrences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ _gap_with_tabs = re.compile(r"\t[ \t]{5}").finditer
 def hiding_suspects(texts: ModelTexts) -> list[str]:
     """The texts of a server that may hide something from people."""
     joined = texts.joined
-    offsets = [at for sign in _SIGNS_OF_CONCEALMENT for at in _all(joined, sign)]
+    offsets = [at for sign in _SIGNS_OF_CONCEALMENT for at in occurrences(joined, sign)]
     offsets += [match.start() for match in _blank_lines(joined)]
     if "\t" in joined:
         offsets += [match.start() for match in _gap_with_tabs(joined)]
@@ -113,16 +114,16 @@ def _suspicions(texts: ModelTexts) -> Iterator[tuple[int, Decoder]]:
         if _may_decode(joined[start:end]):
             yield start, encodings.of_runs
     cases, rows = data.translate(_CASES), data.translate(_LETTERS)
-    for offset in _frequent(texts, [at for sign in _MIXED for at in _all(cases, sign)], _LEAST_MIXED):
+    for offset in _frequent(texts, [at for sign in _MIXED for at in occurrences(cases, sign)], _LEAST_MIXED):
         yield offset, encodings.of_pieces
         yield offset, encodings.of_base85
-    for offset in _frequent(texts, [at for sign in _DIGITS for at in _all(rows, sign)], _LEAST_DIGITS):
+    for offset in _frequent(texts, [at for sign in _DIGITS for at in occurrences(rows, sign)], _LEAST_DIGITS):
         yield offset, encodings.of_digits
     for row, decoder in _ROWS:
-        for offset in _all(rows, row):
+        for offset in occurrences(rows, row):
             yield offset, decoder
     for sign, decoder in _WRITTEN:
-        for offset in _all(joined, sign):
+        for offset in occurrences(joined, sign):
             yield offset, decoder
     if not joined.isascii():
         for offset in (match.start() for match in _unusual_letters(joined)):
@@ -183,7 +184,7 @@ def _ciphers(lowered: bytes) -> Iterator[tuple[int, Decoder]]:
     for markers in counts.values():
         if len(markers) >= 2:
             for word in sorted(markers):
-                for at in _all(lowered, b" " + word + b" "):
+                for at in occurrences(lowered, b" " + word + b" "):
                     yield at + 1, encodings.of_sentences
 
 
@@ -197,11 +198,3 @@ def _frequent(texts: ModelTexts, offsets: list[int], least: int) -> Iterator[int
         counts[text] = counts.get(text, 0) + 1
         if counts[text] == least:
             yield offset
-
-
-def _all(text: AnyStr, part: AnyStr) -> Iterator[int]:
-    """Where a part occurs, without overlaps."""
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + len(part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mcproof.client.connect import authorizer_of
@@ -31,8 +31,6 @@ from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from urllib.parse import SplitResult
-
-    import httpx2
 
     from mcproof.client.endpoints import UrlEndpoint
     from mcproof.client.perimeter.probe_http import ProbeLimits, ProbeResponse
@@ -101,7 +99,9 @@ class _PerimeterRun:
         self._parts = parts
         self._port = port
         self._hostname = parts.hostname or ""
-        self._has_credentials = False
+        authorizer = authorizer_of(server)
+        self._sign = None if authorizer is None or authorizer.token is None else authorizer.sign
+        self._has_credentials = bool(server.headers or self._sign or parts.username)
         self._failures: dict[str, str] = {}
 
     async def observe(self) -> PerimeterObservation:
@@ -122,25 +122,20 @@ class _PerimeterRun:
                 return self._unreachable(facts, why)
         guard = await AddressGuard.of(self._hostname, self._port)
         try:
-            async with new_client({}, self._limits.seconds, None) as plain, self._user_client() as own:
-                return await self._over_http(
-                    facts,
-                    _Sender(ProbeClient(plain, guard, self._limits), _without_login(self._parts)),
-                    _Sender(ProbeClient(own, guard, self._limits), self._parts._replace(fragment="").geturl()),
-                )
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(new_client({}, self._limits.seconds, None))
+                plain = own = _Sender(ProbeClient(client, guard, self._limits), _without_login(self._parts))
+                if self._has_credentials:
+                    headers = dict(self._server.headers)
+                    client = await stack.enter_async_context(new_client(headers, self._limits.seconds, self._sign))
+                    own = _Sender(ProbeClient(client, guard, self._limits), self._parts._replace(fragment="").geturl())
+                return await self._over_http(facts, plain, own)
         except ConnectError as error:  # a header that cannot be sent
             return self._unreachable(facts, error.message)
 
     def _unreachable(self, facts: PerimeterFacts, why: str) -> PerimeterObservation:
         """The facts of a server to which nothing can be sent."""
         return PerimeterObservation(facts._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
-
-    def _user_client(self) -> httpx2.AsyncClient:
-        """A client that sends what the user's own client would send. Raises ConnectError."""
-        authorizer = authorizer_of(self._server)
-        sign = None if authorizer is None or authorizer.token is None else authorizer.sign
-        self._has_credentials = bool(self._server.headers or sign or self._parts.username)
-        return new_client(dict(self._server.headers), self._limits.seconds, sign)
 
     async def _over_http(self, facts: PerimeterFacts, plain: _Sender, own: _Sender) -> PerimeterObservation:
         facts = facts._replace(response=await self._part("response", self._get(plain)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.compat.client_hits import ClientHit
 from mcproof.compat.client_profiles import EFFECTS
 from mcproof.compat.constraint_words import in_a_sentence
 from mcproof.linting.finding import Problem
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcproof.compat.client_choice import ActiveConstraint
-    from mcproof.compat.client_hits import ClientHit, ClientHits
+    from mcproof.compat.client_hits import ClientHits
     from mcproof.linting.registry import Check
     from mcproof.rules.compat.client_rules import ClientRule
 
@@ -38,16 +39,14 @@ def _check(each: ClientRule) -> Check:
     """The check of one rule, documented by its texts."""
 
     def check(hits: ClientHits) -> Iterator[Problem]:
-        for found in hits.of_rule(each.id):
-            pointer = found[0].pointer
-            yield Problem(
-                f"{each.message}: {in_words(found)}",
-                pointer,
-                _parameter(pointer),
-                {"clients": [_evidence(hit.active) for hit in found]},
-                item=found[0].tool,
-                severity=found[0].level,
-            )
+        for pointer, tool, affected in hits.by_rule[each.id]:
+            if affected.summary is None:
+                effects = in_words([ClientHit(active, pointer) for active in affected.constraints])
+                evidence = {"clients": [_evidence(active) for active in affected.constraints]}
+                affected.summary = f"{each.message}: {effects}", evidence
+            message, evidence = affected.summary
+            parameter = _parameter(pointer)
+            yield Problem(message, pointer, parameter, evidence, item=tool, severity=affected.level)
 
     check.__doc__ = f"{each.summary}\n\nWhy: {each.why}\nFix: {each.advice}"
     return check

@@ -1,0 +1,289 @@
+"""Patterns of instructions to a model, as sequences of word classes.
+
+`NEG|WITHOUT <3 TELL <3 USER` is a negation, within three words a verb such as "tell", and within three more the user.
+`=3` instead of `<3` stays in the clause. `+SEND` is a verb that commands, `!SEND` a word that is not negated. What
+follows `if` must be true of the sentence. Matching looks a bounded number of words ahead from each word that may start
+a match, so it is linear in the length of a sentence.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.poisoning.word_classes import WRITTEN, lexicon
+
+if TYPE_CHECKING:
+    from mcproof.poisoning.sentence_words import Word
+
+CONCEALS = "conceals-from-user"
+OVERRIDES = "overrides-user-or-instructions"
+SECRETS = "commands-secret-access"
+DESTROYS = "commands-destruction"
+SENDS = "sends-to-outside-address"
+TAMPERS = "tampers-with-another-tool"
+OVERREACHES = "out-of-scope-parameter"
+PRAISES = "self-praise"
+KINDS = (CONCEALS, OVERRIDES, SECRETS, DESTROYS, SENDS, TAMPERS, OVERREACHES, PRAISES)
+
+FRAMED, CONDITIONAL, OBLIGED, OTHERS, RUINOUS, SHELL, PRETEXT, NAMED = (1 << at for at in range(8))
+_NEEDS = {
+    "framed": FRAMED,  # speaks to a model, or continues a sentence that does
+    "conditional": CONDITIONAL,  # has a condition such as "before using this tool"
+    "obliged": OBLIGED,  # has a word such as "must"
+    "others": OTHERS,  # names another tool
+    "ruinous": RUINOUS,  # has a shell or SQL command that destroys
+    "shell": SHELL,  # has a shell command
+    "pretext": PRETEXT,  # justifies itself by security, compliance or the like, or the next sentence does
+    "named": NAMED,  # belongs to a tool with a name
+}
+
+_TABLE: dict[tuple[str, str], str] = {
+    (CONCEALS, ""): """
+        NEG|WITHOUT <3 TELLU <3 USER
+        NEG|WITHOUT <3 TELL <2 THIS
+        NEG|WITHOUT <3 TELL|SHOW <3 THIS <3 ACT
+        NEG|WITHOUT <3 TELL|SHOW <5 ACT <5 USER
+        NEG|WITHOUT <3 SHOW <2 THIS <4 USER
+        NEG|WITHOUT <3 LET <3 KNOW
+        USER <3 MUST|OBLIGE <2 NEG <4 TOLD|KNOW
+        USER <3 NEG <2 MUST|OBLIGE <4 TOLD|KNOW
+        THIS <3 MUST <2 NEG <3 TOLD
+        MUST <2 NEG <3 TOLD <4 USER
+        THIS <2 NEG <1 TO <2 TOLD
+        WITHOUT <4 USER <3 KNOW|TOLD|SEEN
+        USER <5 UNAWARE
+        +HIDE <7 FROM <3 USER
+        +HIDE <2 THIS <4 HIDDEN|QUIET
+        MUST <3 REMAIN <3 HIDDEN if framed
+        STEALTH <2 CALL|READ|SEND|CHANGE|SET|DESTROY if framed
+        +CALL|READ|SEND|CHANGE|SET|DESTROY <9 STEALTH if framed
+        ASIF <5 NORMAL if framed
+        NEG|WITHOUT <3 TRACE if framed
+    """,
+    (OVERRIDES, "instructions"): """
+        +IGNORE|IGNOREW <4 PRIOR|ALL|YOUR <3 INSTR
+        +IGNORE <1 DET <3 INSTR|GUARD
+        +IGNORE =3 GUARD if framed
+        +IGNOREW <4 GUARD if obliged
+        PRIOR|ALL <2 INSTR|GUARD <3 VOID
+        !PRIORITY <6 USER|INSTR
+        SELF <5 HIGHEST <1 PRIORITY
+        NEG <2 OBEY <4 USER|INSTR
+        OBLIGE|MUST <4 OBEY <4 STEPS if framed
+    """,
+    (OVERRIDES, "user"): """
+        +IGNORE|IGNOREW <4 USER|THEIR <4 REQUEST
+        INSTR|REQUEST <10 MUST <4 IGNORED
+        !OVERR <4 USER <3 REQUEST|INSTR
+        REGARDLESS <5 USER <4 REQUEST
+        REGARDLESS <3 ACTUAL <2 RESULT|REQUEST if framed
+        USER <4 MUST <3 CHANGED
+        NEG|WITHOUT <3 ASK <3 CONSENT <4 USER
+        NEG|WITHOUT <3 ASK <4 USER <3 CONSENT if framed
+        NEG|WITHOUT <3 ASK <3 CONSENT if framed
+    """,
+    (OVERRIDES, "identity"): """
+        BECOME if framed
+        NOW <5 ROOT|MODE
+        YOUR <2 NEWGOAL <2 GOAL
+        ACTAS <4 ROOT
+        CLAIM
+    """,
+    (SECRETS, ""): """
+        +READ|CALL|SET|SEND|CHANGE|DESTROY|TAKE <14 PATH if framed
+        +TAKE <5 SECRET if framed
+        DATA <4 PATH|SECRET <4 MUST <4 ADDED
+        PATH <6 ADDED if framed
+    """,
+    (DESTROYS, ""): """
+        +CALL|SET|CHANGE if framed, ruinous
+        +CALL if obliged, shell
+        +DESTROY <4 ALL <4 THINGS if conditional
+        ALL <2 THINGS <8 MUST <4 DESTROYED if others
+        +CALL <4 STEPS <4 COMMAND if obliged
+    """,
+    (SENDS, ""): """
+        +SEND <14 ADDRESS if framed
+        MUST <4 WEAKSEND <9 ADDRESS if framed
+        MUST <3 SENT <8 ADDRESS|OUTSIDE if framed
+        ADDRESS <4 ADDED if framed
+        ALL <4 DATA|TARGET <6 TO <3 ADDRESS if framed
+        +SEND <6 DATA <8 OUTSIDE if framed
+    """,
+    (TAMPERS, ""): """
+        +CHANGE =6 PARAM|TARGET|LITERAL =7 INTO if others
+        +CHANGE =6 PARAM|TARGET|LITERAL =7 INTO if conditional
+        +CHANGE =9 INTO <4 LITERAL|QUOTED|ADDRESS|PATH if conditional
+        +CHANGE <2 LITERAL|QUOTED <6 PARAM|TARGET if conditional
+        +DIVERT <7 SIBLING if named
+        MUST <3 CHANGE <6 SIBLING if framed
+        PARAM|TARGET|LITERAL <7 MUST <3 CHANGED if conditional
+        PARAM|TARGET|LITERAL <7 MUST <3 CHANGED if others
+        RESULT <3 SIBLING <4 MUST <4 CHANGED
+        +SET <6 PARAM|TARGET|LITERAL <6 INTO <4 LITERAL|QUOTED if others, conditional
+        COND <5 SIBLING <20 +SET|CHANGE <8 PARAM|TARGET|LITERAL|QUOTED if named
+        +CHANGE =8 PARAM|TARGET =4 SIBLING if named
+        +CALL <4 SIBLING <12 LITERAL|QUOTED if others, conditional
+        WHEN <9 SIBLING <26 +CALL|READ <7 SIBLING if named
+        WHEN <25 MUST|FIRST|OBLIGE <4 CALL <5 SIBLING if named, pretext
+        WHEN <25 MUST <14 USE <3 SIBLING if named, pretext
+        MUST <4 CALL <5 SIBLING <20 WHEN if named, pretext
+    """,
+    (OVERREACHES, ""): """
+        +TAKE|SET|SEND <5 CONTEXT if framed
+        YOUR <3 PROMPT
+        WHOLE <2 CONTEXT <3 SOFAR
+        ALL =2 TOOL =2 HAVE
+        IDENT <4 MODEL <3 CALLS
+    """,
+    (PRAISES, ""): """
+        PRAISE <3 TOOL <4 WORLD
+        +PREFER <4 TOOL <5 REGARDLESS <5 OTHER
+        NEG <2 USE <5 TOOL <3 OTHER
+    """,
+}
+"""The patterns of each kind. Those of `OVERRIDES` also have what is overridden."""
+
+
+class Element(NamedTuple):
+    """One step of a pattern."""
+
+    classes: int
+    is_command: bool
+    is_affirmed: bool
+    within: int
+    """How many words after the match of the previous element it may be."""
+    in_clause: bool
+    """Whether it must be in the clause of the previous one."""
+
+
+class Pattern(NamedTuple):
+    """A sequence of word classes that is a signal."""
+
+    kind: str
+    about: str
+    elements: tuple[Element, ...]
+    needs: int
+    required: tuple[int, ...]
+    """Classes of which a text must have words, for a first look at it."""
+    written: str
+
+
+@cache
+def patterns() -> list[Pattern]:
+    """The patterns of the table."""
+    return [
+        _pattern(kind, about, line.strip())
+        for (kind, about), lines in _TABLE.items()
+        for line in lines.splitlines()
+        if line.strip()
+    ]
+
+
+def _pattern(kind: str, about: str, written: str) -> Pattern:
+    bits = lexicon().bits
+    by_writing = 0
+    for name in WRITTEN:
+        by_writing |= bits[name]
+    sequence, _, conditions = written.partition(" if ")
+    elements, within, in_clause = [], 0, False
+    for part in sequence.split():
+        if part[0] in "<=":
+            within, in_clause = int(part[1:]), part[0] == "="
+            continue
+        classes = 0
+        for name in part.lstrip("+!").split("|"):
+            classes |= bits[name]
+        elements.append(Element(classes, part[0] == "+", part[0] == "!", within, in_clause))
+    needs = 0
+    for condition in conditions.replace(",", " ").split():
+        needs |= _NEEDS[condition]
+    required = tuple(each.classes for each in elements if not each.classes & by_writing)
+    return Pattern(kind, about, tuple(elements), needs, required, written)
+
+
+class ReadSentence:
+    """The words of a sentence, their moods, and which needs of patterns it meets."""
+
+    __slots__ = ("classes", "commands", "meets", "negated", "words")
+
+    def __init__(self, words: list[Word], meets: int) -> None:
+        self.words = words
+        self.meets = meets
+        self.commands, self.negated = _moods(words)
+        self.classes = 0
+        for word in words:
+            self.classes |= word.classes
+
+    def fits(self, element: Element, at: int) -> bool:
+        """Whether a word has a class of an element, and its mood."""
+        if not self.words[at].classes & element.classes:
+            return False
+        if element.is_command:
+            return self.commands[at]
+        return not (element.is_affirmed and self.negated[at])
+
+
+def _moods(words: list[Word]) -> tuple[list[bool], list[bool]]:
+    """For each word, whether a verb there is a command, and whether it is negated."""
+    bits = lexicon().bits
+    clause, lead, negative = bits["CLAUSE"], bits["LEAD"] | bits["MUST"], bits["NEG"] | bits["WITHOUT"]
+    leading, foreign = bits["LEADING"], bits["FOREIGN"]
+    commands, negated = [], []
+    since_negation = 9
+    before: Word | None = None
+    for word in words:
+        if word.classes & clause:
+            since_negation = 9
+        if word.classes & foreign:
+            leads = True
+        elif word.text.endswith("ing"):
+            leads = before is not None and bool(before.classes & leading)
+        elif before is None or word.classes & clause:
+            leads = True
+        elif before.text == "to":
+            leads = not before.classes & clause
+        else:
+            leads = bool(before.classes & lead) or before.text.endswith("ly") or before.text.isdigit()
+        negated.append(since_negation <= 2)
+        commands.append(leads and since_negation > 2)
+        since_negation = 0 if word.classes & negative else since_negation + 1
+        before = word
+    return commands, negated
+
+
+def match(pattern: Pattern, sentence: ReadSentence) -> tuple[int, int] | None:
+    """The first and the last word of the first match of a pattern."""
+    if pattern.needs & ~sentence.meets:
+        return None
+    for element in pattern.elements:
+        if not element.classes & sentence.classes:
+            return None
+    first = pattern.elements[0]
+    for start in range(len(sentence.words)):
+        if sentence.fits(first, start):
+            end = _end_of_match(pattern.elements, sentence, start)
+            if end is not None:
+                return start, end
+    return None
+
+
+def _end_of_match(elements: tuple[Element, ...], sentence: ReadSentence, start: int) -> int | None:
+    """The last word of a match that starts at a word. Names of other tools must differ from each other."""
+    bits = lexicon().bits
+    clause, sibling = bits["CLAUSE"], bits["SIBLING"]
+    words = sentence.words
+    at, named = start, {words[start].text}
+    for element in elements[1:]:
+        for step in range(at + 1, min(at + 1 + element.within, len(words))):
+            word = words[step]
+            if element.in_clause and word.classes & clause:
+                return None
+            if sentence.fits(element, step) and not (word.classes & sibling and word.text in named):
+                named.add(word.text)
+                at = step
+                break
+        else:
+            return None
+    return at

@@ -1,0 +1,146 @@
+"""The words of a sentence with their classes: those of the lexicon, and those that follow from how they are written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.poisoning.word_classes import UNSPACED, lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from mcproof.poisoning.word_classes import Lexicon
+
+_APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
+_NAMING = frozenset(("call", "calling", "invoke", "invoking", "tool", "function", "trigger", "triggering"))
+"""Words after which a quoted word is the name of a tool."""
+_CLAUSES = ",:;()—–[]{}|*>，、：；（）"
+_quotations = re.compile(
+    r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|`[^`\n]{1,300}`|(?<![\w'])'[^'\n]{1,300}'(?!\w)|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
+).finditer
+_spaced = re.compile(r"[\w@~$%/\\.:#&=+'’‘-]+").finditer
+_unspaced = re.compile(UNSPACED).search
+_parts = re.compile(r"\w+(?:['-]\w+)*").finditer
+secret_path = re.compile(
+    r"\.ssh\b|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|\.aws(?![\w-])"
+    r"|/etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|\.env\b|\.netrc|\.npmrc|\.pypirc|git-credentials|\.gitconfig"
+    r"|\.kube|\.gnupg|\.docker/config|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|/credentials\b|sh_history"
+    r"|\.(?:bash|zsh)rc|\.(?:bash_)?profile\b|mcp\.json|\.cursor\b|claude_desktop_config|\.claude\b|/environ\b"
+    r"|key(?:chain|ring|store)s?\b|wallet\.dat|/root/|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)"
+    r"|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)|\.(?:pem|p12|pfx|kdbx)\b|private[_-]keys?\.|cookies\.sqlite"
+    r"|system32|ntds\.dit|://(?:confidential|secrets?|admin|internal|private)\b|\.git/config|\.config/(?:gcloud|gh)"
+    r"|appdata"
+).search
+_address = re.compile(
+    r"(?:https?|wss?|ftps?|smtp|tcp|hxxps?)://[^\s/]|[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}"
+    r"|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"
+).search
+_domain = re.compile(
+    r"(?:[a-z0-9-]{1,63}\.){1,4}"
+    r"(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|example|test)(?:/|$)"
+).match
+
+
+class Word(NamedTuple):
+    """A word of a sentence."""
+
+    text: str
+    """In lower case."""
+    classes: int
+    start: int
+    end: int
+
+
+def words_of(sentence: str, siblings: Collection[str], own_name: str) -> list[Word]:
+    """The words of a sentence; names of tools are given in lower case."""
+    known = lexicon()
+    bits = known.bits
+    clause, literal = bits["CLAUSE"], bits["LITERAL"]
+    spans = _Quotations(sentence, bits["QUOTED"], literal)
+    unspaced = not sentence.isascii() and _unspaced(sentence) is not None
+    found: list[Word] = []
+    last_end = 0
+    for match in known.unspaced.finditer(sentence) if unspaced else _spaced(sentence):
+        raw = match[0]
+        written = raw.lstrip("\"'`:&=#+-,;()[]{}<>*|!?").rstrip("\"'`:.&=#+-,;()[]{}<>*|!?")
+        if not written:
+            continue
+        start = match.start() + raw.index(written)
+        end = start + len(written)
+        context = spans.classes_at(start)
+        if not found or any(each in _CLAUSES for each in sentence[last_end:start]):
+            context |= clause
+        last_end = end
+        lowered = written.lower().translate(_APOSTROPHES)
+        if lowered in siblings:
+            found.append(Word(lowered, bits["SIBLING"] | context & ~literal, start, end))
+        elif lowered == own_name:
+            found.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
+        else:
+            found += _classified(lowered, context, start, known)
+    return _in_context(found, known)
+
+
+class _Quotations:
+    """The quotations of a sentence, asked for in the order of the sentence."""
+
+    def __init__(self, sentence: str, quoted: int, literal: int) -> None:
+        self._spans = [
+            (match.start(), match.end(), quoted if " " in match[0] else literal) for match in _quotations(sentence)
+        ]
+        self._at = 0
+
+    def classes_at(self, start: int) -> int:
+        """The classes that a word there has because it is quoted."""
+        spans = self._spans
+        while self._at < len(spans) and spans[self._at][1] <= start:
+            self._at += 1
+        return spans[self._at][2] if self._at < len(spans) and spans[self._at][0] <= start else 0
+
+
+def _classified(lowered: str, context: int, start: int, known: Lexicon) -> Iterator[Word]:
+    """A run of characters without spaces as words: one, or several joined by punctuation."""
+    bits, classes_of = known.bits, known.words
+    classes = 0
+    if "/" in lowered or "." in lowered or "~" in lowered or "\\" in lowered or "@" in lowered:
+        if _address(lowered) or _domain(lowered):
+            classes = bits["ADDRESS"]
+        if secret_path(lowered):
+            classes |= bits["PATH"]
+    classes |= classes_of.get(lowered, 0)
+    if classes:
+        yield Word(lowered, classes | context, start, start + len(lowered))
+        return
+    for part in _parts(lowered):
+        word = part[0]
+        classes = classes_of.get(word, 0)
+        if word.isdigit():
+            classes = bits["LITERAL"]
+        elif not classes and word.endswith("'s"):
+            classes = classes_of.get(word[:-2], 0)
+        elif not classes and "-" in word:
+            for piece in word.split("-"):
+                classes |= classes_of.get(piece, 0)
+        yield Word(word, classes | context, start + part.start(), start + part.end())
+        context &= ~bits["CLAUSE"]
+
+
+def _in_context(words: list[Word], known: Lexicon) -> list[Word]:
+    """Words with the classes of the phrases that they start, and names of tools and parameters by their neighbours."""
+    bits = known.bits
+    parameter, literal, tool, sibling = bits["PARAM"], bits["LITERAL"], bits["TOOL"], bits["SIBLING"]
+    result = []
+    for at, word in enumerate(words):
+        classes = word.classes
+        after = words[at + 1].classes if at + 1 < len(words) else 0
+        is_quoted = classes & literal and not word.text.isdigit()
+        if ((is_quoted or "_" in word.text) and after & tool) or (is_quoted and at and words[at - 1].text in _NAMING):
+            classes = sibling
+        elif is_quoted and after & parameter:
+            classes = classes & ~literal | parameter
+        for rest, bit in known.phrases.get(word.text, ()):
+            if [each.text for each in words[at + 1 : at + 1 + len(rest)]] == list(rest):
+                classes |= bit
+        result.append(word if classes == word.classes else Word(word.text, classes, word.start, word.end))
+    return result

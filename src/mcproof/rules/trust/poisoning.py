@@ -1,0 +1,236 @@
+"""Rules about sentences that instruct a model to do what their server has no business with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcproof.linting.finding import Problem
+from mcproof.rules.trust.trust_rule import always, trust_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from mcproof.exchange.exposure import Exposure
+    from mcproof.linting.registry import Check
+    from mcproof.poisoning.found_signals import FoundSignal
+    from mcproof.poisoning.model_texts import ModelTexts
+    from mcproof.rules.trust.trust_rule import HardFail
+
+_MANIPULATION = "no_tool_description_manipulation"
+_LONGEST_QUOTE, _MOST_NAMES = 200, 5
+
+
+def _identity(evidence: dict[str, Any]) -> str:
+    """The sentence, so that accepting one does not accept the next."""
+    return str(evidence["sentence"])
+
+
+def _overrides_instructions(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
+    """Whether the model's instructions or its identity are overridden, not only a user's request."""
+    return evidence.get("overrides") in ("instructions", "identity")
+
+
+def _text_rule(
+    id: str, name: str, severity: str, *, hard_fail: HardFail | None = None, counted_by: str | None = None
+) -> Callable[[Check], Check]:
+    return trust_rule(
+        id,
+        name=name,
+        severity=severity,
+        category="poisoning",
+        dimension="Tool surface risk",
+        phase="post-handshake",
+        in_lint=True,
+        hard_fail=hard_fail,
+        counted_by=counted_by,
+        sums_up=_identity,
+    )
+
+
+@_text_rule("TRU-103", "conceals-from-user", "critical")
+def conceals_from_user(texts: ModelTexts) -> Iterator[Problem]:
+    """A text instructs the model to hide something from the user.
+
+    Why: users approve what they see; a tool that asks for silence has something to hide.
+    Fix: delete the sentence. If a value should not be displayed, name that value and say why.
+
+    Found in several languages and voices: "do not mention this step", "the user need not be informed", "present it as
+    if it were part of the result". OWASP MCP03, SAFE-T1001, arXiv:2508.14925.
+    """
+    yield from _problems(texts, "conceals-from-user", "instructs the model to hide something from the user")
+
+
+@_text_rule(
+    "TRU-104",
+    "overrides-user-or-instructions",
+    "critical",
+    hard_fail=_overrides_instructions,
+    counted_by=_MANIPULATION,
+)
+def overrides_user_or_instructions(texts: ModelTexts) -> Iterator[Problem]:
+    """A text places itself above the user's request, the model's instructions or its identity.
+
+    Why: a description is data. One that claims priority over the user or the system prompt takes control of the agent.
+    Fix: delete the sentence; describe what the tool does, and leave the model's behaviour to the client.
+
+    The verdict is `block` where instructions or the identity are overridden. OWASP MCP03 and MCP10, SAFE-T1001,
+    arXiv:2508.14925.
+    """
+    yield from _problems(
+        texts, "overrides-user-or-instructions", "places itself above the user or the model's instructions", "overrides"
+    )
+
+
+@_text_rule("TRU-105", "commands-secret-access", "critical", hard_fail=always)
+def commands_secret_access(texts: ModelTexts) -> Iterator[Problem]:
+    """A text instructs the model to read, pass on or change keys, passwords or settings.
+
+    Why: an agent can read what its user can read. This is how poisoned tools obtain private keys.
+    Fix: delete the sentence. Ask the user for a credential in the configuration of the server.
+
+    A tool that itself reads such files, and says so, is not reported. OWASP MCP03, SAFE-T1001, arXiv:2510.15994.
+    """
+    yield from _problems(texts, "commands-secret-access", "instructs the model to access secrets", "path")
+
+
+@_text_rule("TRU-106", "commands-destruction", "high")
+def commands_destruction(texts: ModelTexts) -> Iterator[Problem]:
+    """A text instructs the model to destroy data or to run a system command.
+
+    Why: the model has other tools; a sentence can make it use them against the user.
+    Fix: delete the sentence. If the tool needs a clean state, let the server create it.
+
+    A tool that itself deletes or runs commands, and says so, is not reported. OWASP MCP03 and MCP05, SAFE-T1001.
+    """
+    yield from _problems(texts, "commands-destruction", "instructs the model to destroy data or run commands", "target")
+
+
+@_text_rule("TRU-107", "sends-to-outside-address", "high", counted_by=_MANIPULATION)
+def sends_to_outside_address(texts: ModelTexts) -> Iterator[Problem]:
+    """A text instructs the model to send data to an address that the text names.
+
+    Why: the user did not choose this recipient. This is how poisoned tools carry data out.
+    Fix: delete the sentence; let the server send what it has to send itself, and document it.
+
+    OWASP MCP03 and MCP10, SAFE-T1001, arXiv:2510.15994.
+    """
+    yield from _problems(texts, "sends-to-outside-address", "instructs the model to send data elsewhere", "address")
+
+
+@_text_rule("TRU-108", "tampers-with-another-tool", "high")
+def tampers_with_another_tool(texts: ModelTexts) -> Iterator[Problem]:
+    """A text instructs the model to change the arguments, the results or the use of another tool.
+
+    Why: a tool that is never called can control all others this way: recipients, amounts, queries. It is the most
+    frequent form of poisoning.
+    Fix: delete the sentence; describe only the tool that the text belongs to.
+
+    Hints on the order of calls, such as "call list_projects first", are not reported. OWASP MCP03, SAFE-T1001,
+    arXiv:2508.14925.
+    """
+    yield from _problems(texts, "tampers-with-another-tool", "instructs the model to tamper with other tools", "tool")
+
+
+@_text_rule("TRU-111", "out-of-scope-parameter", "medium")
+def out_of_scope_parameter(texts: ModelTexts) -> Iterator[Problem]:
+    """A text asks the model for the conversation, its system prompt or its tools.
+
+    Why: a tool that does not work on conversations has no use for one; what a model passes leaves the user's control.
+    Fix: ask for the value that the tool needs; remove the parameter if it needs none.
+
+    OWASP MCP10, arXiv:2510.15994.
+    """
+    yield from _problems(texts, "out-of-scope-parameter", "asks for more than the tool needs", "data")
+
+
+@_text_rule("TRU-112", "self-praise", "low")
+def self_praise(texts: ModelTexts) -> Iterator[Problem]:
+    """A text praises its tool, or instructs the model to use no other.
+
+    Why: models choose tools by their descriptions; praise moves calls away from tools that fit better.
+    Fix: say what the tool does and when to use it.
+
+    arXiv:2510.15994.
+    """
+    yield from _problems(texts, "self-praise", "praises the tool instead of describing it")
+
+
+_HIT_KINDS = {
+    "conceals-from-user": "concealment_directive",
+    "overrides-user-or-instructions": "override_phrase",
+    "commands-secret-access": "secret_access_directive",
+    "commands-destruction": "destruction_directive",
+    "sends-to-outside-address": "exfiltration_directive",
+    "tampers-with-another-tool": "tampering_directive",
+}
+
+
+@trust_rule(
+    "no_tool_description_manipulation",
+    name="description-manipulation",
+    severity="high",
+    category="poisoning",
+    weight=6,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+)
+def no_tool_description_manipulation(texts: ModelTexts) -> Iterator[Problem]:
+    """A text of a tool manipulates the model: a tag for instructions, an override, another identity, a directive.
+
+    Why: descriptions are untrusted text in the model's context; this is how tools are poisoned.
+    Fix: delete the sentences; describe what the tool does.
+
+    It sums up what TRU-103 to TRU-108 report, and adds tags such as `<IMPORTANT>`. Phrases count where they instruct,
+    not where a text quotes or warns of them. OWASP MCP03, SAFE-T1001.
+    """
+    hits = list(_hits(texts))
+    if hits:
+        names = list(dict.fromkeys(hit["toolName"] for hit in hits))
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        yield Problem(
+            f"texts that manipulate the model: {', '.join(names[:_MOST_NAMES])}{more}", evidence={"hits": hits}
+        )
+
+
+def _hits(texts: ModelTexts) -> Iterator[dict[str, str]]:
+    from mcproof.poisoning.found_signals import found_signals, instruction_tags
+
+    for tool, tag in instruction_tags(texts):
+        yield {"toolName": tool, "kind": "hidden_instruction_tag", "snippet": tag}
+    for found in found_signals(texts):
+        kind = _HIT_KINDS.get(found.signal.kind)
+        if kind is not None:
+            kind = "identity_hijack" if found.signal.object == "identity" else kind
+            for name in found.subjects:
+                yield {"toolName": name, "kind": kind, "snippet": _quoted(found.signal.sentence)}
+
+
+def _problems(texts: ModelTexts, kind: str, verb: str, key: str = "") -> Iterator[Problem]:
+    """One problem for each distinct sentence of a kind."""
+    from mcproof.poisoning.found_signals import found_signals
+
+    for found in found_signals(texts):
+        if found.signal.kind == kind and found.uses:
+            yield _problem(found, verb, key)
+
+
+def _problem(found: FoundSignal, verb: str, key: str) -> Problem:
+    first = found.uses[0]
+    names = found.subjects
+    more = f" (and in {len(names) - 1} more)" if len(names) > 1 else ""
+    evidence: dict[str, Any] = {"sentence": found.signal.sentence[:1_000]}
+    if key and found.signal.object:
+        evidence[key] = found.signal.object
+    evidence |= {"place": first.place, "tools": names}
+    return Problem(
+        f"{verb}: `{_quoted(found.signal.sentence)}`{more}",
+        first.pointer,
+        evidence=evidence,
+        item=first.item if first.item.kind != "server" else None,
+    )
+
+
+def _quoted(sentence: str) -> str:
+    """A sentence for a message: one line, cut, without backticks."""
+    line = " ".join(sentence.replace("`", "'").split())
+    return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"
