@@ -206,7 +206,8 @@ def test_an_entry_that_matches_nothing_is_told_and_fails_nothing(project: Path) 
     done = run("lint", "tools.json", "--fail-on", "note", cwd=project)
     assert done.returncode == 0
     assert done.stderr == (
-        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade, no_broad_schema_risk for tool `burn_*` matched nothing in this run\n"
+        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade, no_broad_schema_risk for tool `burn_*` matched "
+        "nothing in this run\n"
     )
     (notice,) = report_of(project, "lint", "tools.json")["notices"]
     assert (notice["kind"], notice["level"], notice["file"], notice["line"]) == (

@@ -93,7 +93,7 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     dimension="Schema quality",
     phase="post-handshake",
     in_lint=True,
-    sums_up=identity("missingFor"),
+    same_as="tool-no-schema",
 )
 def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, an empty one, or one that only states that arguments are an object.
@@ -107,10 +107,9 @@ def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
         return
     at, evidence = tool.pointer_to("inputSchema"), {"missingFor": [tool.label]}
     if tool.schema is None:
-        yield Problem("has no input schema", at, evidence=evidence, same_as="tool-no-schema")
+        yield Problem("has no input schema", at, evidence=evidence)
     elif not (tool.schema.keys() - _SAYING_NOTHING):
-        same = "tool-empty-schema" if tool.schema.get("type") == "object" else None
-        yield Problem("the input schema does not declare what the tool accepts", at, evidence=evidence, same_as=same)
+        yield Problem("the input schema does not declare what the tool accepts", at, evidence=evidence)
 
 
 _SAYING_NOTHING = frozenset({"type", "$schema", "$id", "title", "description", "$comment"})
@@ -128,7 +127,7 @@ _SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
     dimension="Schema quality",
     phase="post-handshake",
     in_lint=True,
-    sums_up=identity("unsafeNames", "toolName"),
+    same_as="tool-name-convention",
 )
 def tool_name_safety(tool: Tool) -> Iterator[Problem]:
     """A tool's name is not 1 to 64 letters, digits, `_`, `.` and `-` that start with a letter.
@@ -139,8 +138,7 @@ def tool_name_safety(tool: Tool) -> Iterator[Problem]:
     if "name" in tool.fields and tool.knows("/name") and _SAFE_NAME.match(tool.name) is None:
         reason = _fault_of(tool.name)
         evidence = {"unsafeNames": [{"toolName": tool.label, "reason": reason}]}
-        same = None if reason == "too-long" else "tool-name-convention"
-        yield Problem(f"the name {_FAULTS[reason]}", "/name", evidence=evidence, same_as=same)
+        yield Problem(f"the name {_FAULTS[reason]}", "/name", evidence=evidence)
 
 
 _FAULTS = {
