@@ -28,8 +28,13 @@ def faulty(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+<<<<<<< HEAD
         ((), ["CAT-001", *BROAD, *GRADE]),
         (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *TRUST, *POLISH, *COMPAT]),
+=======
+        ((), ["CAT-001", *GRADE, *COMPAT]),
+        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH, *COMPAT]),
+>>>>>>> main
         (("--ruleset", "strict"), STRICT),
         (("--ruleset", "polish"), POLISH),
         (("--ruleset", "strict,grade"), [*STRICT, *GRADE]),
@@ -39,12 +44,18 @@ def faulty(tmp_path: Path) -> str:
         (("--select", "sch-001,prop-no-type"), ["SCH-001", "prop-no-type"]),
         (("--select", "no-required-list"), ["SCH-001"]),
         (("--select", "strict", "--ignore", "SCH-002"), ["SCH-001", "SCH-003"]),
+<<<<<<< HEAD
         (("--ignore", "grade"), ["CAT-001", *BROAD]),
         (
             ("--ignore", "prop-no-type", "--ignore", "CAT-001"),
             [*BROAD, *(each for each in GRADE if each != "prop-no-type")],
         ),
         (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *TRUST, *POLISH, *COMPAT]),
+=======
+        (("--ignore", "grade"), ["CAT-001", *COMPAT]),
+        (("--ignore", "tool-no-required", "--ignore", "CAT-001"), [*GRADE[:-1], *COMPAT]),
+        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH, *COMPAT]),
+>>>>>>> main
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,
 )

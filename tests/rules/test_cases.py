@@ -16,6 +16,7 @@ from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.discovery import flows_of
+from mcproof.discovery.configuration.collect_configuration import source_configuration
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
@@ -92,7 +93,8 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         with TemporaryDirectory() as folder:
             catalog = source_catalog(case.source, folder)
             assert catalog.source is not None
-            return [finding.pointer for finding in check(catalog, [rule], facts=[flows_of(catalog.source)])]
+            facts = [flows_of(catalog.source), source_configuration(folder)]
+            return [finding.pointer for finding in check(catalog, [rule], facts=facts)]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
 

@@ -19,6 +19,7 @@ from mcproof.rules.trust import (
     perimeter,
     poisoning,
     schema_quality,
+    source_configuration_rules,
     source_flow_rules,
 )
 
@@ -37,5 +38,6 @@ __all__ = [
     "perimeter",
     "poisoning",
     "schema_quality",
+    "source_configuration_rules",
     "source_flow_rules",
 ]
