@@ -31,13 +31,9 @@ from .running import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-<<<<<<< HEAD
-FOUND = ["no_broad_schema_risk", "prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
-=======
 RULESETS = "catalog,strict,grade,trust"
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
-FOUND = ["CMP-005", "CMP-024", *GRADE]
->>>>>>> main
+FOUND = ["CMP-005", "CMP-024", "no_broad_schema_risk", *GRADE]
 """What `lint` finds in the faulty tool."""
 
 
@@ -352,13 +348,8 @@ def test_an_update_tells_how_much_came_and_went(project: Path) -> None:
     told = accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert told == f"mcproof: base.json: {count} findings accepted, 0 new, 0 gone\n"
     write(project / "tools.json", [{**CLEAN_TOOL, "description": ""}])
-<<<<<<< HEAD
-    told = accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
-    assert told == f"mcproof: base.json: 2 findings accepted, 2 new, {count} gone\n"
-=======
     told = accept(project, "lint", "--ruleset", RULESETS, "tools.json")
-    assert told == f"mcproof: base.json: 1 finding accepted, 1 new, {count} gone\n"
->>>>>>> main
+    assert told == f"mcproof: base.json: 2 findings accepted, 2 new, {count} gone\n"
 
 
 def test_two_updates_write_the_same_bytes(project: Path) -> None:

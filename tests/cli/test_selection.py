@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
 BROAD = ["no_broad_schema_risk"]
-"""The schema-quality rule of `trust`, which `lint` runs by default."""
+"""The schema-quality rule of `trust` that finds something, which `lint` runs by default."""
 TRUST = [*BROAD, "all_tools_have_descriptions"]
 STRICT = ["SCH-001", "SCH-002", "SCH-003"]
 POLISH = ["MP001", "MP002", "MP004"]
@@ -28,13 +28,8 @@ def faulty(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-<<<<<<< HEAD
-        ((), ["CAT-001", *BROAD, *GRADE]),
+        ((), ["CAT-001", *BROAD, *GRADE, *COMPAT]),
         (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *TRUST, *POLISH, *COMPAT]),
-=======
-        ((), ["CAT-001", *GRADE, *COMPAT]),
-        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH, *COMPAT]),
->>>>>>> main
         (("--ruleset", "strict"), STRICT),
         (("--ruleset", "polish"), POLISH),
         (("--ruleset", "strict,grade"), [*STRICT, *GRADE]),
@@ -44,18 +39,9 @@ def faulty(tmp_path: Path) -> str:
         (("--select", "sch-001,prop-no-type"), ["SCH-001", "prop-no-type"]),
         (("--select", "no-required-list"), ["SCH-001"]),
         (("--select", "strict", "--ignore", "SCH-002"), ["SCH-001", "SCH-003"]),
-<<<<<<< HEAD
-        (("--ignore", "grade"), ["CAT-001", *BROAD]),
-        (
-            ("--ignore", "prop-no-type", "--ignore", "CAT-001"),
-            [*BROAD, *(each for each in GRADE if each != "prop-no-type")],
-        ),
+        (("--ignore", "grade"), ["CAT-001", *BROAD, *COMPAT]),
+        (("--ignore", "tool-no-required", "--ignore", "CAT-001"), [*BROAD, *GRADE[:-1], *COMPAT]),
         (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *TRUST, *POLISH, *COMPAT]),
-=======
-        (("--ignore", "grade"), ["CAT-001", *COMPAT]),
-        (("--ignore", "tool-no-required", "--ignore", "CAT-001"), [*GRADE[:-1], *COMPAT]),
-        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH, *COMPAT]),
->>>>>>> main
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,
 )

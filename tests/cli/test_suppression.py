@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 FROZEN = """\
 [[ignore-for]]
 tool = "burn_*"
-<<<<<<< HEAD
-rules = ["grade", "SCH-003", "no_broad_schema_risk"]
-=======
-rules = ["grade", "compat", "SCH-003"]
->>>>>>> main
+rules = ["grade", "compat", "SCH-003", "no_broad_schema_risk"]
 reason = "frozen until v3"
 """
 
@@ -50,11 +46,7 @@ def test_a_suppressed_finding_does_not_fail(project: Path) -> None:
     done = run("lint", "tools.json", cwd=project)
     assert done.returncode == 0
     assert "burn_book" not in done.stdout
-<<<<<<< HEAD
-    assert "(5 suppressed)" in done.stdout
-=======
-    assert "(6 suppressed)" in done.stdout
->>>>>>> main
+    assert "(7 suppressed)" in done.stdout
 
 
 def test_other_tools_and_other_rules_still_fail(project: Path) -> None:
@@ -114,12 +106,9 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     configure(project, "# the first line\n" + FROZEN)
     (target,) = report_of(project, "lint", "tools.json")["targets"]
     assert {finding["rule"] for finding in target["suppressed"]} == {
-<<<<<<< HEAD
-        "no_broad_schema_risk",
-=======
         "CMP-005",
         "CMP-024",
->>>>>>> main
+        "no_broad_schema_risk",
         "prop-no-description",
         "prop-no-type",
         "tool-no-description",
@@ -127,11 +116,7 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     }
     assert [finding["suppression"] for finding in target["suppressed"]] == [
         {"by": "ignore-for", "reason": "frozen until v3", "file": "mcproof.toml", "line": 2}
-<<<<<<< HEAD
-    ] * 5
-=======
-    ] * 6
->>>>>>> main
+    ] * 7
     assert {finding["suppression"] for finding in target["findings"]} == {None}
     assert {finding["tool"] for finding in target["findings"]} == {"list_books"}
 
@@ -223,8 +208,7 @@ def test_an_entry_that_matches_nothing_is_told_and_fails_nothing(project: Path) 
     done = run("lint", "tools.json", "--fail-on", "note", cwd=project)
     assert done.returncode == 0
     assert done.stderr == (
-        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade, no_broad_schema_risk for tool `burn_*` matched "
-        "nothing in this run\n"
+        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade for tool `burn_*` matched nothing in this run\n"
     )
     (notice,) = report_of(project, "lint", "tools.json")["notices"]
     assert (notice["kind"], notice["level"], notice["file"], notice["line"]) == (
@@ -352,7 +336,7 @@ def test_leaving_out_every_rule_of_a_command_is_an_error(project: Path) -> None:
 
 
 def test_leaving_out_the_whole_grade_leaves_nothing_to_grade(project: Path) -> None:
-    configure(project, 'fail-on = "note"\nignore = ["grade", "trust"]\n')
+    configure(project, 'fail-on = "note"\nignore = ["grade"]\n')
     for arguments in (("tools.json",), (".",), ("tools.json", "--min-grade", "A")):
         told = fails("grade", *arguments, cwd=project)
         assert told == "mcproof: mcproof.toml:2: nothing to grade: `ignore` names every rule of the grade\n"

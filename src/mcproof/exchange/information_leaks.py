@@ -73,22 +73,13 @@ def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
     for path in _PATHS.finditer(text):
         if not _was_sent(path, sent) and not _is_example(text, path):
             return Leak("a path of source code", cropped(path[0]))
-<<<<<<< HEAD
-    for secret in secrets_in(text):
-        if secret.value not in sent:
-            return Leak("a possible secret", secret.shown)
-=======
     shown = secret_in(text, sent)
     return None if shown is None else Leak("a possible secret", shown)
 
 
 def secret_in(text: str, sent: str = "") -> str | None:
     """The part that may be shown of the first secret in a text; None if there is none."""
-    for secret in _SECRETS.finditer(text):
-        if (_value(secret) or secret[0]) not in sent and not _is_invented(secret):
-            return _beginning(secret)
->>>>>>> main
-    return None
+    return next((secret.shown for secret in secrets_in(text) if secret.value not in sent), None)
 
 
 def _was_sent(path: re.Match[str], sent: str) -> bool:
