@@ -208,7 +208,8 @@ def test_an_entry_that_matches_nothing_is_told_and_fails_nothing(project: Path) 
     done = run("lint", "tools.json", "--fail-on", "note", cwd=project)
     assert done.returncode == 0
     assert done.stderr == (
-        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade for tool `burn_*` matched nothing in this run\n"
+        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade, no_broad_schema_risk for tool `burn_*` matched "
+        "nothing in this run\n"
     )
     (notice,) = report_of(project, "lint", "tools.json")["notices"]
     assert (notice["kind"], notice["level"], notice["file"], notice["line"]) == (
@@ -340,6 +341,6 @@ def test_leaving_out_the_whole_grade_leaves_nothing_to_grade(project: Path) -> N
     for arguments in (("tools.json",), (".",), ("tools.json", "--min-grade", "A")):
         told = fails("grade", *arguments, cwd=project)
         assert told == "mcproof: mcproof.toml:2: nothing to grade: `ignore` names every rule of the grade\n"
-    configure(project, 'fail-on = "note"\nignore = ["grade", "compat"]\n')
+    configure(project, 'fail-on = "note"\nignore = ["grade", "compat", "trust"]\n')
     done = run("lint", "tools.json", "--output", "report.md", cwd=project)
     assert (done.returncode, done.stderr) == (0, "")
