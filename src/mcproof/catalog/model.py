@@ -9,6 +9,8 @@ from __future__ import annotations
 import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from mcproof.catalog.tool_marks import marks_of
+from mcproof.schema.schema_shapes import plain_look
 from mcproof.schema.tree import SchemaTree
 from mcproof.text.pointers import escape
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mcproof.exchange.connection_facts import ConnectionFacts
     from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.rules.polish.prose import ToolWords
+    from mcproof.schema.schema_shapes import PlainLook
     from mcproof.text.jsontext import JsonText
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
@@ -122,7 +125,19 @@ class SourceTool(NamedTuple):
 
 
 class Tool(Item):
-    __slots__ = ("_marshalled", "_tree", "_written", "description", "document", "schema", "source", "words")
+    __slots__ = (
+        "_marks",
+        "_most_bytes",
+        "_output_look",
+        "_output_tree",
+        "_tree",
+        "_written",
+        "description",
+        "document",
+        "schema",
+        "source",
+        "words",
+    )
     kind: Kind = "tool"
 
     def __init__(self, raw: Any, pointer: str, index: int = 0) -> None:
@@ -140,7 +155,10 @@ class Tool(Item):
         """The words of its texts, cached for the `polish` rules until `release_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
-        self._marshalled: int | None = None
+        self._most_bytes: int | None = None
+        self._marks: frozenset[str] | None = None
+        self._output_look: PlainLook | None = None
+        self._output_tree: SchemaTree | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -170,6 +188,28 @@ class Tool(Item):
         return self._tree
 
     @property
+    def marks(self) -> frozenset[str]:
+        """What is unusual about its members (see `tool_marks`)."""
+        if self._marks is None:
+            self._marks = marks_of(self)
+        return self._marks
+
+    @property
+    def output_look(self) -> PlainLook:
+        """What a quick look at its output schema shows."""
+        if self._output_look is None:
+            self._output_look = plain_look(self.fields.get("outputSchema"))
+        return self._output_look
+
+    @property
+    def output_tree(self) -> SchemaTree | None:
+        """The output schema as a tree; None if it is absent or not an object."""
+        schema = self.fields.get("outputSchema")
+        if self._output_tree is None and isinstance(schema, dict):
+            self._output_tree = SchemaTree(schema, "/outputSchema")
+        return self._output_tree
+
+    @property
     def written(self) -> bytes:
         """All its texts except the description, among other bytes, as UTF-8: for fast substring searches.
 
@@ -184,17 +224,13 @@ class Tool(Item):
         return self._written
 
     def may_exceed(self, limit: int) -> bool:
-        """Whether the compact JSON of the input schema could exceed `limit` bytes, without encoding it.
-
-        JSON takes at most six times as many bytes as `marshal`: `false,` for one byte, an escaped control character of
-        six for one, a double of 24 characters for nine.
-        """
-        if self._marshalled is None:
+        """Whether the compact JSON of the input schema could exceed `limit` bytes, without encoding it."""
+        if self._most_bytes is None:
             try:
-                self._marshalled = len(marshal.dumps(self.schema, 2))
+                self._most_bytes = _most_bytes_of_json(marshal.dumps(self.schema, 2))
             except ValueError:  # too deep for marshal
-                self._marshalled = limit
-        return self._marshalled * 6 > limit
+                self._most_bytes = _UNKNOWN_SIZE
+        return self._most_bytes > limit
 
     def release_tree(self) -> None:
         """Drop cached trees and words, so that a large catalog is not held in memory twice."""
@@ -202,6 +238,32 @@ class Tool(Item):
         if self._tree is not None:
             self._tree.release()
             self._tree = None
+        if self._output_tree is not None:
+            self._output_tree.release()
+            self._output_tree = None
+
+
+_UNKNOWN_SIZE = 1 << 62
+_SMALL = 2_600
+_NO_CONTROLS = bytes(range(32, 256))
+_GROWTH = {b'"': 1, b"\\": 1, b"F": 5, b"T": 4, b"N": 4, b"i": 7, b"g": 16, b"l": 14, b"\xed": 3, b"{": 1}
+"""By how many bytes JSON is longer than `marshal`: an escaped character, a constant, an integer, a double, a large
+integer, a lone surrogate, an empty object. The letters are the codes of these types.
+"""
+
+
+def _most_bytes_of_json(marshalled: bytes) -> int:
+    """A bound for the compact JSON of a value, from its marshalled form without references.
+
+    JSON takes at most six times as many bytes: `false,` for one, an escaped control character of six for one. For a
+    larger value it pays to count what can grow, although text and lengths contain the same bytes. Texts do not grow
+    otherwise: `marshal` adds five bytes to each, JSON three.
+    """
+    size = len(marshalled)
+    if size <= _SMALL:
+        return size * 6
+    controls = len(marshalled.translate(None, _NO_CONTROLS))
+    return size + 5 * controls + sum(marshalled.count(code) * more for code, more in _GROWTH.items())
 
 
 class Resource(Item):
@@ -238,6 +300,13 @@ class Origin(NamedTuple):
 
     file: str
     line: int | None = None
+
+
+class Neighbour(NamedTuple):
+    """Another server of the same client configuration."""
+
+    server: str
+    tools: tuple[str, ...]
 
 
 class Catalog:
@@ -278,6 +347,8 @@ class Catalog:
         """The location of each part and other facts from source, if it was read from Python source."""
         self.judged_as: str | None = None
         """The protocol revision that the user wants it judged by, whatever it names."""
+        self.neighbours: tuple[Neighbour, ...] = ()
+        """The servers of the same client configuration that were read before."""
         self.origin = origin
         """Where a live server is named, since its catalog is not in a file."""
 
@@ -355,7 +426,7 @@ class Catalog:
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
         first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
         for part in parts:
-            part.judged_as = self.judged_as
+            part.judged_as, part.neighbours = self.judged_as, self.neighbours
         return parts
 
     @property

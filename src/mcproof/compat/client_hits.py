@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.compat.client_choice import ClientChoice
 from mcproof.compat.client_profiles import RANK, known_profiles
 from mcproof.compat.constraint_kinds import SERVER_KINDS, TOOL_KINDS
-from mcproof.compat.surface_marks import marks_of
+from mcproof.compat.surface_marks import marks_on
 from mcproof.compat.tool_surface import ToolSurface, server_surface
 
 if TYPE_CHECKING:
@@ -32,43 +32,77 @@ class ClientHit(NamedTuple):
         return self.active.level
 
 
-class ClientHits:
-    """The hits on one item: a tool, or the server as a whole."""
+class AffectedClients:
+    """The constraints of clients that one place breaks, the worst effect first; many places share them."""
 
-    __slots__ = ("by_rule",)
+    __slots__ = ("constraints", "depends_on_key", "level", "summary")
 
-    def __init__(self, hits: list[ClientHit]) -> None:
-        self.by_rule: dict[str, list[ClientHit]] = {}
-        for hit in hits:
-            self.by_rule.setdefault(hit.active.constraint.rule, []).append(hit)
-
-    def of_rule(self, rule: str) -> list[list[ClientHit]]:
-        """The hits of a rule, grouped by place; in each group the worst effect first."""
-        places: dict[tuple[int, str], list[ClientHit]] = {}
-        for hit in self.by_rule.get(rule, ()):
-            places.setdefault((id(hit.tool), hit.pointer), []).append(hit)
-        return [sorted(each, key=_badness) for each in places.values()]
+    def __init__(self, constraints: Iterable[ActiveConstraint]) -> None:
+        self.constraints = sorted(constraints, key=_badness)
+        self.level = self.constraints[0].level
+        self.depends_on_key = any(each.depends_on_key for each in self.constraints)
+        """Whether some only apply because of the server's name."""
+        self.summary: tuple[str, dict[str, Any]] | None = None
+        """The effects in words and the evidence of a finding, once there is one."""
 
 
-def _badness(hit: ClientHit) -> tuple[int, int, str]:
-    return _LEVELS.index(hit.level), RANK[hit.active.constraint.effect], hit.active.profile.name
+def _badness(active: ActiveConstraint) -> tuple[int, int, str]:
+    return _LEVELS.index(active.level), RANK[active.constraint.effect], active.profile.name
+
+
+class BrokenPlace(NamedTuple):
+    """A place that breaks constraints of one rule."""
+
+    pointer: str
+    tool: Tool | None
+    """The tool, if a constraint on the whole server names one."""
+    affected: AffectedClients
+
+
+class ClientHits(NamedTuple):
+    """The places of one item, a tool or the server as a whole, that break constraints: by rule."""
+
+    by_rule: dict[str, list[BrokenPlace]]
+    server_key: str = ""
+    """The server's name in client configurations."""
 
 
 _LEVELS = ("error", "warning", "note")
 _MOST_COMBINATIONS = 10_000
 
 
-class _Check(NamedTuple):
+class _Check:
     """A constraint as several clients share it."""
 
-    kind: Any
-    params: Mapping[str, Any]
-    is_surveyed: bool
-    """Whether the survey of a tool can rule it out: not for a user's profiles, which may refuse what is usual."""
-    holders: list[ActiveConstraint]
+    __slots__ = ("_by_key", "by_rule", "find", "holders", "needs", "params")
 
-    def may_apply(self, marks: frozenset[str]) -> bool:
-        return not self.is_surveyed or self.kind.may_apply(marks, self.params)
+    def __init__(self, find: Any, params: Mapping[str, Any], needs: frozenset[str] | None) -> None:
+        self.find = find
+        self.params = params
+        self.needs = needs
+        """The marks of which a tool must have one to break it; None if any tool may."""
+        self.holders: list[ActiveConstraint] = []
+        self.by_rule: dict[str, list[ActiveConstraint]] = {}
+        """The holders, by the rule that reports it."""
+        self._by_key: _Check | None = None
+
+    def add(self, holder: ActiveConstraint) -> None:
+        self.holders.append(holder)
+        self.by_rule.setdefault(holder.constraint.rule, []).append(holder)
+
+    def on(self, tool: Tool) -> _Check:
+        """The constraint as the tool breaks it: a note if its name is only too long with the server's name."""
+        if "template" not in self.params or len(tool.name) > self.params["max"]:
+            return self
+        if self._by_key is None:
+            self._by_key = _Check(self.find, self.params, self.needs)
+            for each in self.holders:
+                self._by_key.add(each._replace(level="note", holds=False, depends_on_key=True))
+        return self._by_key
+
+
+_Found = tuple[_Check, "Tool | None", str]
+"""What is broken, the tool if a constraint on the whole server names one, and the pointer."""
 
 
 class ClientChecks:
@@ -78,20 +112,24 @@ class ClientChecks:
         self._server_key = server_key
         self._tool_checks: list[_Check] = []
         self._server_checks: list[_Check] = []
-        self._may_apply: dict[frozenset[str], list[_Check]] = {}
+        self._by_marks: dict[frozenset[str], list[_Check]] = {}
         """The checks that can find something in a tool with these marks; few combinations occur."""
+        self._affected: dict[tuple[Any, ...], AffectedClients] = {}
         shared: dict[str, _Check] = {}
         for each in active:
             kind, params = each.constraint.kind, each.constraint.params
             is_surveyed = each.profile.is_shipped
             key = f"{kind} {is_surveyed} {sorted(params.items())}"
             if key not in shared:
-                checks, table = (
-                    (self._tool_checks, TOOL_KINDS) if kind in TOOL_KINDS else (self._server_checks, SERVER_KINDS)
-                )
-                shared[key] = _Check(table[kind], params, is_surveyed, [])
-                checks.append(shared[key])
-            shared[key].holders.append(each)
+                if kind in TOOL_KINDS:
+                    needs = TOOL_KINDS[kind].needs(params) if is_surveyed else None
+                    shared[key] = _Check(TOOL_KINDS[kind].check, params, needs)
+                    self._tool_checks.append(shared[key])
+                else:
+                    shared[key] = _Check(SERVER_KINDS[kind], params, None)
+                    self._server_checks.append(shared[key])
+            shared[key].add(each)
+        self._needed = frozenset().union(*(each.needs or () for each in self._tool_checks))
 
     def key_of(self, catalog: Catalog) -> str:
         """The server's name in client configurations: as given, or as the server reports it."""
@@ -100,33 +138,66 @@ class ClientChecks:
 
     def on_server(self, catalog: Catalog) -> list[ClientHit]:
         """The hits of constraints on all tools together."""
-        surface = server_surface(catalog)
-        return [
-            ClientHit(holder, pointer, tool)
-            for check in self._server_checks
-            for tool, pointer in check.kind(surface, check.params)
-            for holder in check.holders
-        ]
+        return _hits(self._find_on_server(catalog))
 
     def on_tool(self, tool: Tool, server_key: str) -> list[ClientHit]:
         """The hits on one tool; none on a value that is not an object, which no client reads as a tool."""
+        return _hits(self._find_on_tool(tool, server_key))
+
+    def places_on_server(self, catalog: Catalog) -> ClientHits | None:
+        """The places of the server that break constraints on all tools together; None if there are none."""
+        return self._by_rule(self._find_on_server(catalog))
+
+    def places_on_tool(self, tool: Tool, server_key: str) -> ClientHits | None:
+        """The places of a tool that break constraints; None if there are none."""
+        return self._by_rule(self._find_on_tool(tool, server_key), server_key)
+
+    def _find_on_server(self, catalog: Catalog) -> list[_Found]:
+        surface = server_surface(catalog)
+        return [
+            (check, tool, pointer)
+            for check in self._server_checks
+            for tool, pointer in check.find(surface, check.params)
+        ]
+
+    def _find_on_tool(self, tool: Tool, server_key: str) -> list[_Found]:
         if not tool.is_object:
             return []
-        marks = marks_of(tool, server_key)
-        checks = self._may_apply.get(marks)
+        marks = marks_on(tool, server_key, self._needed)
+        checks = self._by_marks.get(marks)
         if checks is None:
-            checks = [each for each in self._tool_checks if each.may_apply(marks)]
-            if len(self._may_apply) < _MOST_COMBINATIONS:
-                self._may_apply[marks] = checks
-        surface = ToolSurface(tool, server_key, marks)
-        hits = [
-            ClientHit(holder, pointer)
-            for check in checks
-            for pointer in check.kind.check(surface, check.params)
-            for holder in check.holders
-        ]
-        surface.release()
-        return hits
+            checks = [each for each in self._tool_checks if each.needs is None or not marks.isdisjoint(each.needs)]
+            if len(self._by_marks) < _MOST_COMBINATIONS:
+                self._by_marks[marks] = checks
+        if not checks:
+            return []
+        surface = ToolSurface(tool, server_key)
+        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(surface, check.params)]
+
+    def _by_rule(self, found: list[_Found], server_key: str = "") -> ClientHits | None:
+        """Group what was found by rule and place."""
+        if not found:
+            return None
+        places: dict[tuple[str, int, str], list[_Check]] = {}
+        tools: dict[int, Tool | None] = {}
+        for check, tool, pointer in found:
+            tools[id(tool)] = tool
+            for rule in check.by_rule:
+                places.setdefault((rule, id(tool), pointer), []).append(check)
+        by_rule: dict[str, list[BrokenPlace]] = {}
+        for (rule, tool_id, pointer), checks in places.items():
+            key = (rule, *map(id, checks))
+            affected = self._affected.get(key)
+            if affected is None:
+                affected = AffectedClients(each for check in checks for each in check.by_rule[rule])
+                if len(self._affected) < _MOST_COMBINATIONS:
+                    self._affected[key] = affected
+            by_rule.setdefault(rule, []).append(BrokenPlace(pointer, tools[tool_id], affected))
+        return ClientHits(by_rule, server_key)
+
+
+def _hits(found: list[_Found]) -> list[ClientHit]:
+    return [ClientHit(holder, pointer, tool) for check, tool, pointer in found for holder in check.holders]
 
 
 @cache

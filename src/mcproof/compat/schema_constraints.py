@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.compat.linear_patterns import matches_whole
 from mcproof.compat.tool_surface import optional_names
+from mcproof.schema.schema_shapes import TYPE_KEYWORDS
 from mcproof.text.javascript import stringify
 from mcproof.text.pointers import escape
 
@@ -104,12 +105,13 @@ def type_union(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 def type_missing(tool: ToolSurface, params: Params) -> Iterator[str]:
     """Properties and items must have one of these keywords; with `branches`, also the branches of a union."""
-    instead = params["instead"]
-    branches = ("anyOf", "oneOf") if params.get("branches") else ()
-    for node in tool.nodes:
-        if node.keyword in ("properties", "items", "prefixItems", *branches):
+    instead = frozenset(params["instead"])
+    positions = ("properties", "items", "prefixItems", *(("anyOf", "oneOf") if params.get("branches") else ()))
+    nodes = tool.untyped() if instead >= TYPE_KEYWORDS else tool.nodes
+    for node in nodes:
+        if node.step and node.step[0] in positions:
             schema = node.schema
-            if type(schema) is not dict or not any(keyword in schema for keyword in instead):
+            if type(schema) is not dict or instead.isdisjoint(schema):
                 yield node.pointer
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.tool_marks import HINTS
 from mcproof.compat.linear_patterns import matches_whole, occurs_in
 from mcproof.compat.tool_surface import ToolSurface, optional_names
 from mcproof.compat.whole_schema_constraints import bytes_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     Params = Mapping[str, Any]
     Hit = tuple[Tool | None, str]
 
-_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _MEMBERS = {"title": str, "description": str, "annotations": dict, "icons": list, "_meta": dict}
 """The types of members that may be absent; whether they may be null is a constraint of its own."""
 
@@ -58,11 +58,13 @@ def name_max(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 
 def name_combined(tool: ToolSurface, params: Params) -> Iterator[str]:
-    """The name with the server's name before it must not be longer than this; unknown without a server name."""
+    """The name with the server's name before it must not be longer than this; alone, if that name is unknown."""
+    name = tool.tool.name
     if tool.server_key:
         server = tool.server_key[: params.get("server_max")]
-        if len(params["template"].format(server=server, tool=tool.tool.name)) > params["max"]:
-            yield "/name"
+        name = params["template"].format(server=server, tool=name)
+    if len(name) > params["max"]:
+        yield "/name"
 
 
 # Texts
@@ -112,7 +114,7 @@ def member_types(tool: ToolSurface, _: Params) -> Iterator[str]:
             yield f"/{member}"
     annotations = fields.get("annotations")
     if isinstance(annotations, dict):
-        for hint in _HINTS:
+        for hint in HINTS:
             if not isinstance(annotations.get(hint, False), bool):
                 yield f"/annotations/{hint}"
         if not isinstance(annotations.get("title", ""), str):

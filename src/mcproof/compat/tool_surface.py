@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.compat.surface_marks import marks_of
-from mcproof.schema.tree import SchemaTree
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,9 +14,9 @@ if TYPE_CHECKING:
 class ToolSurface:
     """One tool as client constraints check it. Each part is computed on first use."""
 
-    __slots__ = ("_output", "fields", "marks", "output_schema", "schema", "server_key", "tool", "tree")
+    __slots__ = ("fields", "output_schema", "schema", "server_key", "tool", "tree")
 
-    def __init__(self, tool: Tool, server_key: str = "", marks: frozenset[str] | None = None) -> None:
+    def __init__(self, tool: Tool, server_key: str = "") -> None:
         self.tool = tool
         self.server_key = server_key
         """The name of the server in a client's configuration, which clients put before the tool's name."""
@@ -27,9 +24,6 @@ class ToolSurface:
         self.schema = tool.schema
         self.tree = tool.tree
         self.output_schema: Any = tool.fields.get("outputSchema")
-        self.marks = marks_of(tool, server_key) if marks is None else marks
-        """The keywords of the input schema, and what is unusual about the tool."""
-        self._output: SchemaTree | None = None
 
     @property
     def nodes(self) -> list[SchemaNode]:
@@ -38,9 +32,16 @@ class ToolSurface:
 
     def using(self, keyword: str) -> list[SchemaNode]:
         """The schemas that use a keyword."""
-        if keyword not in self.marks:
+        if self.tree is None or keyword not in self.tree.marks:
             return []
-        return [node for node in self.nodes if type(node.schema) is dict and keyword in node.schema]
+        return [node for node in self.tree.nodes if type(node.schema) is dict and keyword in node.schema]
+
+    def untyped(self) -> list[SchemaNode]:
+        """The schemas without any of TYPE_KEYWORDS, and perhaps others."""
+        tree = self.tree
+        if tree is None or tree.has_other_values:
+            return self.nodes
+        return [node for node, shape in tree.remarkable if shape.lacks_type]
 
     def declared(self) -> Iterator[tuple[SchemaNode, dict[str, Any]]]:
         """The schemas that declare properties, with those."""
@@ -48,19 +49,6 @@ class ToolSurface:
             declared = node.schema["properties"]
             if isinstance(declared, dict) and declared:
                 yield node, declared
-
-    @property
-    def output_tree(self) -> SchemaTree | None:
-        """The output schema as a tree; None if it is absent or not an object."""
-        if self._output is None and isinstance(self.output_schema, dict):
-            self._output = SchemaTree(self.output_schema, "/outputSchema")
-        return self._output
-
-    def release(self) -> None:
-        """Break the reference cycle of the output tree; the tool releases that of the input schema."""
-        if self._output is not None:
-            self._output.release()
-            self._output = None
 
 
 def optional_names(node: SchemaNode, declared: dict[str, Any]) -> list[str]:

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.schema.dialects import is_valid_in
 from mcproof.schema.tree import STRICT_LEVELS
-from mcproof.text.javascript import stringify
+from mcproof.text.javascript import is_longer, stringify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcproof.compat.tool_surface import ToolSurface
+    from mcproof.schema.references import Reference
     from mcproof.schema.tree import SchemaTree
 
     Params = Mapping[str, Any]
+    Fault = Callable[[Reference, Params], bool]
 
 _DEFINED = re.compile(r"#/(?:\$defs|definitions)/[^/]+")
 _MAPS = frozenset({"properties", "$defs", "definitions"})
@@ -108,7 +110,7 @@ def output_root_type(tool: ToolSurface, _: Params) -> Iterator[str]:
 
 def schema_bytes(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The compact JSON of the input schema must not exceed this many bytes."""
-    if tool.tool.may_exceed(params["max"]) and bytes_of(tool.schema) > params["max"]:
+    if tool.tool.may_exceed(params["max"]) and is_longer(tool.schema, params["max"]):
         yield "/inputSchema"
 
 
@@ -118,7 +120,7 @@ def large_lossy(tool: ToolSurface, params: Params) -> Iterator[str]:
         return
     if not tool.tool.may_exceed(params["max"]):
         return
-    if tool.tree.deepest > STRICT_LEVELS or bytes_of(_reduced(tool.tree.root)) > params["max"]:
+    if tool.tree.deepest > STRICT_LEVELS or is_longer(_reduced(tool.tree.root), params["max"]):
         yield "/inputSchema"
 
 
@@ -205,30 +207,38 @@ def references(tool: ToolSurface, params: Params) -> Iterator[str]:
         return iter(())
     if "only_with" in params and not any(keyword in tree.root for keyword in params["only_with"]):
         return iter(())
-    return _references(tree, params, unresolvable_means_local=True)
+    return _references(tree, params, _INPUT_FAULTS)
 
 
 def output_references(tool: ToolSurface, params: Params) -> Iterator[str]:
     """The same for the output schema, where anything that does not resolve inside counts as unresolvable."""
-    tree = tool.output_tree
-    return iter(()) if tree is None or not tree.holders else _references(tree, params, unresolvable_means_local=False)
+    tree = tool.tool.output_tree
+    return iter(()) if tree is None or not tree.holders else _references(tree, params, _FAULTS)
 
 
-def _references(tree: SchemaTree, params: Params, *, unresolvable_means_local: bool) -> Iterator[str]:
-    forbidden = params["forbid"]
+def _references(tree: SchemaTree, params: Params, known: Mapping[str, Fault]) -> Iterator[str]:
+    faults = [known[each] for each in params["forbid"]]
     for reference in tree.references.all:
-        if reference.keyword != "$ref":
-            continue
-        schema, text = reference.holder.schema, reference.text
-        is_local = text.startswith("#") or not unresolvable_means_local
-        faults = {
-            "any": True,
-            "unresolvable": is_local and not reference.is_resolved,
-            "remote": not text.startswith("#"),
-            "siblings": any(key != "$ref" and key not in params.get("siblings_ok", ()) for key in schema),
-            "not_defs": _DEFINED.fullmatch(text) is None,
-            "not_dollar_defs": not text.startswith("#/$defs/"),
-            "recursive": "recursive" in forbidden and tree.references.is_cyclic(schema),
-        }
-        if any(faults[each] for each in forbidden):
+        if reference.keyword == "$ref" and any(fault(reference, params) for fault in faults):
             yield f"{reference.holder.pointer}/$ref"
+
+
+def _has_siblings(reference: Reference, params: Params) -> bool:
+    accepted = params.get("siblings_ok", ())
+    return any(key != "$ref" and key not in accepted for key in reference.holder.schema)
+
+
+_FAULTS: dict[str, Fault] = {
+    "any": lambda *_: True,
+    "unresolvable": lambda reference, _: not reference.is_resolved,
+    "remote": lambda reference, _: not reference.text.startswith("#"),
+    "siblings": _has_siblings,
+    "not_defs": lambda reference, _: _DEFINED.fullmatch(reference.text) is None,
+    "not_dollar_defs": lambda reference, _: not reference.text.startswith("#/$defs/"),
+    "recursive": lambda reference, _: reference.holder.tree.references.is_cyclic(reference.holder.schema),
+}
+_INPUT_FAULTS = {
+    **_FAULTS,
+    "unresolvable": lambda reference, _: reference.text.startswith("#") and not reference.is_resolved,
+}
+"""The forms of references that a client may refuse."""

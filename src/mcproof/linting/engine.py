@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcproof.catalog.model import Catalog, Item
-    from mcproof.compat.client_hits import ClientChecks, ClientHit
+    from mcproof.compat.client_hits import ClientChecks, ClientHits
     from mcproof.linting.registry import Rule
 
 
@@ -50,12 +50,15 @@ def check(
         from mcproof.compat.client_hits import usual_checks
 
         checks = usual_checks()
+    facts = tuple(facts)
+    bodies = next((fact.bodies for fact in facts if type(fact).__name__ == "ResourceBodies"), ())
     for each in catalog.by_server():
         run.check("Catalog", each, catalog.server)
         if checks is not None:
-            run.check_hits(partial(checks.on_server, each), catalog.server)
+            run.check_hits(partial(checks.places_on_server, each), catalog.server)
         if run.has_rules_for("ModelTexts"):
-            run.check_texts(each, catalog.server)
+            run.check_texts(each, catalog.server, bodies)
+            bodies = ()
     server_key = checks.key_of(catalog) if checks is not None else ""
     survey = run.survey(catalog)
     if survey is not None:
@@ -73,7 +76,7 @@ def check(
         if run.has_rules_for("SchemaTree") and tool.tree is not None:
             run.check("SchemaTree", tool.tree, tool)
         if checks is not None:
-            run.check_hits(partial(checks.on_tool, tool, server_key), tool)
+            run.check_hits(partial(checks.places_on_tool, tool, server_key), tool)
         tool.release_tree()
     for scope, items in (
         ("Resource", catalog.resources),
@@ -161,25 +164,22 @@ class _RuleRun:
         rules = self._rules.get("JudgedItem")
         return None if rules is None else ItemSurvey(catalog, rules)
 
-    def check_hits(self, find: Callable[[], list[ClientHit]], item: Item) -> None:
+    def check_hits(self, find: Callable[[], ClientHits | None], item: Item) -> None:
         """Run the rules about clients on an item, if it breaks a constraint of one."""
+        rules = self._rules["ClientHits"]
         try:
             hits = find()
         except Exception as error:
-            self._record_crash(self._rules["ClientHits"][0], item, error)
+            self._record_crash(rules[0], item, error)
             return
-        if hits:
-            from mcproof.compat.client_hits import ClientHits
+        if hits is not None:
+            self._run([rule for rule in rules if rule.id in hits.by_rule], hits, item)
 
-            grouped = ClientHits(hits)
-            concerned = [rule for rule in self._rules["ClientHits"] if rule.id in grouped.by_rule]
-            self._run(concerned, grouped, item)
-
-    def check_texts(self, catalog: Catalog, item: Item) -> None:
-        """Run the rules about texts that a model reads on those of one server."""
+    def check_texts(self, catalog: Catalog, item: Item, bodies: Iterable[tuple[str, str]]) -> None:
+        """Run the rules about texts that a model reads on those of one server, with the resources that were read."""
         from mcproof.poisoning.model_texts import ModelTexts
 
-        self.check("ModelTexts", ModelTexts(catalog), item)
+        self.check("ModelTexts", ModelTexts(catalog, bodies), item)
 
     def add_deferred(self, item: Item) -> None:
         """Add the findings of catalog-wide rules about an item."""

@@ -11,28 +11,26 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.catalog.tool_marks import NULL, ODD_TITLE, OUTPUT
 from mcproof.exchange.revisions import FIRST_STATELESS, HANDSHAKE, REVISIONS
 from mcproof.schema.header_parameters import ANNOTATION
-from mcproof.schema.plain_schemas import is_plainly_valid
+from mcproof.schema.references import REFERENCE_KEYWORDS
+from mcproof.schema.schema_marks import ODD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from mcproof.catalog.model import Catalog, Item
     from mcproof.linting.registry import Rule
+    from mcproof.schema.tree import SchemaNode
 
 ASSUMED = HANDSHAKE[0]
 """The revision that judges a catalog without a handshake."""
 DIALECT_SINCE = HANDSHAKE[0]
 """The revision from which on schemas have a default dialect, in which they must be valid."""
 
-NULL = "(null)"
-"""A member is null."""
-ODD_NAME = "(name)"
-"""The name is not an identifier of usual length, with hyphens inside."""
-ODD_ROOT = "(root)"
-"""The input schema is not an object of type `object`."""
 ODD_PARAMETERS = "(parameters)"
 """`properties` has values that are not objects, or `required` is not a list of strings."""
-NO_PARAMETERS = "(no parameters)"
 ODD_SCHEMA = "(schema)"
 """The input schema is not plainly valid."""
 ODD_OUTPUT = "(output)"
@@ -46,30 +44,14 @@ REFERENCE = "(reference)"
 EXTERNAL = "(external reference)"
 """A schema may have a reference to another document."""
 HEADER = "(header)"
-"""The document has a parameter header."""
-ODD_ANNOTATIONS = "(annotations)"
-"""The annotations of a tool are not plain hints, or contradict each other."""
-ODD_TITLE = "(title)"
-"""The title is blank, or not the one of the annotations."""
-UNKNOWN = "(unknown)"
-"""A tool has a member that no revision defines."""
+"""A parameter has a header."""
 SERVER_ICONS = "(server icons)"
 
-TOOL_MEMBERS = frozenset(
-    {"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"}
-)
-_USUAL_MEMBERS = frozenset({"name", "description", "inputSchema"})
 _MARKING_MEMBERS = frozenset({"icons", "_meta", "size", "mimeType", "annotations"})
 """The members that are marks themselves, `annotations` only on items that are not tools."""
-_NO_TASKS = {"taskSupport": "forbidden"}
-_HINTS = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
-_LONGEST_NAME = 128
 _ONLY_OBJECTS, _ONLY_TEXTS = frozenset({dict}), frozenset({str})
-_ESCAPED = "\\u00"
-_EXTERNAL = re.compile(r'\$(?:dynamicR|r)ef"\s*:\s*"[^#]')
-_REFERENCE = re.compile(r'\$(?:dynamicR|r)ef"')
-_FOREIGN_KEYWORDS = ('definitions"', '$defs"')
-"""Keywords that are valid, but foreign, in some dialects; others are not plainly valid."""
+_NO_PROPERTIES: dict[str, Any] = {}
+_NO_NAMES: list[str] = []
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -112,129 +94,88 @@ class ItemSurvey:
     def __init__(self, catalog: Catalog, rules: list[Rule]) -> None:
         self.judged_by = judging_revision(catalog)
         self._rules = _applying(tuple(rules), self.judged_by)
+        self._needed = _marks_needed(tuple(self._rules))
         self._chosen: dict[tuple[str, frozenset[str]], list[Rule]] = {}
         self._has_dialect = self.judged_by.revision >= DIALECT_SINCE
-        self._document = catalog.document
-        self._has_foreign: bool | None = None
-        self._everywhere = self._marks_of_document()
-
-    def _marks_of_document(self) -> frozenset[str]:
-        """The marks that every tool has because of a word somewhere in the document."""
-        text, (revision, is_assumed) = self._document.text, self.judged_by
-        is_escaped = not self._document.is_plain and _ESCAPED in text  # any key may be
-        marks = set()
-        if is_escaped or _EXTERNAL.search(text) is not None:
-            marks.add(EXTERNAL)
-        if self._has_dialect and (is_escaped or _REFERENCE.search(text) is not None):
-            marks.add(REFERENCE)
-        if self._has_dialect and (is_escaped or 'dependencies"' in text):
-            marks.add(FOREIGN)
-        if (is_assumed or revision >= FIRST_STATELESS) and (is_escaped or ANNOTATION in text):
-            marks.add(HEADER)
-        return frozenset(marks)
+        self._has_headers = self.judged_by.is_assumed or self.judged_by.revision >= FIRST_STATELESS
 
     def rules_for(self, item: Item) -> list[Rule]:
         """The rules that can concern an item."""
         if isinstance(item, Tool):
-            marks = self._tool_marks(item)
-            if not marks:
-                return []
+            key = "tool", self._needed.intersection(self._tool_marks(item))
         else:
-            marks = _marks(item)
-        key = item.kind, frozenset(marks)
+            key = item.kind, frozenset(_marks(item))
         rules = self._chosen.get(key)
         if rules is None:
+            kind, marks = key
             rules = self._chosen[key] = [
                 each
                 for each in self._rules
-                if item.kind in each.traits["kinds"]
+                if kind in each.traits["kinds"]
                 and (not each.traits["marks"] or not marks.isdisjoint(each.traits["marks"]))
             ]
         return rules
 
-    def _tool_marks(self, tool: Tool) -> set[str]:
-        fields, name, schema = tool.fields, tool.name, tool.schema
-        marks = set(self._everywhere)
-        if not (name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME) and _is_odd(name):
-            marks.add(ODD_NAME)
-        if not fields.keys() <= _USUAL_MEMBERS:
-            self._mark_members(fields, marks)
-        if None in fields.values():
-            marks.add(NULL)
-        if schema is None:
-            marks.add(ODD_ROOT)
-            return marks
-        if schema.get("type") != "object":
-            marks.add(ODD_ROOT)
-        declared, required = schema.get("properties"), schema.get("required")
-        if not declared and self._has_dialect:
-            marks.add(NO_PARAMETERS)
-        if type(declared) is dict:
-            if not _ONLY_OBJECTS.issuperset(map(type, declared.values())):
-                marks.add(ODD_PARAMETERS)
-        elif "properties" in schema:
-            marks.add(ODD_PARAMETERS)
-        if type(required) is list:
-            if not _ONLY_TEXTS.issuperset(map(type, required)):
-                marks.add(ODD_PARAMETERS)
-        elif "required" in schema:
-            marks.add(ODD_PARAMETERS)
+    def _tool_marks(self, tool: Tool) -> Iterable[str]:
+        marks, more = tool.marks, list[str]()
+        if OUTPUT in marks:
+            more += self._marks_of_output(tool)
+        tree = tool.tree
+        if tree is None:
+            return (*marks, *more)
+        if tree.holders:
+            more.append(REFERENCE)
+            if any(map(_is_external, tree.holders)):
+                more.append(EXTERNAL)
+        if self._has_headers and ANNOTATION in tree.marks:
+            more.append(HEADER)
         if self._has_dialect:
-            self._mark_dialect(schema, marks, ODD_SCHEMA)
-        return marks
+            if ODD in tree.marks:
+                more += (ODD_PARAMETERS, ODD_SCHEMA, FOREIGN)
+            if "$schema" in tree.root:
+                more += _marks_of_dialect(tree.root, ODD_SCHEMA)
+        elif _has_odd_parameters(tree.root):
+            more.append(ODD_PARAMETERS)
+        return (*marks, *more) if more else marks
 
-    def _mark_members(self, fields: dict[str, Any], marks: set[str]) -> None:
-        """Add the marks of members that not every tool has."""
-        if not fields.keys() <= TOOL_MEMBERS:
-            marks.add(UNKNOWN)
-        for key in ("icons", "_meta"):
-            if key in fields:
-                marks.add(key)
-        hints = fields.get("annotations")
-        if type(hints) is dict:
-            if not _are_plain_hints(hints):
-                marks.add(ODD_ANNOTATIONS)
-        else:
-            hints = {}
-        if "title" in fields:
-            title = fields["title"]
-            if type(title) is str and (title != hints.get("title", title) or not title.strip()):
-                marks.add(ODD_TITLE)
-        if "execution" in fields and fields["execution"] != _NO_TASKS:
-            marks.add("execution")
-        if "outputSchema" in fields:
-            output = fields["outputSchema"]
-            if type(output) is not dict or output.get("type") != "object":
-                marks.add(ODD_OUTPUT)
-            if self._has_dialect and type(output) is dict:
-                self._mark_dialect(output, marks, ODD_OUTPUT)
-
-    def _mark_dialect(self, schema: dict[str, Any], marks: set[str], odd: str) -> None:
-        """Add the marks of a schema that must be valid in its dialect."""
-        if "$schema" in schema:
-            marks.add(DIALECT)
-            if self._has_foreign is None:
-                self._has_foreign = any(each in self._document.text for each in _FOREIGN_KEYWORDS)
-            if self._has_foreign:
-                marks.add(FOREIGN)
-        if not is_plainly_valid(schema) or ("$schema" in schema and "draft-04" in str(schema["$schema"])):
-            marks.update((odd, FOREIGN) if "$schema" in schema else (odd,))
+    def _marks_of_output(self, tool: Tool) -> Iterator[str]:
+        output, look = tool.fields["outputSchema"], tool.output_look
+        if look.has_reference:
+            yield REFERENCE
+        if look.has_external:
+            yield EXTERNAL
+        if type(output) is not dict or output.get("type") != "object":
+            yield ODD_OUTPUT
+        if self._has_dialect and type(output) is dict:
+            if not look.is_plain:
+                yield ODD_OUTPUT
+                yield FOREIGN
+            if "$schema" in output:
+                yield from _marks_of_dialect(output, ODD_OUTPUT)
 
 
-def _is_odd(name: str) -> bool:
-    """Whether a name that is not an identifier has more than hyphens inside."""
-    plain = name.replace("-", "_")
-    return len(name) > _LONGEST_NAME or not (plain.isidentifier() and plain.isascii()) or "-" in (name[0], name[-1])
+def _marks_of_dialect(schema: dict[str, Any], odd: str) -> Iterator[str]:
+    """The marks of a schema that declares its dialect."""
+    yield DIALECT
+    yield FOREIGN
+    if "draft-04" in str(schema["$schema"]):  # where plainly valid schemas may be invalid
+        yield odd
 
 
-def _are_plain_hints(hints: dict[str, Any]) -> bool:
-    for key, value in hints.items():
-        if type(value) is bool:
-            if key not in _HINTS:
-                return False
-        elif type(value) is not str or key != "title":
-            return False
-    return not (hints.get("readOnlyHint") and hints.get("destructiveHint"))
+def _is_external(holder: SchemaNode) -> bool:
+    """Whether a schema has a reference to another document, unless that is a part with its own `$id`."""
+    texts = (holder.schema.get(keyword, "#") for keyword in REFERENCE_KEYWORDS)
+    return any(type(each) is str and not each.startswith("#") for each in texts)
+
+
+def _has_odd_parameters(schema: dict[str, Any]) -> bool:
+    declared, required = schema.get("properties", _NO_PROPERTIES), schema.get("required", _NO_NAMES)
+    return (
+        type(declared) is not dict
+        or not _ONLY_OBJECTS.issuperset(map(type, declared.values()))
+        or type(required) is not list
+        or not _ONLY_TEXTS.issuperset(map(type, required))
+    )
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few
@@ -246,6 +187,12 @@ def _applying(rules: tuple[Rule, ...], judged_by: JudgingRevision) -> list[Rule]
         for each in rules
         if revision in each.traits["revisions"] or (is_assumed and min(each.traits["revisions"]) == FIRST_STATELESS)
     ]
+
+
+@lru_cache(maxsize=32)
+def _marks_needed(rules: tuple[Rule, ...]) -> frozenset[str]:
+    """The marks that choose between these rules."""
+    return frozenset().union(*(each.traits["marks"] for each in rules))
 
 
 def _marks(item: Item) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.schema.schema_shapes import NAMING
 from mcproof.text.pointers import resolve, unescape
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mcproof.schema.tree import SchemaNode, SchemaTree
 
 REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
-_NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor"})
 _MOST_ANCHORS = 100
 """The most anchors of one name a `$dynamicRef` is followed to; real schemas have a handful."""
 _NOWHERE = object()
@@ -75,6 +75,8 @@ class References:
 
     def _register(self, nodes: list[SchemaNode], resource: dict[str, Any]) -> None:
         """Record the document and the anchors of these nodes; parents come before children."""
+        if not self._tree.has_names and self._are_new(nodes):
+            return  # all are of one document
         for node in nodes:
             schema = node.schema
             if type(schema) is not dict:
@@ -86,7 +88,7 @@ class References:
                 continue
             above = id(node.parent.schema) if node.parent is not None else 0
             own, base = self._resource_of.get(above, resource), self._base_of.get(above, "")
-            if not _NAMING.isdisjoint(schema):
+            if not NAMING.isdisjoint(schema):
                 identifier = schema.get("$id")
                 if isinstance(identifier, str) and identifier and not identifier.startswith("#"):
                     base = _join(base, identifier).partition("#")[0]
@@ -100,6 +102,15 @@ class References:
                         same_name.append(schema)
             self._resource_of[id(schema)] = own
             self._base_of[id(schema)] = base
+
+    def _are_new(self, nodes: list[SchemaNode]) -> bool:
+        """Record nodes, if none of their schemas was already reached by another path."""
+        by_schema = {id(node.schema): node for node in nodes if type(node.schema) is dict}
+        is_repeated = len(by_schema) < sum(type(node.schema) is dict for node in nodes)
+        if is_repeated or not self._nodes.keys().isdisjoint(by_schema):
+            return False
+        self._nodes.update(by_schema)
+        return True
 
     def target(self, schema: dict[str, Any]) -> Any:
         """The target of a schema's `$ref`; None if it has none or the reference is unresolvable."""
@@ -120,7 +131,7 @@ class References:
 
     def _add(self, holder: SchemaNode, keyword: str, text: str) -> None:
         is_local = text.startswith("#")
-        resource = self._resource_of[id(holder.schema)] if is_local else self._named(holder, text)
+        resource = self._resource_of.get(id(holder.schema), self._tree.root) if is_local else self._named(holder, text)
         fragment = text.partition("#")[2]
         if "%" in fragment:
             from urllib.parse import unquote
@@ -147,7 +158,7 @@ class References:
         """The schema of this document whose `$id` a reference names, if there is one."""
         if len(self._resources) == 1:  # no `$id` anywhere
             return None
-        uri = _join(self._base_of[id(holder.schema)], text).partition("#")[0]
+        uri = _join(self._base_of.get(id(holder.schema), ""), text).partition("#")[0]
         return self._resources.get(uri) if uri else None
 
     def _look_up(self, resource: dict[str, Any], fragment: str) -> Any:

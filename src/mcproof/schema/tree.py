@@ -10,10 +10,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.schema.acceptance import accepts_nothing
+from mcproof.schema.schema_shapes import (
+    DATA,
+    DECLARED_MAPS,
+    KNOWN_SHAPES,
+    LIST,
+    LISTS,
+    MAPS,
+    PROPERTIES,
+    SINGLE,
+    SINGLES,
+    shape_of,
+)
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.schema.references import References
+    from mcproof.schema.schema_shapes import SchemaShape
 
 STRICT_LEVELS = 500
 """Rules about single schemas stop at this depth, because pointers grow with depth."""
@@ -21,13 +34,6 @@ STRICT_LEVELS = 500
 CONDITIONS = frozenset({"not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas", "dependencies"})
 """Keywords whose schemas test an instance rather than declare it."""
 
-_DECLARED_MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
-_MAPS = _DECLARED_MAPS | {"dependentSchemas", "dependencies"}
-_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems", "items"})
-_SINGLES = frozenset(
-    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
-    | {"additionalItems", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}
-)
 _DECLARED_SINGLES = frozenset({"items", "additionalProperties"})
 _DIALECTS = ("json-schema.org/draft/2020-12", "json-schema.org/draft-07", "json-schema.org/draft-06")
 _ENTANGLING = CONDITIONS | {"anyOf", "oneOf", "allOf"}
@@ -104,7 +110,7 @@ class SchemaNode:
         node = self
         while node.parent is not None:
             keyword, *key = node.step
-            if not (keyword in (_SINGLES if not key else _LISTS if type(key[0]) is int else _MAPS) and len(key) < 2):
+            if not (keyword in (SINGLES if not key else LISTS if type(key[0]) is int else MAPS) and len(key) < 2):
                 return False
             node = node.parent
         return True
@@ -152,6 +158,7 @@ class SchemaTree:
     """A schema and all schemas below it, each visited once."""
 
     __slots__ = (
+        "_marks",
         "_obstacles",
         "_references",
         "answers",
@@ -159,12 +166,16 @@ class SchemaTree:
         "cut",
         "deepest",
         "explanation",
+        "has_names",
+        "has_other_values",
         "holders",
         "last_parent",
         "last_path",
         "nodes",
         "objects",
         "properties",
+        "remarkable",
+        "shapes",
     )
 
     def __init__(self, schema: dict[str, Any], base: str = "/inputSchema") -> None:
@@ -176,6 +187,13 @@ class SchemaTree:
         """Properties at declaring positions, those of the root first."""
         self.holders: list[SchemaNode] = []
         """Schemas that contain a `$ref` or a `$dynamicRef`."""
+        self.shapes: set[SchemaShape] = set()
+        self.remarkable: list[tuple[SchemaNode, SchemaShape]] = []
+        """Schemas whose values or position matter for `marks`, with their shapes."""
+        self.has_other_values = False
+        """Whether there are values other than objects where schemas are expected, or an empty union."""
+        self.has_names = False
+        """Whether references can name a schema in it, other than by a pointer."""
         self.cut: SchemaNode | None = None
         """The first schema below STRICT_LEVELS, if there is one."""
         self.answers: dict[int, Any] = {}
@@ -186,6 +204,7 @@ class SchemaTree:
         self.last_path = ""
         self._references: References | None = None
         self._obstacles: dict[int, str] | None = None
+        self._marks: frozenset[str] | None = None
         self.nodes.append(SchemaNode(self, schema, None, (), 1, True))
         self.deepest = _walk(self, self.nodes)
         """The nesting depth of objects and arrays; the root is level 1."""
@@ -195,12 +214,14 @@ class SchemaTree:
         found = [SchemaNode(self, schema, ancestor, path, ancestor.level + len(path), False)]
         _walk(self, found)
         self.nodes += found
+        self._marks = None
         return found
 
     def release(self) -> None:
         """Break the reference cycle between tree and nodes, since garbage collection may be disabled."""
         for nodes in (self.nodes, self.objects, self.properties, self.holders):
             nodes.clear()
+        self.remarkable.clear()
         self.last_parent = self._references = None
 
     @property
@@ -221,6 +242,15 @@ class SchemaTree:
 
             self._references = References(self)
         return self._references
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """Its keywords, and marks for everything unusual (see `schema_marks`); computed on first use."""
+        if self._marks is None:
+            from mcproof.schema.schema_survey import marks_in
+
+            self._marks = marks_in(self)
+        return self._marks
 
     @property
     def obstacles(self) -> dict[int, str]:
@@ -260,62 +290,75 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
     document order.
     """
     deepest = 1
-    objects, properties, holders = tree.objects, tree.properties, tree.holders
+    objects, properties = tree.objects, tree.properties
+    known, add_shape = KNOWN_SHAPES, tree.shapes.add
     for node in nodes:
         current = node.schema
         if type(current) is not dict:
+            tree.has_other_values = True
             if type(current) is list:
                 deepest = max(deepest, node.level - 1 + nesting(current))
             continue
+        try:
+            shape = known[current.get("type"), *current, *map(type, current.values())]
+        except (KeyError, TypeError):  # TypeError: `type` is a list
+            shape = shape_of(current)
+        add_shape(shape)
         level = node.level
         if level > deepest:
             deepest = level
+        if shape.is_leaf:
+            continue
         declaring = node.declaring
-        if declaring:
-            kind = current.get("type")
-            if kind == "object" or (type(kind) is list and "object" in kind) or type(current.get("properties")) is dict:
+        if declaring and shape.describes_object:
+            if level <= STRICT_LEVELS:
+                objects.append(node)
+            elif tree.cut is None:
+                tree.cut = node
+        if shape.has_reference:
+            tree.holders.append(node)
+        if shape.has_name:
+            tree.has_names = True
+        if shape.is_remarkable:
+            tree.remarkable.append((node, shape))
+        for keyword, descent in shape.containers:
+            value = current[keyword]
+            inside = 1
+            if descent == PROPERTIES and declaring:
+                entries = [Property(tree, each, node, name, level + 2) for name, each in value.items()]
+                nodes += entries
                 if level <= STRICT_LEVELS:
-                    objects.append(node)
-                elif tree.cut is None:
-                    tree.cut = node
-        if "$ref" in current or "$dynamicRef" in current:
-            holders.append(node)
-        for keyword, value in current.items():
-            kind = type(value)
-            if kind is dict:
-                if keyword == "properties" and declaring:
-                    entries = [Property(tree, each, node, name, level + 2) for name, each in value.items()]
-                    nodes += entries
-                    if level <= STRICT_LEVELS:
-                        properties += entries
-                    inside = 1
-                elif keyword in _SINGLES:
-                    below = declaring and keyword in _DECLARED_SINGLES
-                    nodes.append(SchemaNode(tree, value, node, (keyword,), level + 1, below))
-                    continue
-                elif keyword in _MAPS:
-                    below = declaring and keyword in _DECLARED_MAPS
-                    inside = 1
-                    for name, each in value.items():
-                        if type(each) is dict:
-                            nodes.append(SchemaNode(tree, each, node, (keyword, name), level + 2, below))
-                        elif type(each) is list:
-                            inside = max(inside, 1 + nesting(each))
-                else:
-                    inside = nesting(value)
-            elif kind is list:
-                inside = 1
-                is_schemas = keyword in _LISTS
-                for index, each in enumerate(value):
-                    if type(each) is dict and is_schemas:
-                        nodes.append(SchemaNode(tree, each, node, (keyword, index), level + 2, declaring))
-                    elif type(each) is dict or type(each) is list:
-                        inside = max(inside, 1 + nesting(each))
-            else:
+                    properties += entries
+            elif descent == SINGLE:
+                below = declaring and keyword in _DECLARED_SINGLES
+                nodes.append(SchemaNode(tree, value, node, (keyword,), level + 1, below))
                 continue
+            elif descent == LIST:
+                if not value:
+                    tree.has_other_values = True
+                for index, each in enumerate(value):
+                    if type(each) is dict:
+                        nodes.append(SchemaNode(tree, each, node, (keyword, index), level + 2, declaring))
+                    else:
+                        tree.has_other_values = True
+                        inside = max(inside, 1 + nesting(each))
+            elif descent == DATA:
+                if type(value) is dict or not _SCALARS.issuperset(map(type, value)):
+                    inside = nesting(value)
+            else:
+                below = declaring and keyword in DECLARED_MAPS
+                for name, each in value.items():
+                    if type(each) is dict:
+                        nodes.append(SchemaNode(tree, each, node, (keyword, name), level + 2, below))
+                    else:
+                        tree.has_other_values = True
+                        inside = max(inside, 1 + nesting(each))
             if level + inside > deepest:
                 deepest = level + inside
     return deepest
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def nesting(value: Any) -> int:

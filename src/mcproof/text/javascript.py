@@ -55,6 +55,18 @@ def stringify(value: Any) -> str:
     return text
 
 
+def is_longer(value: Any, most: int) -> bool:
+    """Whether `JSON.stringify` writes a value with more than this many UTF-8 bytes."""
+    try:
+        text = _encode(value)
+        # Python writes numbers at least as long as JavaScript, except those with some exponents.
+        if "e+1" not in text and "e-0" not in text and len(text if text.isascii() else text.encode()) <= most:
+            return False
+    except (RecursionError, UnicodeEncodeError):  # too deep; lone surrogates
+        pass
+    return len(stringify(value).encode("utf-8", "surrogatepass")) > most
+
+
 def _in_javascript(found: re.Match[str]) -> str:
     """A number as JavaScript prints it: no trailing `.0`, no padded exponent."""
     number = float(found[0])

@@ -20,34 +20,47 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcproof.compat.client_choice import ActiveConstraint
-    from mcproof.compat.client_hits import ClientHit, ClientHits
+    from mcproof.compat.client_hits import ClientHits
     from mcproof.linting.registry import Check
     from mcproof.rules.compat.client_rules import ClientRule
 
 _NAMED = 4
 """How many clients a message names for each effect."""
-_ON_SERVERS = frozenset({"tools.max", "tools.bytes", "optional_params.max", "union_params.max"})
-_OF_SERVERS = {
+_LONGEST_NAME = 64
+_POINTING_AT_NAMES = frozenset({"input.forbids", "input.property_key"})
+"""Kinds of constraint whose pointers end in the name of a keyword or parameter."""
+_OF_ALL_TOOLS = {
     "request_rejected": "every request with all tools fails in",
     "tool_dropped": "some tools are missing in",
 }
-"""Effects of constraints on all tools together, where other words apply than for one tool."""
+_WORDS = {
+    **dict.fromkeys(("tools.max", "tools.bytes", "optional_params.max", "union_params.max"), _OF_ALL_TOOLS),
+    "list.pages": {"tool_dropped": "the tools of other pages are missing in"},
+    "name.combined": {"truncated": "the name is cut in"},
+    "description.max": {"truncated": "the description is cut in"},
+    "param_description.max": {"truncated": "the description is cut in"},
+    "instructions.max": {"truncated": "the instructions are cut in"},
+}
+"""Effects in more exact words, by kind of constraint."""
 
 
 def _check(each: ClientRule) -> Check:
     """The check of one rule, documented by its texts."""
 
     def check(hits: ClientHits) -> Iterator[Problem]:
-        for found in hits.of_rule(each.id):
-            pointer = found[0].pointer
-            yield Problem(
-                f"{each.message}: {in_words(found)}",
-                pointer,
-                _parameter(pointer),
-                {"clients": [_evidence(hit.active) for hit in found]},
-                item=found[0].tool,
-                severity=found[0].level,
-            )
+        for pointer, tool, affected in hits.by_rule[each.id]:
+            if affected.summary is None:
+                clients = [_evidence(active) for active in affected.constraints]
+                affected.summary = in_words(affected.constraints), {"clients": clients}
+            effects, evidence = affected.summary
+            fault = each.message
+            if affected.depends_on_key:
+                fault = f"{fault} with the server name `{_cropped(hits.server_key)}` before it"
+                evidence = {"server_key": hits.server_key, **evidence}
+            elif each.naming and affected.constraints[0].constraint.kind in _POINTING_AT_NAMES:
+                fault = each.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
+            message = f"{fault}: {effects}"
+            yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
 
     check.__doc__ = f"{each.summary}\n\nWhy: {each.why}\nFix: {each.advice}"
     return check
@@ -61,17 +74,24 @@ for _each in CLIENT_RULES:
         severity="error",
         category=_each.category,
         fixable=_each.fixable,
+        same_as=_each.same_as,
     )(_check(_each))
 
 
-def in_words(hits: list[ClientHit]) -> str:
-    """The effects of hits with the clients they are in, the worst first."""
+def _cropped(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def in_words(broken: list[ActiveConstraint]) -> str:
+    """The effects of broken constraints with the clients they are in, the worst first."""
     clients: dict[str, list[str]] = {}
-    for hit in hits:
-        fact, name = hit.active.constraint, hit.active.profile.name
-        effect = _OF_SERVERS.get(fact.effect) if fact.kind in _ON_SERVERS else None
-        names = clients.setdefault(effect or EFFECTS[fact.effect][1], [])
-        client = f"{name} ({fact.when})" if fact.when else name
+    some_depend_on_key = any(each.depends_on_key for each in broken)
+    for active in broken:
+        fact, name = active.constraint, active.profile.name
+        effect = _WORDS.get(fact.kind, {}).get(fact.effect) or EFFECTS[fact.effect][1]
+        names = clients.setdefault(effect, [])
+        when = "even without it" if some_depend_on_key and not active.depends_on_key else fact.when
+        client = f"{name} ({when})" if when else name
         if client not in names:
             names.append(client)
     return "; ".join(f"{effect} {_few(names)}" for effect, names in clients.items())

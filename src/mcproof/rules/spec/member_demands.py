@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.tool_marks import HINTS, NULL, ODD_ANNOTATIONS, ODD_TITLE, TOOL_MEMBERS, UNKNOWN
 from mcproof.linting.finding import Problem
-from mcproof.linting.judged_items import NULL, ODD_ANNOTATIONS, ODD_TITLE, TOOL_MEMBERS, UNKNOWN, judging_revision
+from mcproof.linting.judged_items import judging_revision
 from mcproof.rules.spec.demands import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
 from mcproof.text.jsontext import kind_of
 from mcproof.text.pointers import escape
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.linting.judged_items import JudgedItem
 
-HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 ITEMS = ("tool", "resource", "template", "prompt")
 _SUPPORT = ("forbidden", "optional", "required")
 _OPTIONAL = {

@@ -5,22 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.compat.surface_marks import may_have_reference
+from mcproof.catalog.tool_marks import NO_PARAMETERS, ODD_ROOT
 from mcproof.linting.finding import Problem
 from mcproof.linting.judged_items import (
     DIALECT,
     EXTERNAL,
     FOREIGN,
-    NO_PARAMETERS,
     ODD_OUTPUT,
     ODD_PARAMETERS,
-    ODD_ROOT,
     ODD_SCHEMA,
     REFERENCE,
 )
 from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.schema.dialects import objections
-from mcproof.schema.tree import SchemaTree
 from mcproof.text.jsontext import kind_of
 from mcproof.text.pointers import escape
 
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
 
     from mcproof.linting.judged_items import JudgedItem
     from mcproof.schema.references import Reference
+    from mcproof.schema.tree import SchemaTree
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
 _NEWEST = "json-schema.org/draft/2020-12/schema"
@@ -330,7 +328,7 @@ def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     Why: schemas must be valid; clients then refuse the tool, or every result of it.
     Fix: correct the keyword in the message, or declare the dialect with `$schema`.
     """
-    tree = _output_tree(_tool(judged))
+    tree = _tool(judged).output_tree
     if tree is not None:
         yield from _first(objections(tree.root, tree.deepest), _OUTPUT)
 
@@ -399,31 +397,14 @@ def _references(judged: JudgedItem) -> Iterator[Reference]:
     tool = _tool(judged)
     if tool.tree is not None and tool.tree.holders:
         yield from tool.tree.references.all
-    if "outputSchema" in tool.fields and may_have_reference(tool.fields["outputSchema"]):
-        tree = _output_tree(tool)
+    if "outputSchema" in tool.fields and tool.output_look.has_reference:
+        tree = tool.output_tree
         if tree is not None and tree.holders:
             yield from tree.references.all
 
 
 def _trees(tool: Tool) -> Iterator[SchemaTree]:
     """The schemas of a tool."""
-    for tree in (tool.tree, _output_tree(tool)):
+    for tree in (tool.tree, tool.output_tree):
         if tree is not None:
             yield tree
-
-
-_last: list[tuple[Any, SchemaTree]] = []
-"""The output schema that was walked last, which several rules check one after the other."""
-
-
-def _output_tree(tool: Tool) -> SchemaTree | None:
-    """The output schema of a tool as a tree; None if it is absent or not an object."""
-    schema = tool.fields.get("outputSchema")
-    if not isinstance(schema, dict):
-        return None
-    if _last and _last[0][0] is schema:
-        return _last[0][1]
-    for _, tree in _last:
-        tree.release()
-    _last[:] = [(schema, SchemaTree(schema, _OUTPUT))]
-    return _last[0][1]

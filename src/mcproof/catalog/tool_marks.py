@@ -1,0 +1,151 @@
+"""Marks of a tool: everything unusual about its members, so that rules run only on tools that can break them.
+
+The marks of its input schema are in `SchemaTree.marks`. Most tools of a server have the same members with values of the
+same types, so what follows from those is examined once.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Tool
+
+NULL = "(null)"
+"""A member is null."""
+HYPHENATED = "(hyphen)"
+"""The name has hyphens, between letters or digits."""
+ODD_NAME = "(name)"
+"""The name does not consist of ASCII letters and digits with single hyphens and underscores inside, or is too long.
+
+Too long is more than LONGEST_NAME characters.
+"""
+NO_DESCRIPTION = "(no description)"
+LONG_DESCRIPTION = "(long description)"
+"""The description has more than 500 characters."""
+ODD_ROOT = "(root)"
+"""The input schema is not an object of type `object`."""
+NO_PARAMETERS = "(no parameters)"
+"""The input schema does not declare properties, or declares an empty or odd list of them."""
+ODD_MEMBER = "(member)"
+"""A member has another type than the protocol gives it, or there are icons."""
+ODD_ANNOTATIONS = "(annotations)"
+"""The annotations are not plain hints, or contradict each other."""
+ODD_TITLE = "(title)"
+"""The title is blank, or not the one of the annotations."""
+UNKNOWN = "(unknown)"
+"""There is a member that no revision of the protocol defines."""
+OUTPUT = "(has output)"
+"""There is an output schema."""
+
+TOOL_MEMBERS = frozenset(
+    {"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"}
+)
+ROOT_KEYWORDS = frozenset({"oneOf", "anyOf", "allOf", "not", "enum", "if", "then", "else"})
+"""Keywords that are unusual at the root of an input schema."""
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+LONGEST_NAME = 128
+_LONG = 500
+_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*")
+_HYPHENATED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
+_MEMBER_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("title", "description"), (str, type(None))),
+    **dict.fromkeys(("annotations", "_meta"), (dict, type(None))),
+    "name": (str,),
+    "icons": (type(None),),
+}
+_MARKING = frozenset({"icons", "_meta"})
+"""Members that are marks themselves."""
+_BY_VALUE = frozenset({"annotations", "title", "execution"})
+_NO_TASKS = {"taskSupport": "forbidden"}
+_MOST_SHAPES, _LONGEST_SHAPE = 500, 40
+
+
+class _MemberShape(NamedTuple):
+    """What follows from the members of a tool and the types of their values."""
+
+    marks: frozenset[str]
+    by_value: bool
+    """Whether there are members whose values matter."""
+
+
+_known: dict[tuple[Any, ...], _MemberShape] = {}
+
+
+def root_mark(keyword: str) -> str:
+    """The mark of a keyword at the root of an input schema, one of ROOT_KEYWORDS."""
+    return f"(root) {keyword}"
+
+
+def marks_of(tool: Tool) -> frozenset[str]:
+    """Return the marks of a tool, without those of its schemas."""
+    fields, name, description, schema = tool.fields, tool.name, tool.description, tool.schema
+    signature = (*fields, *map(type, fields.values()))
+    shape = _known.get(signature) or _shape(fields, signature)
+    marks = shape.marks
+    unusual: list[str] = []
+    if shape.by_value:
+        unusual += _by_value(fields)
+    if _PLAIN_NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
+        is_odd = _HYPHENATED_NAME.fullmatch(name) is None or len(name) > LONGEST_NAME
+        unusual.append(ODD_NAME if is_odd else HYPHENATED)
+    if len(description) > _LONG:
+        unusual.append(LONG_DESCRIPTION)
+    elif not description.strip():
+        unusual.append(NO_DESCRIPTION)
+    if schema is None:
+        unusual += (ODD_ROOT, NO_PARAMETERS)
+    else:
+        if schema.get("type") != "object":
+            unusual.append(ODD_ROOT)
+        if not schema.get("properties") or type(schema["properties"]) is not dict:
+            unusual.append(NO_PARAMETERS)
+        if not ROOT_KEYWORDS.isdisjoint(schema):
+            unusual += map(root_mark, ROOT_KEYWORDS & schema.keys())
+    return marks.union(unusual) if unusual else marks
+
+
+def _shape(fields: dict[str, Any], signature: tuple[Any, ...]) -> _MemberShape:
+    marks = {each for each in fields if each in _MARKING}
+    if not fields.keys() <= TOOL_MEMBERS:
+        marks.add(UNKNOWN)
+    if None in fields.values():
+        marks.add(NULL)
+    if "outputSchema" in fields:
+        marks.add(OUTPUT)
+    if "name" not in fields or any(_is_odd(*each) for each in fields.items()):
+        marks.add(ODD_MEMBER)
+    shape = _MemberShape(frozenset(marks), not _BY_VALUE.isdisjoint(fields))
+    if len(_known) < _MOST_SHAPES and len(signature) <= _LONGEST_SHAPE and sum(map(len, fields)) <= 1_000:
+        _known[signature] = shape
+    return shape
+
+
+def _is_odd(member: str, value: Any) -> bool:
+    return member in _MEMBER_TYPES and type(value) not in _MEMBER_TYPES[member]
+
+
+def _by_value(fields: dict[str, Any]) -> list[str]:
+    marks: list[str] = []
+    hints = fields.get("annotations")
+    if type(hints) is not dict:
+        hints = {}
+    elif not _are_plain_hints(hints):
+        marks += (ODD_ANNOTATIONS, ODD_MEMBER)
+    title = fields.get("title")
+    if type(title) is str and (title != hints.get("title", title) or not title.strip()):
+        marks.append(ODD_TITLE)
+    if "execution" in fields and fields["execution"] != _NO_TASKS:
+        marks.append("execution")
+    return marks
+
+
+def _are_plain_hints(hints: dict[str, Any]) -> bool:
+    for key, value in hints.items():
+        if type(value) is bool:
+            if key not in HINTS:
+                return False
+        elif type(value) is not str or key != "title":
+            return False
+    return not (hints.get("readOnlyHint") and hints.get("destructiveHint"))
