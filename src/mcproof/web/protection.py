@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from mcproof.web.problems import problem
+from mcproof.web.problem_documents import problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

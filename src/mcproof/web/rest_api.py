@@ -17,7 +17,7 @@ from mcproof.store.queries import list_findings, list_runs, run_report
 from mcproof.store.server_list import MOST, PAGE, SORTS, ServerFilter, find_server, list_servers
 from mcproof.web.catalog_checks import LARGEST, check_body
 from mcproof.web.health import store_status
-from mcproof.web.problems import problem_responses
+from mcproof.web.problem_documents import problem_responses
 
 if TYPE_CHECKING:
     from mcproof.store.database import Database

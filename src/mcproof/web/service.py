@@ -12,7 +12,7 @@ from mcproof.web.badges import router as badges
 from mcproof.web.health import Metrics
 from mcproof.web.health import router as health
 from mcproof.web.pages import pages_router
-from mcproof.web.problems import add_problem_handlers
+from mcproof.web.problem_documents import add_problem_handlers
 from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders
 from mcproof.web.rest_api import router as rest_api
 
