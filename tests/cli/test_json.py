@@ -47,6 +47,7 @@ OPTIONAL = {
         "matrix",
         "fuzzing",
         "clients",
+        "fixable",
         "injection",
         "tests",
         "same_as",
