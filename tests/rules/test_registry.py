@@ -55,6 +55,7 @@ def test_an_equivalent_rule_is_in_another_ruleset_and_has_no_equivalent_itself()
         "SPEC-040": "CAT-006",
         "SPEC-206": "WIR-006",
         "SPEC-207": "CMP-064",
+        "TRU-101": "MP040",
         "TRU-110": "MP041",
     }
     assert all(rule.ruleset != other.ruleset and other.same_as is None for rule, other in repeating.items())

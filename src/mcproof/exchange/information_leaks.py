@@ -91,9 +91,15 @@ def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
     for path in _PATHS.finditer(text):
         if not _was_sent(path, sent) and not _is_example(text, path):
             return Leak("a path of source code", cropped(path[0]))
+    shown = secret_in(text, sent)
+    return None if shown is None else Leak("a possible secret", shown)
+
+
+def secret_in(text: str, sent: str = "") -> str | None:
+    """The part that may be shown of the first secret in a text; None if there is none."""
     for secret in _SECRETS.finditer(text):
         if (_value(secret) or secret[0]) not in sent and not _is_invented(secret):
-            return Leak("a possible secret", _beginning(secret))
+            return _beginning(secret)
     return None
 
 

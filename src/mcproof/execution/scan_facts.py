@@ -51,8 +51,9 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
     ]
     if catalog.source is not None:
         from mcproof.discovery import flows_of
+        from mcproof.discovery.configuration.collect_configuration import source_configuration
 
-        facts.append(flows_of(catalog.source))
+        facts += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
     absent = _absent(source)

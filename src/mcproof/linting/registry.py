@@ -188,7 +188,7 @@ FACTS = {
     "ReadCalls": "exchange.read_calls",
     "ResourceBodies": "exchange.resource_bodies",
     "SourceFlows": "discovery.flows.source_flows",
-    "SourceConfiguration": "discovery.source_configuration",
+    "SourceConfiguration": "discovery.configuration.source_configuration",
     "CatalogDrift": "drift.catalog_drift",
     "KnownSoftware": "advisories.known_software",
 }

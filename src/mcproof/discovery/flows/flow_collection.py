@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
 
 MOST_FLOWS = 2_000
+_MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterdir", "scandir"))
+"""Calls on a path that say less than reading or writing a file."""
 
 
 def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFlows:
@@ -145,13 +147,18 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
 
 
 def _one_for_each_function(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
-    """Flows in which further calls of one function, from the same parameters, are part of the first."""
-    found: dict[Any, SourceFlow] = {}
+    """Flows in which further calls of one function, from the same parameter, are part of the first."""
+    groups: dict[Any, list[SourceFlow]] = {}
     for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
-        key = flow.kind, flow.location.file, flow.function, flow.parameters, flow.tools
-        known = found.get(key)
-        found[key] = flow if known is None else known._replace(further=(*known.further, flow.steps[-1]))
-    return list(found.values())
+        key = flow.kind, flow.location.file, flow.function, flow.parameters[0], flow.tools
+        groups.setdefault(key, []).append(flow)
+    found = []
+    for group in groups.values():
+        first = next((flow for flow in group if flow.call.rpartition(".")[2] not in _MINOR_CALLS), group[0])
+        parameters = tuple(dict.fromkeys(name for flow in (first, *group) for name in flow.parameters))
+        further = tuple(flow.steps[-1] for flow in group if flow is not first)
+        found.append(first._replace(parameters=parameters, further=further))
+    return found
 
 
 def _start(entry: ToolEntry, use: FlowUse) -> FlowStep:

@@ -15,6 +15,7 @@ from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk
 from mcproof.discovery.flows.symbols import OUTER, marks_at, symbolic
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.enumerations import is_enum
+from mcproof.discovery.interp.imports import import_from, import_modules
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -106,8 +107,9 @@ class FlowEngine:
         self.limit = min(self.steps + STEPS_OF_ONE_TOOL, MOST_STEPS)
         self._active.clear()
 
-    def count(self) -> None:
-        self.steps += 1
+    def count(self, work: int = 1) -> None:
+        """Count steps; what copies many values is many steps."""
+        self.steps += work
         if self.steps > self.limit:
             raise FlowLimitError
 
@@ -125,6 +127,13 @@ class FlowEngine:
     def lookup(self, name: str, scope: Scope) -> Any:
         found = self._asked(lambda: self.run.lookup(name, scope))
         return External(f"builtins.{name}") if found is UNKNOWN and name in _BUILTINS else found
+
+    def imported(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> list[tuple[str, Any]]:
+        """The names that an import inside a function binds."""
+        inner = Scope(scope.module, scope)
+        follow = import_modules if isinstance(node, ast.Import) else import_from
+        self._asked(lambda: follow(self.run, node, inner))  # type: ignore[arg-type]
+        return [(name, self._asked(lambda value=value: self.run.resolve(value))) for name, value in inner.names.items()]
 
     def attribute(self, base: Any, name: str) -> Any:
         return self._asked(lambda: attribute(self.run, base, name))
@@ -247,6 +256,8 @@ class FlowEngine:
         """A value of a called function in terms of its caller."""
         if value is NOTHING:
             return value
+        if value.has_many_parts(depth):
+            value = value.collapsed()
         marks: Marks = merged(
             {label: mark.after(step).through(inner) for label, mark in marks_at(bound, own).items()}
             for own, inner in value.marks.items()
@@ -292,7 +303,7 @@ class FlowEngine:
 
     def _walk(self, function: Function, names: dict[str, FlowValue]) -> Summary:
         node = function.node
-        walk = FunctionWalk(self, function, names)
+        walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:
             flow_statements.walk_function(walk)

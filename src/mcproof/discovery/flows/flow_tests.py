@@ -54,6 +54,8 @@ def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValu
             when_true = proven(left, ANY_USE)
         elif right.marks and isinstance(left.base, str):
             when_false = _without_text(right, left.base)
+        elif right.marks and not left.all_marks() and all(mark.resolved for mark in right.marks.values()):
+            when_true = proven(right, PATH)  # `root in path.parents`
         if isinstance(operator, ast.NotIn):
             when_true, when_false = when_false, when_true
     elif isinstance(operator, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):

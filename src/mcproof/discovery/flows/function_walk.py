@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.discovery.flows.flow_state import EQUALS, FlowState, checked, joined
-from mcproof.discovery.flows.flow_values import NOTHING, CodePlace, FlowValue, LabelMark, constant
+from mcproof.discovery.flows.flow_values import MOST_FIELDS, NOTHING, CodePlace, FlowValue, LabelMark, constant
 from mcproof.discovery.flows.symbols import OUTER, symbolic
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Function
 from mcproof.discovery.locations import FlowStep
@@ -75,6 +75,12 @@ class FunctionWalk:
         """The names of the functions around it, as it sees them."""
         return {name: self.lookup(name) for name in self.outer}
 
+    def own_object(self) -> FlowValue:
+        """The object that a method belongs to."""
+        spec = self.function.node.args
+        first = next(iter((*spec.posonlyargs, *spec.args)), None)
+        return self.lookup(first.arg) if first is not None else NOTHING
+
     def has_marks(self, node: ast.expr) -> bool:
         """Whether a condition names a value that depends on a parameter."""
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
@@ -99,8 +105,9 @@ class FunctionWalk:
         self.exits.append(Exit(value, self.state.copy(), is_optional))
 
     def end(self) -> tuple[FlowState, list[Exit]]:
-        """The state after the function, and the exits that count for it."""
-        certain = [each for each in self.exits if not each.is_optional] or self.exits
+        """The state after the function, and the exits that count for it: those without an error."""
+        good = [each for each in self.exits if not is_error(each.value)] or self.exits
+        certain = [each for each in good if not each.is_optional] or good
         state = joined([each.state for each in certain])
         return state if state is not None else self.state, certain
 
@@ -128,13 +135,21 @@ class FunctionWalk:
         else:
             key = ""
         known = self.lookup(holder.id)
-        if key:
+        if key and len(known.fields or ()) < MOST_FIELDS:
             fields = {**(known.fields or {}), key: value}
             self.state.names[holder.id] = FlowValue(
                 known.base, known.marks, fields=fields, elements=known.elements, text=known.text
             )
         elif value.all_marks():
             self.state.names[holder.id] = known.with_marks({**known.marks, **value.all_marks()})
+
+
+def is_error(value: FlowValue) -> bool:
+    """Whether a returned value reports a failure: `{"error": …}`, `{"success": False}`, `"Error: …"`."""
+    if value.fields:
+        failed = any(key in value.fields and value.fields[key].base is False for key in ("success", "ok"))
+        return failed or "error" in value.fields
+    return value.text is not None and value.text.lower().startswith("error")
 
 
 def part_of(value: FlowValue, index: int) -> FlowValue:

@@ -15,7 +15,9 @@ from mcproof.rules.trust import (
     perimeter,
     poisoning,
     schema_quality,
+    source_configuration_rules,
     source_flow_rules,
+    tool_relations,
 )
 
 __all__ = [
@@ -29,5 +31,7 @@ __all__ = [
     "perimeter",
     "poisoning",
     "schema_quality",
+    "source_configuration_rules",
     "source_flow_rules",
+    "tool_relations",
 ]

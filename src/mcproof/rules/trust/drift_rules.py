@@ -140,7 +140,7 @@ def _problems(drift: CatalogDrift, *kinds: DriftKind) -> Iterator[Problem]:
 def _message(drift: CatalogDrift, each: Difference, *, is_named: bool) -> str:
     subject = f"{each.item.kind} `{each.item.label}` " if is_named else ""
     detail = f": {each.detail}" if each.detail else ""
-    fires = f"; {', '.join(each.fires)} now reports it" if each.fires else ""
+    fires = f"; now reported by {', '.join(each.fires)}" if each.fires else ""
     return f"{subject}{each.summary} since {drift.reference}{detail}{fires}"
 
 
