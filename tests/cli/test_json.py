@@ -51,6 +51,7 @@ OPTIONAL = {
         "injection",
         "tests",
         "same_as",
+        "trust",
         "detail",
         "notices",
     },
