@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.catalog.model import Neighbour
 from mcproof.client.peer import Peer
 from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_fix import fix_for_clients
@@ -89,6 +90,10 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
             read_snapshot(json.dumps(each).encode(), "case.json") for each in (case.catalog, case.before)
         )
         return [finding.pointer for finding in check(catalog, [rule], facts=[drift_against(catalog, before)])]
+    if case.neighbours is not None:
+        catalog = read_snapshot(json.dumps(case.catalog).encode(), "case.json")
+        catalog.neighbours = tuple(Neighbour(server, tuple(tools)) for server, tools in case.neighbours.items())
+        return [finding.pointer for finding in check(catalog, [rule])]
     if case.source is not None:
         with TemporaryDirectory() as folder:
             catalog = source_catalog(case.source, folder)

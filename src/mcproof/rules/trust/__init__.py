@@ -17,6 +17,7 @@ from mcproof.rules.trust import (
     schema_quality,
     source_configuration_rules,
     source_flow_rules,
+    tool_relations,
 )
 
 __all__ = [
@@ -32,4 +33,5 @@ __all__ = [
     "schema_quality",
     "source_configuration_rules",
     "source_flow_rules",
+    "tool_relations",
 ]
