@@ -64,6 +64,11 @@ def test_an_equivalent_rule_is_in_another_ruleset_and_has_no_equivalent_itself()
     assert all(rule.fault is None for rule in repeating)
 
 
+def test_the_documentation_of_a_rule_does_not_depend_on_what_replaces_its_check(broken_rule: Rule) -> None:
+    """Reports keep it for as long as the process lives."""
+    assert broken_rule.summary == "An object accepts undeclared properties."
+
+
 GRADE_SEVERITIES = {
     "tool-no-description": "error",
     "tool-short-description": "warning",
