@@ -31,7 +31,7 @@ from mcproof.discovery.flows.flow_tests import (
 from mcproof.discovery.flows.flow_values import (
     MOST_ELEMENTS,
     NOTHING,
-    Choice,
+    Alternatives,
     FlowValue,
     Marks,
     changed,
@@ -88,7 +88,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
         return constant(SuperOf(walk.function.owner, walk.own_object().base))
     if receiver is not None and isinstance(receiver.base, SuperOf):
         receiver = walk.own_object()
-    if isinstance(base, Choice):
+    if isinstance(base, Alternatives):
         return either_of([_call_option(walk, each, given) for each in base.options])
     if isinstance(base, Function):
         return _project_call(walk, base, receiver, given)
@@ -273,7 +273,7 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     marks = merged(each.all_marks() for each in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
-        is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Choice, Function, Instance))
+        is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
         return given.args[0] if is_kept else FlowValue(base)
     if name == "os.path.commonprefix":
         walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")

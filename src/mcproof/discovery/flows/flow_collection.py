@@ -14,12 +14,11 @@ from mcproof.discovery.locations import FlowStep, SourceLocation
 from mcproof.discovery.rendering.node_locations import location_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from mcproof.discovery.flows.flow_values import CodePlace
     from mcproof.discovery.flows.tool_inputs import ToolEntry
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
-    from mcproof.discovery.frameworks.servers import ServerValue
 
 MOST_FLOWS = 2_000
 _KINDS_OF_UNUSED = frozenset((SHELL, EVAL, PATH))
@@ -28,15 +27,14 @@ _MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterd
 """Calls on a path that say less than reading or writing a file."""
 
 
-def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFlows:
-    """The flows from the parameters of tools; `tools` are the tools of the server as they are served."""
+def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Container[tuple[str, int]]) -> SourceFlows:
+    """The flows from the parameters of tools, as they are served; `lines` define or register them."""
     engine = FlowEngine(domain.run)
-    names = {str(tool.get("name")) for tool in tools}
     found: dict[Any, _Reached] = {}
     incomplete = []
     plain = plain_arguments(tools)
     for entry in tool_entries(domain):
-        if not _is_served(entry, names):
+        if not _is_served(entry, lines):
             continue
         uses = _uses(engine, entry, plain if entry.is_common else frozenset())
         if uses is None:
@@ -62,14 +60,13 @@ def _uses(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> list[F
     return [use for use in summary.uses if is_dangerous(use)]
 
 
-def _is_served(entry: ToolEntry, names: set[str]) -> bool:
-    """Whether an entry belongs to one of some tools, whose names may have a prefix."""
-    own = [entry.name] if not entry.is_common else _names_on(entry.server)
-    return not own or any(name in names or any(each.endswith(f"_{name}") for each in names) for name in own)
-
-
-def _names_on(server: ServerValue | None) -> list[str]:
-    return [each.name for each in server.items if isinstance(each.name, str)] if server is not None else []
+def _is_served(entry: ToolEntry, lines: Container[tuple[str, int]]) -> bool:
+    """Whether an entry belongs to one of some tools, by the lines that define or register them."""
+    if not entry.is_common:
+        return (entry.function.module.file, entry.function.node.lineno) in lines
+    items = [each for each in entry.server.items if each.kind == "tools"] if entry.server is not None else []
+    places = [(each.module.file, getattr(each.node, "lineno", 0)) for each in items if each.module is not None]
+    return not places or any(place in lines for place in places)
 
 
 def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from mcproof.discovery.flows.flow_values import (
     LONGEST_TEXT,
     MOST_ELEMENTS,
     NOTHING,
-    Choice,
+    Alternatives,
     CodePlace,
     FlowValue,
     Marks,
@@ -75,7 +75,7 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     tested = tested_by_attribute(value, name)
     if tested is not None:
         return tested
-    if isinstance(value.base, Choice):
+    if isinstance(value.base, Alternatives):
         parts = [walk.engine.attribute(each, name) for each in value.base.options]
         found = choice_of(FlowValue(parts))
         return constant(found) if found is not None else NOTHING
@@ -149,17 +149,17 @@ def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST)
     return FlowValue(UNKNOWN, value.all_marks())
 
 
-def choice_of(value: FlowValue) -> Choice | None:
+def choice_of(value: FlowValue) -> Alternatives | None:
     """Any of the functions or objects in a container; None if there are none."""
     base = value.base
     items: list[Any] = []
     if isinstance(base, dict):
         items = list(base.values())
-    elif isinstance(base, (list, tuple)) and not isinstance(base, Choice):
+    elif isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
         items = list(base)
     items += [each.base for each in (*(value.fields or {}).values(), *(value.elements or ()))]
     options = [each for each in items if isinstance(each, (Function, Class, Instance))]
-    return Choice(tuple({id(each): each for each in options}.values())[:MOST_ELEMENTS]) if options else None
+    return Alternatives(tuple({id(each): each for each in options}.values())[:MOST_ELEMENTS]) if options else None
 
 
 def joined_text(parts: list[FlowValue]) -> FlowValue:
@@ -366,7 +366,7 @@ def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.Ge
     safe = {label for label, kind in guards if kind == "*"}
     walk.state = outer
     marks = {label: mark for label, mark in value.all_marks().items() if label not in safe}
-    base = value.base if isinstance(value.base, (Choice, Function, Instance)) else UNKNOWN
+    base = value.base if isinstance(value.base, (Alternatives, Function, Instance)) else UNKNOWN
     made = FlowValue(base, marks, is_open=bool(marks))
     return with_tests(made, value.when_true, value.when_false)
 

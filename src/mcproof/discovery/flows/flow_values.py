@@ -79,7 +79,7 @@ Marks = dict[tuple[str, ...], LabelMark]
 NO_MARKS: Marks = {}
 
 
-class Choice(NamedTuple):
+class Alternatives(NamedTuple):
     """One of several functions, classes or objects, as in a table of handlers."""
 
     options: tuple[Any, ...]
