@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.console import plural
 from mcproof.poisoning.tool_graph import KINDS
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ MOST_ROWS, MOST_SENTENCES = 80, 100
 _ROW, _NAMES, _GAP, _WIDEST = 20, 250, 8, 300
 """The height of a row, the width of the names, the space beside them and the width of the widest arc."""
 _WORDS: dict[EdgeKind, str] = {"commands": "commands", "hint": "suggests", "mentions": "mentions"}
+_NOUNS: dict[EdgeKind, str] = {"commands": "command", "hint": "hint", "mentions": "mention"}
 
 
 class GraphRow(NamedTuple):
@@ -77,7 +79,7 @@ def graph_picture(graph: ToolGraph) -> GraphPicture | None:
         rows_left_out=len(connected) - len(shown),
         sentences_left_out=len(by_kind) - len(by_kind[:MOST_SENTENCES]) + graph.left_out,
         isolated=len(isolated),
-        spoken=", ".join(f"{count} {_WORDS[kind]}" for kind, count in counts.items() if count),
+        spoken=", ".join(plural(count, _NOUNS[kind]) for kind, count in counts.items() if count),
     )
 
 
