@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.word_classes import WRITTEN, lexicon
+from mcproof.poisoning.word_classes import WRITTEN, class_bits
 
 if TYPE_CHECKING:
     from mcproof.poisoning.sentence_words import Word
@@ -182,7 +182,7 @@ def patterns() -> list[Pattern]:
 
 
 def _pattern(kind: str, about: str, written: str) -> Pattern:
-    bits = lexicon().bits
+    bits = class_bits()
     by_writing = 0
     for name in WRITTEN:
         by_writing |= bits[name]
@@ -196,11 +196,16 @@ def _pattern(kind: str, about: str, written: str) -> Pattern:
         for name in part.lstrip("+!").split("|"):
             classes |= bits[name]
         elements.append(Element(classes, part[0] == "+", part[0] == "!", within, in_clause))
+    required = tuple(each.classes for each in elements if not each.classes & by_writing)
+    return Pattern(kind, about, tuple(elements), needs_of(conditions), required, written)
+
+
+def needs_of(conditions: str) -> int:
+    """What the words after `if` require of a sentence."""
     needs = 0
     for condition in conditions.replace(",", " ").split():
         needs |= _NEEDS[condition]
-    required = tuple(each.classes for each in elements if not each.classes & by_writing)
-    return Pattern(kind, about, tuple(elements), needs, required, written)
+    return needs
 
 
 class ReadSentence:
@@ -227,18 +232,16 @@ class ReadSentence:
 
 def _moods(words: list[Word]) -> tuple[list[bool], list[bool]]:
     """For each word, whether a verb there is a command, and whether it is negated."""
-    bits = lexicon().bits
+    bits = class_bits()
     clause, lead, negative = bits["CLAUSE"], bits["LEAD"] | bits["MUST"], bits["NEG"] | bits["WITHOUT"]
-    leading, foreign = bits["LEADING"], bits["FOREIGN"]
+    leading = bits["LEADING"]
     commands, negated = [], []
     since_negation = 9
     before: Word | None = None
     for word in words:
         if word.classes & clause:
             since_negation = 9
-        if word.classes & foreign:
-            leads = True
-        elif word.text.endswith("ing"):
+        if word.text.endswith("ing"):
             leads = before is not None and bool(before.classes & leading)
         elif before is None or word.classes & clause:
             leads = True
@@ -271,7 +274,7 @@ def match(pattern: Pattern, sentence: ReadSentence) -> tuple[int, int] | None:
 
 def _end_of_match(elements: tuple[Element, ...], sentence: ReadSentence, start: int) -> int | None:
     """The last word of a match that starts at a word. Names of other tools must differ from each other."""
-    bits = lexicon().bits
+    bits = class_bits()
     clause, sibling = bits["CLAUSE"], bits["SIBLING"]
     words = sentence.words
     at, named = start, {words[start].text}

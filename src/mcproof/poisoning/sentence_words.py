@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.word_classes import UNSPACED, lexicon
+from mcproof.poisoning.word_classes import lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -20,8 +20,8 @@ _quotations = re.compile(
     r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|`[^`\n]{1,300}`|(?<![\w'])'[^'\n]{1,300}'(?!\w)|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
 ).finditer
 _spaced = re.compile(r"[\w@~$%/\\.:#&=+'’‘-]+").finditer
-_unspaced = re.compile(UNSPACED).search
 _parts = re.compile(r"\w+(?:['-]\w+)*").finditer
+_pieces = re.compile(r"\w+").finditer
 secret_path = re.compile(
     r"\.ssh\b|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|\.aws(?![\w-])"
     r"|/etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|\.env\b|\.netrc|\.npmrc|\.pypirc|git-credentials|\.gitconfig"
@@ -52,16 +52,15 @@ class Word(NamedTuple):
     end: int
 
 
-def words_of(sentence: str, siblings: Collection[str], own_name: str) -> list[Word]:
-    """The words of a sentence; names of tools are given in lower case."""
-    known = lexicon()
+def words_of(sentence: str, siblings: Collection[str], own_name: str, known: Lexicon | None = None) -> list[Word]:
+    """The words of a sentence in the language of a lexicon; names of tools are given in lower case."""
+    known = known or lexicon()
     bits = known.bits
     clause, literal = bits["CLAUSE"], bits["LITERAL"]
     spans = _Quotations(sentence, bits["QUOTED"], literal)
-    unspaced = not sentence.isascii() and _unspaced(sentence) is not None
     found: list[Word] = []
     last_end = 0
-    for match in known.unspaced.finditer(sentence) if unspaced else _spaced(sentence):
+    for match in _spaced(sentence) if known.unspaced is None else known.unspaced.finditer(sentence):
         raw = match[0]
         written = raw.lstrip("\"'`:&=#+-,;()[]{}<>*|!?").rstrip("\"'`:.&=#+-,;()[]{}<>*|!?")
         if not written:
@@ -101,27 +100,27 @@ class _Quotations:
 
 def _classified(lowered: str, context: int, start: int, known: Lexicon) -> Iterator[Word]:
     """A run of characters without spaces as words: one, or several joined by punctuation."""
-    bits, classes_of = known.bits, known.words
+    bits, classes_of = known.bits, known.classes_of
     classes = 0
     if "/" in lowered or "." in lowered or "~" in lowered or "\\" in lowered or "@" in lowered:
         if _address(lowered) or _domain(lowered):
             classes = bits["ADDRESS"]
         if secret_path(lowered):
             classes |= bits["PATH"]
-    classes |= classes_of.get(lowered, 0)
+    classes |= known.words.get(lowered, 0)
     if classes:
         yield Word(lowered, classes | context, start, start + len(lowered))
         return
-    for part in _parts(lowered):
+    for part in _pieces(lowered) if known.stems else _parts(lowered):
         word = part[0]
-        classes = classes_of.get(word, 0)
+        classes = classes_of(word)
         if word.isdigit():
             classes = bits["LITERAL"]
         elif not classes and word.endswith("'s"):
-            classes = classes_of.get(word[:-2], 0)
+            classes = classes_of(word[:-2])
         elif not classes and "-" in word:
             for piece in word.split("-"):
-                classes |= classes_of.get(piece, 0)
+                classes |= classes_of(piece)
         yield Word(word, classes | context, start + part.start(), start + part.end())
         context &= ~bits["CLAUSE"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.foreign_sentences import foreign_matches, foreign_needs_met
 from mcproof.poisoning.sentence_patterns import (
     CONCEALS,
     CONDITIONAL,
@@ -28,11 +29,12 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import words_of
-from mcproof.poisoning.word_classes import lexicon
+from mcproof.poisoning.word_classes import class_bits, language_of, lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from mcproof.poisoning.foreign_sentences import Cluster
     from mcproof.poisoning.sentence_patterns import Pattern
     from mcproof.poisoning.sentence_words import Word
 
@@ -96,28 +98,31 @@ def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") ->
 
 def explained_signals(
     text: str, siblings: Collection[str] = (), own_name: str = ""
-) -> Iterator[tuple[Signal, Pattern]]:
+) -> Iterator[tuple[Signal, Pattern | Cluster]]:
     """The signals of a text with the patterns that they match: one for each kind in a sentence."""
     own = own_name.lower()
     names = {each.lower() for each in siblings} - {own}
-    read = [
-        (start, end, words)
-        for start, end in sentences(text[:LONGEST_TEXT])
-        if (words := words_of(text[start:end], names, own))
-    ]
-    pretext = lexicon().bits["PRETEXT"]
+    read: list[tuple[int, int, str, list[Word]]] = []
+    for start, end in sentences(text[:LONGEST_TEXT]):
+        language = language_of(text[start:end])
+        words = words_of(text[start:end], names, own, lexicon(language))
+        if words:
+            read.append((start, end, language, words))
+    pretext = class_bits()["PRETEXT"]
     following = 0
-    for at, (start, end, words) in enumerate(read):
+    for at, (start, end, language, words) in enumerate(read):
         written = text[start:end]
-        meets = _needs_met(written, words) | (NAMED if own else 0)
-        if at + 1 < len(read) and any(word.classes & pretext for word in read[at + 1][2]):
+        meets = _needs_met(words) if language == "en" else foreign_needs_met(words)
+        meets |= _commands_in(written.lower()) | (NAMED if own else 0)
+        if at + 1 < len(read) and any(word.classes & pretext for word in read[at + 1][3]):
             meets |= PRETEXT
         if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
             following = _FOLLOWING
         elif following:
             following -= 1
             meets |= FRAMED
-        for pattern, span in _matches(ReadSentence(words, meets)):
+        matches = _matches(ReadSentence(words, meets)) if language == "en" else foreign_matches(words, meets)
+        for pattern, span in matches:
             about = pattern.about or _object_of(pattern.kind, words, span)
             yield Signal(pattern.kind, written.strip(), start, end, about), pattern
 
@@ -152,9 +157,9 @@ def _matches(sentence: ReadSentence) -> Iterator[tuple[Pattern, tuple[int, int]]
                 yield pattern, span
 
 
-def _needs_met(written: str, words: list[Word]) -> int:
+def _needs_met(words: list[Word]) -> int:
     """How a sentence speaks to a model, by itself."""
-    bits = lexicon().bits
+    bits = class_bits()
     if words[0].classes & bits["WHETHER"]:
         return 0
     meets, classes = 0, 0
@@ -171,17 +176,17 @@ def _needs_met(written: str, words: list[Word]) -> int:
         meets |= PRETEXT
     if classes & bits["SIBLING"]:
         meets |= OTHERS
-    lowered = written.lower()
-    if _ruinous(lowered):
-        meets |= RUINOUS
-    if _shell(lowered):
-        meets |= SHELL
     return meets
+
+
+def _commands_in(lowered: str) -> int:
+    """Which commands for a shell or a database a sentence has."""
+    return (RUINOUS if _ruinous(lowered) else 0) | (SHELL if _shell(lowered) else 0)
 
 
 def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:
     """Whether a match is what a sentence warns of, looks for, or gives as an example."""
-    bits = lexicon().bits
+    bits = class_bits()
     example, own = bits["EXAMPLE"], bits["OBLIGE"] | bits["COND"]
     for at in range(span[0] - 1, -1, -1):
         if words[at].classes & own:
@@ -203,7 +208,7 @@ _OBJECTS = {
 
 def _object_of(kind: str, words: list[Word], span: tuple[int, int]) -> str:
     """The word that a signal is about: in the match, or else anywhere in the sentence."""
-    bits = lexicon().bits
+    bits = class_bits()
     for name in _OBJECTS.get(kind, ()):
         for word in (*words[span[0] : span[1] + 1], *words):
             if word.classes & bits[name]:
