@@ -73,12 +73,28 @@ def words_of(sentence: str, siblings: Collection[str], own_name: str, known: Lex
         last_end = end
         lowered = written.lower().translate(_APOSTROPHES)
         if lowered in siblings:
-            found.append(Word(lowered, bits["SIBLING"] | context & ~literal, start, end))
+            found.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
         elif lowered == own_name:
             found.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
         else:
             found += _classified(lowered, context, start, known)
     return _in_context(found, known)
+
+
+_SECRETIVE = frozenset(
+    ("secret", "secrets", "credential", "credentials", "password", "passwords", "env", "printenv", "keys", "token")
+)
+_RUINING = frozenset(
+    ("delete", "remove", "drop", "purge", "wipe", "destroy", "reset", "erase", "truncate", "void", "kill", "revoke")
+)
+_subwords = re.compile("[a-z0-9]+").findall
+
+
+def _purpose(name: str, bits: dict[str, int]) -> int:
+    """What the name of a tool shows of its purpose."""
+    words = _subwords(name)
+    is_secretive = not _SECRETIVE.isdisjoint(words) or "env" in name[-4:]
+    return (bits["SECRET"] if is_secretive else 0) | (0 if _RUINING.isdisjoint(words) else bits["RUINER"])
 
 
 class _Quotations:

@@ -10,6 +10,7 @@ from mcproof.poisoning.sentence_patterns import (
     CONCEALS,
     CONDITIONAL,
     DESTROYS,
+    FIRM,
     FRAMED,
     KINDS,
     NAMED,
@@ -109,6 +110,8 @@ def explained_signals(
         if words:
             read.append((start, end, language, words))
     pretext = class_bits()["PRETEXT"]
+    starters = _verbs() | class_bits()["STARTER"]
+    describes = bool(read) and _describes(read[0][3])
     following = 0
     for at, (start, end, language, words) in enumerate(read):
         written = text[start:end]
@@ -121,10 +124,27 @@ def explained_signals(
         elif following:
             following -= 1
             meets |= FRAMED
+        if meets & FRAMED:
+            meets |= FIRM
+        elif describes and at and language == "en" and words[0].classes & starters:
+            meets |= FRAMED
         matches = _matches(ReadSentence(words, meets)) if language == "en" else foreign_matches(words, meets)
         for pattern, span in matches:
             about = pattern.about or _object_of(pattern.kind, words, span)
             yield Signal(pattern.kind, written.strip(), start, end, about), pattern
+
+
+def _describes(words: list[Word]) -> bool:
+    """Whether a text begins like a description, "Adds two numbers" or "Dice roller": later imperatives are orders."""
+    first = words[0]
+    if first.text.endswith("s") and not first.text.endswith("ss"):
+        return True
+    return len(words) <= 4 and not first.classes & (_verbs() | class_bits()["STARTER"])
+
+
+def _verbs() -> int:
+    bits = class_bits()
+    return bits["SEND"] | bits["TAKE"] | bits["CALL"] | bits["CHANGE"] | bits["READ"] | bits["SET"] | bits["DESTROY"]
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -153,7 +173,7 @@ def _matches(sentence: ReadSentence) -> Iterator[tuple[Pattern, tuple[int, int]]
             if span is not None and not _is_mention(sentence.words, span):
                 found.add(pattern.kind)
                 if pattern.kind in (CONCEALS, OVERRIDES):
-                    sentence.meets |= FRAMED
+                    sentence.meets |= FRAMED | FIRM
                 yield pattern, span
 
 
@@ -163,11 +183,14 @@ def _needs_met(words: list[Word]) -> int:
     if words[0].classes & bits["WHETHER"]:
         return 0
     meets, classes = 0, 0
+    vocative, clause = bits["VOCATIVE"], bits["CLAUSE"]
     condition, use = bits["COND"], bits["USE"] | bits["TOOL"] | bits["SIBLING"] | bits["OWN"]
     for at, word in enumerate(words):
         classes |= word.classes
         if word.classes & condition and any(each.classes & use for each in words[at + 1 : at + 7]):
             meets |= CONDITIONAL | FRAMED
+        elif word.classes & vocative and at + 1 < len(words) and words[at + 1].classes & clause:
+            meets |= FRAMED
     if classes & (bits["OBLIGE"] | bits["MUST"]):
         meets |= OBLIGED | FRAMED
     if classes & (bits["STRONGCOND"] | bits["FIRST"]) or (classes & bits["PRETEXT"] and classes & bits["FOR"]):
@@ -187,8 +210,15 @@ def _commands_in(lowered: str) -> int:
 def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:
     """Whether a match is what a sentence warns of, looks for, or gives as an example."""
     bits = class_bits()
-    example, own = bits["EXAMPLE"], bits["OBLIGE"] | bits["COND"]
+    example, own, quoted = bits["EXAMPLE"], bits["OBLIGE"] | bits["COND"], bits["QUOTED"]
+    is_quoted = words[span[0]].classes & quoted
+    negative = bits["NEG"]
+    without = next((at for at in range(span[0], span[1] + 1) if words[at].classes & bits["WITHOUT"]), None)
+    if without is not None and any(each.classes & negative for each in words[max(0, without - 7) : without]):
+        return True
     for at in range(span[0] - 1, -1, -1):
+        if is_quoted and words[at].classes & quoted:
+            continue
         if words[at].classes & own:
             return False
         if words[at].classes & example:

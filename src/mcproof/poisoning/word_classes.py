@@ -31,46 +31,11 @@ _UNSPACED = ("ja", "ko", "zh")
 _LONGEST_STEM = 14
 
 _ENGLISH = frozenset(
-    [
-        "the",
-        "of",
-        "and",
-        "to",
-        "for",
-        "with",
-        "from",
-        "this",
-        "that",
-        "these",
-        "are",
-        "by",
-        "it",
-        "its",
-        "be",
-        "which",
-        "when",
-        "all",
-        "if",
-        "your",
-        "you",
-        "can",
-        "has",
-        "have",
-        "not",
-        "any",
-        "into",
-        "is",
-        "in",
-        "on",
-        "at",
-        "as",
-        "an",
-        "or",
-        "a",
-        "before",
-        "must",
-        "should",
-    ]
+    (
+        *("the", "of", "and", "to", "for", "with", "from", "this", "that", "these", "are", "by", "it", "its", "be"),
+        *("which", "when", "all", "if", "your", "you", "can", "has", "have", "not", "any", "into", "is", "in", "on"),
+        *("at", "as", "an", "or", "a", "before", "must", "should"),
+    )
 )
 
 
