@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.poisoning.word_classes import lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcproof.poisoning.word_classes import Lexicon
 
@@ -40,6 +40,29 @@ _domain = re.compile(
     r"(?:[a-z0-9-]{1,63}\.){1,4}"
     r"(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|example|test)(?:/|$)"
 ).match
+_SPACES = {each: " " for each in range(128) if not (chr(each).isalnum() or chr(each) == "_")}
+_MARKS = {ord(each): " " for each in "’‘ʼ“”«»„…—–·•，。、：；（）！？"}
+TO_SPACES = str.maketrans(_SPACES | _MARKS)
+"""Maps characters that separate words to spaces."""
+
+
+class ToolNames(NamedTuple):
+    """The names of the tools that a model sees, in lower case."""
+
+    names: frozenset[str]
+    plain: frozenset[str]
+    """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
+    words: frozenset[str]
+    """The longest word of each other name."""
+
+
+def tool_names(names: Iterable[str]) -> ToolNames:
+    """Return names in the form that the analysis needs."""
+    given = set(names)
+    plain = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
+    pieces = (each.lower().translate(TO_SPACES).split() for each in given - plain)
+    words = frozenset(max(each, key=len, default="") for each in pieces)
+    return ToolNames(frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), words)
 
 
 class Word(NamedTuple):
@@ -52,7 +75,7 @@ class Word(NamedTuple):
     end: int
 
 
-def words_of(sentence: str, siblings: Collection[str], own_name: str, known: Lexicon | None = None) -> list[Word]:
+def words_of(sentence: str, names: ToolNames, own_name: str, known: Lexicon | None = None) -> list[Word]:
     """The words of a sentence in the language of a lexicon; names of tools are given in lower case."""
     known = known or lexicon()
     bits = known.bits
@@ -72,10 +95,10 @@ def words_of(sentence: str, siblings: Collection[str], own_name: str, known: Lex
             context |= clause
         last_end = end
         lowered = written.lower().translate(_APOSTROPHES)
-        if lowered in siblings:
-            found.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
-        elif lowered == own_name:
+        if lowered == own_name:
             found.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
+        elif lowered in names.names and (context & literal or lowered not in names.plain):
+            found.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
         else:
             found += _classified(lowered, context, start, known)
     return _in_context(found, known)

@@ -29,7 +29,8 @@ from mcproof.poisoning.sentence_patterns import (
     match,
     patterns,
 )
-from mcproof.poisoning.sentence_words import words_of
+from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
+from mcproof.poisoning.signal_suspects import look_at
 from mcproof.poisoning.word_classes import class_bits, language_of, lexicon
 
 if TYPE_CHECKING:
@@ -92,32 +93,29 @@ class Signal(NamedTuple):
     """What it is about: a path, an address, the name of another tool; for `OVERRIDES`, what is overridden."""
 
 
-def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") -> list[Signal]:
+def signals_in(text: str, siblings: Collection[str] | ToolNames = (), own_name: str = "") -> list[Signal]:
     """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees."""
     return [signal for signal, _ in explained_signals(text, siblings, own_name)]
 
 
 def explained_signals(
-    text: str, siblings: Collection[str] = (), own_name: str = ""
+    text: str, siblings: Collection[str] | ToolNames = (), own_name: str = ""
 ) -> Iterator[tuple[Signal, Pattern | Cluster]]:
     """The signals of a text with the patterns that they match: one for each kind in a sentence."""
-    own = own_name.lower()
-    names = {each.lower() for each in siblings} - {own}
-    read: list[tuple[int, int, str, list[Word]]] = []
-    for start, end in sentences(text[:LONGEST_TEXT]):
-        language = language_of(text[start:end])
-        words = words_of(text[start:end], names, own, lexicon(language))
-        if words:
-            read.append((start, end, language, words))
-    pretext = class_bits()["PRETEXT"]
-    starters = _verbs() | class_bits()["STARTER"]
-    describes = bool(read) and _describes(read[0][3])
+    names = siblings if isinstance(siblings, ToolNames) else tool_names(siblings)
+    read = _read(text[:LONGEST_TEXT], names, own_name.lower())
+    bits = class_bits()
+    starters = _verbs() | bits["STARTER"]
+    describes = bool(read) and _describes(read[0].words)
     following = 0
-    for at, (start, end, language, words) in enumerate(read):
+    for at, (start, end, language, words, is_suspect) in enumerate(read):
+        if not words:
+            following = max(0, following - 1)
+            continue
         written = text[start:end]
         meets = _needs_met(words) if language == "en" else foreign_needs_met(words)
-        meets |= _commands_in(written.lower()) | (NAMED if own else 0)
-        if at + 1 < len(read) and any(word.classes & pretext for word in read[at + 1][3]):
+        meets |= _commands_in(written.lower()) | (NAMED if own_name else 0)
+        if at + 1 < len(read) and any(word.classes & bits["PRETEXT"] for word in read[at + 1].words):
             meets |= PRETEXT
         if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
             following = _FOLLOWING
@@ -128,10 +126,66 @@ def explained_signals(
             meets |= FIRM
         elif describes and at and language == "en" and words[0].classes & starters:
             meets |= FRAMED
-        matches = _matches(ReadSentence(words, meets)) if language == "en" else foreign_matches(words, meets)
-        for pattern, span in matches:
-            about = pattern.about or _object_of(pattern.kind, words, span)
-            yield Signal(pattern.kind, written.strip(), start, end, about), pattern
+        if is_suspect:
+            matches = _matches(ReadSentence(words, meets)) if language == "en" else foreign_matches(words, meets)
+            for pattern, span in matches:
+                about = pattern.about or _object_of(pattern.kind, words, span)
+                yield Signal(pattern.kind, written.strip(), start, end, about), pattern
+
+
+class _Part(NamedTuple):
+    """A sentence of a text."""
+
+    start: int
+    end: int
+    language: str
+    words: list[Word]
+    """Empty if no signal depends on them."""
+    is_suspect: bool
+
+
+def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
+    """The sentences of a text. Only those that may have a signal, and those around them, are read word by word."""
+    spans = list(sentences(text))
+    of_text = language_of(text[:2_000])
+    suspects = _suspects(text, spans, names, of_text)
+    if True not in suspects:
+        return []
+    parts: list[_Part] = []
+    for at, (start, end) in enumerate(spans):
+        words: list[Word] = []
+        language = ""
+        if at == 0 or True in suspects[max(0, at - 1) : at + _FOLLOWING + 1]:
+            written = text[start:end]
+            language = language_of(written, of_text)
+            words = words_of(written, names, own_name, lexicon(language))
+        if words or parts:
+            parts.append(_Part(start, end, language, words, is_suspect=suspects[at]))
+    return parts
+
+
+def _suspects(text: str, spans: list[tuple[int, int]], names: ToolNames, language: str) -> list[bool]:
+    """Which sentences may have a signal."""
+    if language != "en":
+        return [True] * len(spans)
+    bits = class_bits()
+    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
+    framed_until = -1
+    found = []
+    for at, (start, end) in enumerate(spans):
+        written = text[start:end]
+        if language_of(written) != "en":
+            found.append(True)
+            continue
+        first = written.split(None, 1)[:1]
+        begins = bool(first) and bool(lexicon().words.get(first[0].strip("*-#>`'\"(").lower(), 0) & starters)
+        look = look_at(written, names, is_framed=at <= framed_until or (at > 0 and begins))
+        if (look.classes & bits["COND"] and look.classes & orders) or _tag(written[:80].lower()):
+            framed_until = at + _FOLLOWING
+            if not look.may_match:
+                look = look_at(written, names, is_framed=True)
+        found.append(look.may_match)
+    return found
 
 
 def _describes(words: list[Word]) -> bool:

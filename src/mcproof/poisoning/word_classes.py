@@ -30,7 +30,7 @@ _SCRIPTS = (
 _UNSPACED = ("ja", "ko", "zh")
 _LONGEST_STEM = 14
 
-_ENGLISH = frozenset(
+ENGLISH = frozenset(
     (
         *("the", "of", "and", "to", "for", "with", "from", "this", "that", "these", "are", "by", "it", "its", "be"),
         *("which", "when", "all", "if", "your", "you", "can", "has", "have", "not", "any", "into", "is", "in", "on"),
@@ -110,13 +110,27 @@ def function_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(_table(language)["FUNCTION"].split()) for language in SPACED}
 
 
-def language_of(text: str) -> str:
-    """The language of a text, as far as there is a lexicon for it; `en` if in doubt."""
+@cache
+def foreign_function_words() -> frozenset[str]:
+    """Those of all languages in Latin script that are not English words."""
+    return frozenset().union(*function_words().values()) - ENGLISH
+
+
+def has_other_script(text: str) -> bool:
+    """Whether a text has letters of a script other than Latin for which there is a lexicon."""
+    return not text.isascii() and any(occurs(text) for _, occurs in _SCRIPTS)
+
+
+def language_of(text: str, fallback: str = "en") -> str:
+    """The language of a text, as far as there is a lexicon for it; the fallback if in doubt."""
     if not text.isascii():
         for language, occurs in _SCRIPTS:
             if occurs(text):
                 return language
     words = set(text.lower().replace("'", " ").replace("’", " ").split())
+    english = len(words & ENGLISH)
     counts = {language: len(words & known) for language, known in function_words().items()}
     best = max(counts, key=counts.__getitem__)
-    return best if counts[best] > max(1, len(words & _ENGLISH)) else "en"
+    if counts[best] > max(1, english):
+        return best
+    return "en" if english > 1 else fallback

@@ -1,0 +1,289 @@
+"""Which texts may have signals: a look at their words, since hardly any text has one.
+
+For each pattern, a text must have a word for each element. All patterns are checked at once: the words of the lexicon
+map to numbers in which bit `n` of lane `k` means that the word can be element `k` of pattern `n`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.poisoning.sentence_patterns import (
+    CONDITIONAL,
+    FIRM,
+    FRAMED,
+    OBLIGED,
+    OTHERS,
+    PRETEXT,
+    RUINOUS,
+    SHELL,
+    patterns,
+)
+from mcproof.poisoning.sentence_words import TO_SPACES, secret_path
+from mcproof.poisoning.word_classes import ENGLISH, class_bits, foreign_function_words, has_other_script, lexicon
+
+if TYPE_CHECKING:
+    from mcproof.poisoning.sentence_patterns import Pattern
+    from mcproof.poisoning.sentence_words import ToolNames
+
+SHORTEST = 20
+"""Characters of the shortest text in English that can have a signal."""
+_LANES = 8
+_FRAMING = ("OBLIGE", "MUST", "COND", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
+_NEEDED_WORDS = (
+    (FRAMED, _FRAMING),
+    (FIRM, _FRAMING),
+    (CONDITIONAL, ("COND",)),
+    (OBLIGED, ("OBLIGE", "MUST")),
+    (PRETEXT, ("PRETEXT",)),
+)
+_NAMING = frozenset(("tool", "tools", "function", "call", "calling", "invoke", "invoking", "trigger", "triggering"))
+_domain_or_ip = re.compile(
+    r"\w\.(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
+).search
+_shell_sign = re.compile(r"\$\(|&&|\||\b(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\b").search
+_RUIN_WORDS = frozenset(
+    (
+        *("rm", "drop", "truncate", "delete", "mkfs", "dd", "format", "shutdown", "kill", "killall", "chmod", "del"),
+        *("rmdir", "git", "terraform", "kubectl", "docker"),
+    )
+)
+
+
+class _Table(NamedTuple):
+    words: dict[str, tuple[int, int]]
+    """The lanes and the classes of each word."""
+    known: frozenset[str]
+    framing_classes: int
+    filled: int
+    """What no word has to provide: elements that follow from writing, and lanes that a pattern does not use."""
+    lane: int
+    """The number of patterns."""
+    path: int
+    """The patterns with such a path; likewise the next ones."""
+    address: int
+    sibling: int
+    shell: int
+    ruinous: int
+    phrases: list[tuple[tuple[str, ...], int]]
+    """Phrases of which one must occur, and the patterns for which that is so."""
+    framing: int
+    """The bits of the lanes for `framed` and `firm`, for texts with several sentences."""
+
+
+def may_signal(text: str, names: ToolNames) -> bool:
+    """Whether a text may have a signal, by its rarer words."""
+    if has_other_script(text):
+        return True
+    if len(text) < SHORTEST:
+        return False
+    words = _words_in(text)
+    if not _anchors().isdisjoint(words) or not names.words.isdisjoint(words) or "://" in text or "@" in text:
+        return True
+    return is_foreign(set(words))
+
+
+def _words_in(text: str) -> list[str]:
+    """The words of a text in lower case, with spaces for everything that is not ASCII."""
+    return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
+
+
+def is_foreign(words: set[str]) -> bool:
+    """Whether the words of a text may be in another language in Latin script."""
+    foreign = len(words & foreign_function_words())
+    return foreign > 1 and (foreign > 3 or foreign > len(words & ENGLISH))
+
+
+class SentenceLook(NamedTuple):
+    """A first look at a sentence."""
+
+    classes: int
+    """The classes of its words, and of words that are parts of phrases in it."""
+    may_match: bool
+
+
+def look_at(sentence: str, names: ToolNames, *, is_framed: bool) -> SentenceLook:
+    """Whether a sentence may match a pattern. `is_framed` is true if its context speaks to a model."""
+    words = set(_words_in(sentence))
+    table = _table()
+    lanes, classes = table.filled, 0
+    for word in words & table.known:
+        lane, of_word = table.words[word]
+        lanes |= lane
+        classes |= of_word
+    if is_framed or classes & table.framing_classes:
+        lanes |= table.framing
+    possible = lanes
+    for _ in range(_LANES - 1):
+        lanes >>= table.lane
+        possible &= lanes
+    possible &= (1 << table.lane) - 1
+    return SentenceLook(classes, bool(possible) and _may_be_written(possible, table, sentence.lower(), words, names))
+
+
+def _may_be_written(possible: int, table: _Table, lowered: str, words: set[str], names: ToolNames) -> bool:
+    """Whether a text has the names, paths, addresses and commands that the possible patterns need."""
+    if possible & table.sibling and words.isdisjoint(names.words):
+        is_quoted = "'" in lowered or "`" in lowered or '"' in lowered
+        if words.isdisjoint(_NAMING) or not (is_quoted or "_" in lowered):
+            possible &= ~table.sibling
+    if possible & table.path and not secret_path(lowered):
+        possible &= ~table.path
+    if possible & table.address and not ("://" in lowered or "@" in lowered or _domain_or_ip(lowered)):
+        possible &= ~table.address
+    if possible & table.shell and not _shell_sign(lowered):
+        possible &= ~table.shell
+    if possible & table.ruinous and words.isdisjoint(_RUIN_WORDS):
+        possible &= ~table.ruinous
+    for phrases, numbers in table.phrases:
+        if possible & numbers and not any(phrase in lowered for phrase in phrases):
+            possible &= ~numbers
+    return bool(possible)
+
+
+_COMMON = (
+    *("ALL", "ACT", "AS", "CALL", "CALLS", "CHAT", "COND", "DATA", "DET", "FOR", "FROM", "GO", "HAVE", "IDENT", "INTO"),
+    *("LEAD", "LET", "MODE", "MUST", "NEG", "OBLIGE", "ONLY", "OTHER", "OVER", "PARAM", "PRIOR", "READ", "REQUEST"),
+    *("RESULT", "SET", "SHOW", "STEPS", "TAKE", "TARGET", "THIS", "THINGS", "TO", "TOOL", "USE", "USER", "WHEN"),
+    *("WHOLE", "YOUR", "MODEL", "INSTR", "SEND", "WITHOUT", "ADDED", "CHANGED", "CONTEXT", "LATEST", "DESTROY"),
+)
+"""Classes with words that many texts have: others of a pattern are looked for first."""
+_PATH_WORDS = (
+    *("ssh", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "authorized_keys", "known_hosts", "aws", "etc", "env"),
+    *("netrc", "npmrc", "pypirc", "credentials", "credential", "gitconfig", "kube", "gnupg", "docker", "history"),
+    *("bash_history", "zsh_history", "bashrc", "zshrc", "profile", "bash_profile", "mcp", "cursor", "claude"),
+    *("claude_desktop_config", "environ", "keychain", "keychains", "keyring", "keystore", "wallet", "root", "auth"),
+    *("secrets", "secret", "password", "passwords", "pem", "p12", "pfx", "kdbx", "private", "private_key", "cookies"),
+    *("private_keys", "system32", "ntds", "config", "appdata", "keys", "key", "git"),
+)
+_SHELL_WORDS = (
+    "sudo",
+    "curl",
+    "wget",
+    "chmod",
+    "chown",
+    "scp",
+    "powershell",
+    "iex",
+    "whoami",
+    "crontab",
+    "echo",
+    "bash",
+)
+_WORDS_ONLY = bytes(
+    ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else ord(" ")
+    for each in range(256)
+)
+"""Maps letters to lower case, and everything that is not part of a word to spaces."""
+
+
+@cache
+def _anchors() -> frozenset[str]:
+    """Words of which every English text with a signal has one, unless it has the name of a tool or an address."""
+    bits = class_bits()
+    common = sum(bits[name] for name in _COMMON)
+    wanted = 0
+    for pattern in patterns():
+        rare = [classes for classes in pattern.required if not classes & common]
+        written = any(
+            element.classes & (bits["SIBLING"] | bits["ADDRESS"] | bits["PATH"]) for element in pattern.elements
+        )
+        if rare:
+            wanted |= rare[0]
+        elif not written and not pattern.needs & (SHELL | RUINOUS | OTHERS):
+            wanted |= min(pattern.required, key=lambda each: each.bit_count())
+    found = {word for word, classes in _words_by_piece().items() if classes & wanted}
+    return frozenset((*found, *_PATH_WORDS, *_SHELL_WORDS, *_RUIN_WORDS))
+
+
+@cache
+def _table() -> _Table:
+    bits = class_bits()
+    all_patterns = patterns()
+    count = len(all_patterns)
+    lanes: dict[int, list[int]] = {}
+    """For each position in all lanes, the classes of which a word must have one."""
+    filled = framing = 0
+    for number, pattern in enumerate(all_patterns):
+        required = list(pattern.required)
+        framed_at = -1
+        for need, names in _NEEDED_WORDS:
+            if pattern.needs & need:
+                if need in (FRAMED, FIRM):
+                    framed_at = len(required)
+                required.append(sum(bits[name] for name in names))
+        if framed_at >= 0:
+            framing |= 1 << (framed_at * count + number)
+        for lane, classes in enumerate(required[:_LANES]):
+            lanes.setdefault(classes, []).append(lane * count + number)
+        for lane in range(len(required), _LANES):
+            filled |= 1 << (lane * count + number)
+    words: dict[str, tuple[int, int]] = {}
+    for word, classes in _words_by_piece().items():
+        mask = 0
+        for required_classes, positions in lanes.items():
+            if classes & required_classes:
+                for position in positions:
+                    mask |= 1 << position
+        words[word] = mask, classes
+    return _Table(
+        words,
+        frozenset(words),
+        sum(bits[name] for name in _FRAMING),
+        filled,
+        count,
+        path=_numbers(all_patterns, bits["PATH"]),
+        address=_numbers(all_patterns, bits["ADDRESS"]),
+        sibling=_numbers(all_patterns, bits["SIBLING"])
+        | sum(1 << at for at, each in enumerate(all_patterns) if each.needs & OTHERS),
+        shell=sum(1 << at for at, each in enumerate(all_patterns) if each.needs & SHELL),
+        ruinous=sum(1 << at for at, each in enumerate(all_patterns) if each.needs & RUINOUS),
+        phrases=_phrases(all_patterns),
+        framing=framing,
+    )
+
+
+def _numbers(all_patterns: list[Pattern], bit: int) -> int:
+    """The patterns with an element that only a word of this class can be."""
+    return sum(
+        1 << at
+        for at, pattern in enumerate(all_patterns)
+        if any(element.classes == bit for element in pattern.elements)
+    )
+
+
+def _phrases(all_patterns: list[Pattern]) -> list[tuple[tuple[str, ...], int]]:
+    """The phrases of each class that has no single words, and the patterns that need that class."""
+    known = lexicon()
+    with_words = 0
+    for classes in known.words.values():
+        with_words |= classes
+    found = []
+    for bit in known.bits.values():
+        listed = tuple(
+            " ".join((first, *rest))
+            for first, phrases in known.phrases.items()
+            for rest, classes in phrases
+            if classes & bit
+        )
+        numbers = _numbers(all_patterns, bit)
+        if listed and numbers and not bit & with_words:
+            found.append((listed, numbers))
+    return found
+
+
+def _words_by_piece() -> dict[str, int]:
+    """The words of the lexicon; of those with several parts, and of phrases, the longest part."""
+    known = lexicon()
+    found: dict[str, int] = {}
+    for word, classes in known.words.items():
+        piece = max(word.translate(TO_SPACES).split(), key=len, default="")
+        found[piece] = found.get(piece, 0) | classes
+    for first, phrases in known.phrases.items():
+        for rest, classes in phrases:
+            pieces = [piece for word in (first, *rest) for piece in word.translate(TO_SPACES).split()]
+            longest = max(pieces, key=len, default="")
+            found[longest] = found.get(longest, 0) | classes
+    return found
