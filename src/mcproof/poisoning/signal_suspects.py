@@ -74,15 +74,17 @@ class _Table(NamedTuple):
 
 
 def may_signal(text: str, names: ToolNames) -> bool:
-    """Whether a text may have a signal, by its rarer words."""
+    """Whether a text may have a signal, by its words."""
     if has_other_script(text):
         return True
     if len(text) < SHORTEST:
         return False
-    words = _words_in(text)
-    if not _anchors().isdisjoint(words) or not names.words.isdisjoint(words) or "://" in text or "@" in text:
-        return True
-    return is_foreign(set(words))
+    listed = _words_in(text)
+    if _anchors().isdisjoint(listed) and names.words.isdisjoint(listed) and "://" not in text and "@" not in text:
+        return is_foreign(listed)
+    words = set(listed)
+    is_long = ". " in text or "\n" in text or "; " in text or "<" in text or "[" in text or "*" in text
+    return _look(text, words, names, is_framed=is_long).may_match or is_foreign(listed)
 
 
 def _words_in(text: str) -> list[str]:
@@ -90,10 +92,18 @@ def _words_in(text: str) -> list[str]:
     return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
 
 
-def is_foreign(words: set[str]) -> bool:
+def is_foreign(listed: list[str]) -> bool:
     """Whether the words of a text may be in another language in Latin script."""
+    if foreign_function_words().isdisjoint(listed):
+        return False
+    words = set(listed)
     foreign = len(words & foreign_function_words())
     return foreign > 1 and (foreign > 3 or foreign > len(words & ENGLISH))
+
+
+def may_be_foreign(text: str) -> bool:
+    """Whether a text, or a part of it, may be in another language than English."""
+    return has_other_script(text) or is_foreign(_words_in(text))
 
 
 class SentenceLook(NamedTuple):
@@ -106,7 +116,10 @@ class SentenceLook(NamedTuple):
 
 def look_at(sentence: str, names: ToolNames, *, is_framed: bool) -> SentenceLook:
     """Whether a sentence may match a pattern. `is_framed` is true if its context speaks to a model."""
-    words = set(_words_in(sentence))
+    return _look(sentence, set(_words_in(sentence)), names, is_framed=is_framed)
+
+
+def _look(text: str, words: set[str], names: ToolNames, *, is_framed: bool) -> SentenceLook:
     table = _table()
     lanes, classes = table.filled, 0
     for word in words & table.known:
@@ -120,7 +133,7 @@ def look_at(sentence: str, names: ToolNames, *, is_framed: bool) -> SentenceLook
         lanes >>= table.lane
         possible &= lanes
     possible &= (1 << table.lane) - 1
-    return SentenceLook(classes, bool(possible) and _may_be_written(possible, table, sentence.lower(), words, names))
+    return SentenceLook(classes, bool(possible) and _may_be_written(possible, table, text.lower(), words, names))
 
 
 def _may_be_written(possible: int, table: _Table, lowered: str, words: set[str], names: ToolNames) -> bool:
@@ -143,13 +156,48 @@ def _may_be_written(possible: int, table: _Table, lowered: str, words: set[str],
     return bool(possible)
 
 
-_COMMON = (
-    *("ALL", "ACT", "AS", "CALL", "CALLS", "CHAT", "COND", "DATA", "DET", "FOR", "FROM", "GO", "HAVE", "IDENT", "INTO"),
-    *("LEAD", "LET", "MODE", "MUST", "NEG", "OBLIGE", "ONLY", "OTHER", "OVER", "PARAM", "PRIOR", "READ", "REQUEST"),
-    *("RESULT", "SET", "SHOW", "STEPS", "TAKE", "TARGET", "THIS", "THINGS", "TO", "TOOL", "USE", "USER", "WHEN"),
-    *("WHOLE", "YOUR", "MODEL", "INSTR", "SEND", "WITHOUT", "ADDED", "CHANGED", "CONTEXT", "LATEST", "DESTROY"),
+_SHARES = {
+    73: "DET",
+    70: "COND",
+    66: "TARGET",
+    58: "LEAD INTO",
+    47: "DATA",
+    43: "TO",
+    34: "WHEN READ",
+    33: "REQUEST",
+    30: "THINGS",
+    28: "FOR",
+    26: "OBLIGE",
+    24: "MUST ACT",
+    22: "USE THIS",
+    21: "STRONGCOND",
+    20: "PREFER CALL TAKE",
+    19: "SHOW",
+    16: "OUTGO PARAM SET EXAMPLE",
+    15: "NEWGOAL WEAKSEND ASK NEG",
+    14: "SELF",
+    13: "WHOLE IDENT",
+    12: "WEAK SECRET",
+    11: "ALL RESULT PRETEXT",
+    10: "REMAIN SEND DESTROY",
+    9: "TOOL FROM",
+    8: "OUTSIDE CALLS ADDED MODEL AS",
+    7: "NOW HAVE PRIOR",
+    6: "USER CHANGE CONTEXT SAY GUARD",
+    5: "CLAIM CHANGED HIGHEST INSTR OTHER",
+    4: "ASIF PRAISE NOTHING ACTUAL PROMPT VOID",
+    3: "LOGS SOFAR CONSENT STEPS LATEST FIRST",
+    2: "GOAL KNOW REGARDLESS MODE",
+}
+"""The share of descriptions, in percent, that have a word of a class; of the other classes it is smaller."""
+_USUAL = frozenset(
+    (
+        *("a", "all", "any", "api", "are", "as", "be", "been", "can", "default", "for", "from", "has", "have", "is"),
+        *("it", "message", "name", "new", "number", "of", "on", "our", "server", "that", "the", "this", "to", "up"),
+        *("use", "user", "will", "with", "you", "your", "task", "request", "call", "list", "get", "data", "system"),
+    )
 )
-"""Classes with words that many texts have: others of a pattern are looked for first."""
+"""Words of phrases by which the phrases are not looked for, if they have others."""
 _PATH_WORDS = (
     *("ssh", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "authorized_keys", "known_hosts", "aws", "etc", "env"),
     *("netrc", "npmrc", "pypirc", "credentials", "credential", "gitconfig", "kube", "gnupg", "docker", "history"),
@@ -183,17 +231,17 @@ _WORDS_ONLY = bytes(
 def _anchors() -> frozenset[str]:
     """Words of which every English text with a signal has one, unless it has the name of a tool or an address."""
     bits = class_bits()
-    common = sum(bits[name] for name in _COMMON)
+    share = {bits[name]: percent for percent, names in _SHARES.items() for name in names.split()}
+    by_writing = bits["SIBLING"] | bits["ADDRESS"] | bits["PATH"]
+
+    def share_of(classes: int) -> int:
+        return sum(percent for bit, percent in share.items() if classes & bit)
+
     wanted = 0
     for pattern in patterns():
-        rare = [classes for classes in pattern.required if not classes & common]
-        written = any(
-            element.classes & (bits["SIBLING"] | bits["ADDRESS"] | bits["PATH"]) for element in pattern.elements
-        )
-        if rare:
-            wanted |= rare[0]
-        elif not written and not pattern.needs & (SHELL | RUINOUS | OTHERS):
-            wanted |= min(pattern.required, key=lambda each: each.bit_count())
+        is_written = any(not each.classes & ~by_writing for each in pattern.elements)
+        if not is_written and not pattern.needs & (SHELL | RUINOUS | OTHERS):
+            wanted |= min(pattern.required, key=share_of)
     found = {word for word, classes in _words_by_piece().items() if classes & wanted}
     return frozenset((*found, *_PATH_WORDS, *_SHELL_WORDS, *_RUIN_WORDS))
 
@@ -284,6 +332,6 @@ def _words_by_piece() -> dict[str, int]:
     for first, phrases in known.phrases.items():
         for rest, classes in phrases:
             pieces = [piece for word in (first, *rest) for piece in word.translate(TO_SPACES).split()]
-            longest = max(pieces, key=len, default="")
+            longest = max((each for each in pieces if each not in _USUAL), key=len, default=max(pieces, key=len))
             found[longest] = found.get(longest, 0) | classes
     return found

@@ -30,7 +30,7 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
-from mcproof.poisoning.signal_suspects import look_at
+from mcproof.poisoning.signal_suspects import look_at, may_be_foreign
 from mcproof.poisoning.word_classes import class_bits, language_of, lexicon
 
 if TYPE_CHECKING:
@@ -106,16 +106,16 @@ def explained_signals(
     read = _read(text[:LONGEST_TEXT], names, own_name.lower())
     bits = class_bits()
     starters = _verbs() | bits["STARTER"]
-    describes = bool(read) and _describes(read[0].words)
+    describes = bool(read) and _describes(text[read[0].start : read[0].end])
     following = 0
-    for at, (start, end, language, words, is_suspect) in enumerate(read):
+    for at, (start, end, language, words, _, is_suspect) in enumerate(read):
         if not words:
             following = max(0, following - 1)
             continue
         written = text[start:end]
         meets = _needs_met(words) if language == "en" else foreign_needs_met(words)
         meets |= _commands_in(written.lower()) | (NAMED if own_name else 0)
-        if at + 1 < len(read) and any(word.classes & bits["PRETEXT"] for word in read[at + 1].words):
+        if at + 1 < len(read) and read[at + 1].classes & bits["PRETEXT"]:
             meets |= PRETEXT
         if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
             following = _FOLLOWING
@@ -141,59 +141,49 @@ class _Part(NamedTuple):
     language: str
     words: list[Word]
     """Empty if no signal depends on them."""
+    classes: int
+    """The classes that its words may have."""
     is_suspect: bool
 
 
 def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
-    """The sentences of a text. Only those that may have a signal, and those around them, are read word by word."""
-    spans = list(sentences(text))
-    of_text = language_of(text[:2_000])
-    suspects = _suspects(text, spans, names, of_text)
-    if True not in suspects:
-        return []
-    parts: list[_Part] = []
-    for at, (start, end) in enumerate(spans):
-        words: list[Word] = []
-        language = ""
-        if at == 0 or True in suspects[max(0, at - 1) : at + _FOLLOWING + 1]:
-            written = text[start:end]
-            language = language_of(written, of_text)
-            words = words_of(written, names, own_name, lexicon(language))
-        if words or parts:
-            parts.append(_Part(start, end, language, words, is_suspect=suspects[at]))
-    return parts
-
-
-def _suspects(text: str, spans: list[tuple[int, int]], names: ToolNames, language: str) -> list[bool]:
-    """Which sentences may have a signal."""
-    if language != "en":
-        return [True] * len(spans)
+    """The sentences of a text. Only those on which a signal may depend are read word by word."""
     bits = class_bits()
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
+    is_foreign = may_be_foreign(text)
+    of_text = language_of(text[:2_000]) if is_foreign else "en"
     framed_until = -1
-    found = []
-    for at, (start, end) in enumerate(spans):
+    parts: list[_Part] = []
+    for at, (start, end) in enumerate(sentences(text)):
         written = text[start:end]
-        if language_of(written) != "en":
-            found.append(True)
-            continue
-        first = written.split(None, 1)[:1]
-        begins = bool(first) and bool(lexicon().words.get(first[0].strip("*-#>`'\"(").lower(), 0) & starters)
-        look = look_at(written, names, is_framed=at <= framed_until or (at > 0 and begins))
-        if (look.classes & bits["COND"] and look.classes & orders) or _tag(written[:80].lower()):
-            framed_until = at + _FOLLOWING
-            if not look.may_match:
-                look = look_at(written, names, is_framed=True)
-        found.append(look.may_match)
-    return found
+        language = language_of(written, of_text) if is_foreign else "en"
+        classes, is_suspect, frames = 0, language != "en", language != "en"
+        if language == "en":
+            is_framed = at <= framed_until or (at > 0 and bool(_first_classes(written) & starters))
+            classes, is_suspect = look_at(written, names, is_framed=is_framed)
+            frames = bool(classes & bits["COND"] and classes & orders) or _tag(written[:80].lower()) is not None
+            if frames:
+                framed_until = at + _FOLLOWING
+        words = words_of(written, names, own_name, lexicon(language)) if is_suspect or frames else []
+        parts.append(_Part(start, end, language, words, classes, is_suspect))
+    return parts if any(part.is_suspect for part in parts) else []
 
 
-def _describes(words: list[Word]) -> bool:
+def _first_classes(written: str) -> int:
+    """The classes of the first word of a sentence."""
+    first = written.split(None, 1)
+    return lexicon().words.get(first[0].strip("*-#>`'\"(:,").lower(), 0) if first else 0
+
+
+def _describes(first_sentence: str) -> bool:
     """Whether a text begins like a description, "Adds two numbers" or "Dice roller": later imperatives are orders."""
-    first = words[0]
-    if first.text.endswith("s") and not first.text.endswith("ss"):
+    first = first_sentence.split(None, 5)
+    if not first:
+        return False
+    word = first[0].lower().strip(".,:;")
+    if word.endswith("s") and not word.endswith("ss"):
         return True
-    return len(words) <= 4 and not first.classes & (_verbs() | class_bits()["STARTER"])
+    return len(first) <= 4 and not lexicon().words.get(word, 0) & (_verbs() | class_bits()["STARTER"])
 
 
 def _verbs() -> int:
