@@ -16,7 +16,6 @@ from mcproof.poisoning.sentence_patterns import (
     FRAMED,
     OBLIGED,
     OTHERS,
-    PRETEXT,
     RUINOUS,
     SHELL,
     patterns,
@@ -25,26 +24,33 @@ from mcproof.poisoning.sentence_words import TO_SPACES, secret_path
 from mcproof.poisoning.word_classes import ENGLISH, class_bits, foreign_function_words, has_other_script, lexicon
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mcproof.poisoning.sentence_patterns import Pattern
     from mcproof.poisoning.sentence_words import ToolNames
 
 SHORTEST = 20
 """Characters of the shortest text in English that can have a signal."""
 _LANES = 8
+
+
+def _bytes(words: Iterable[str]) -> frozenset[bytes]:
+    return frozenset(word.encode() for word in words)
+
+
 _FRAMING = ("OBLIGE", "MUST", "COND", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
 _NEEDED_WORDS = (
     (FRAMED, _FRAMING),
     (FIRM, _FRAMING),
     (CONDITIONAL, ("COND",)),
     (OBLIGED, ("OBLIGE", "MUST")),
-    (PRETEXT, ("PRETEXT",)),
 )
-_NAMING = frozenset(("tool", "tools", "function", "call", "calling", "invoke", "invoking", "trigger", "triggering"))
+_NAMING = _bytes(("tool", "tools", "function", "call", "calling", "invoke", "invoking", "trigger", "triggering"))
 _domain_or_ip = re.compile(
     r"\w\.(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
 ).search
 _shell_sign = re.compile(r"\$\(|&&|\||\b(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\b").search
-_RUIN_WORDS = frozenset(
+_RUIN_WORDS = _bytes(
     (
         *("rm", "drop", "truncate", "delete", "mkfs", "dd", "format", "shutdown", "kill", "killall", "chmod", "del"),
         *("rmdir", "git", "terraform", "kubectl", "docker"),
@@ -53,9 +59,8 @@ _RUIN_WORDS = frozenset(
 
 
 class _Table(NamedTuple):
-    words: dict[str, tuple[int, int]]
+    words: dict[bytes, tuple[int, int]]
     """The lanes and the classes of each word."""
-    known: frozenset[str]
     framing_classes: int
     filled: int
     """What no word has to provide: elements that follow from writing, and lanes that a pattern does not use."""
@@ -74,31 +79,41 @@ class _Table(NamedTuple):
 
 
 def may_signal(text: str, names: ToolNames) -> bool:
-    """Whether a text may have a signal, by its words."""
+    """Whether a text may have a signal, by its rarer words."""
     if has_other_script(text):
         return True
     if len(text) < SHORTEST:
         return False
-    listed = _words_in(text)
-    if _anchors().isdisjoint(listed) and names.words.isdisjoint(listed) and "://" not in text and "@" not in text:
-        return is_foreign(listed)
-    words = set(listed)
+    words = _words_in(text)
+    if _anchors().isdisjoint(words) and names.words.isdisjoint(words) and "://" not in text and "@" not in text:
+        return is_foreign(words)
     is_long = ". " in text or "\n" in text or "; " in text or "<" in text or "[" in text or "*" in text
-    return _look(text, words, names, is_framed=is_long).may_match or is_foreign(listed)
+    return bool(_possible(text, words, names, is_framed=is_long).possible) or is_foreign(words)
 
 
-def _words_in(text: str) -> list[str]:
+def _words_in(text: str) -> list[bytes]:
     """The words of a text in lower case, with spaces for everything that is not ASCII."""
-    return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
+    return text.encode("ascii", "replace").translate(_WORDS_ONLY).split()
 
 
-def is_foreign(listed: list[str]) -> bool:
+def is_foreign(listed: list[bytes]) -> bool:
     """Whether the words of a text may be in another language in Latin script."""
-    if foreign_function_words().isdisjoint(listed):
+    foreign_words, english_words = _function_words()
+    if foreign_words.isdisjoint(listed):
         return False
     words = set(listed)
-    foreign = len(words & foreign_function_words())
-    return foreign > 1 and (foreign > 3 or foreign > len(words & ENGLISH))
+    foreign = len(words & foreign_words)
+    return foreign > 1 and (foreign > 3 or foreign > len(words & english_words))
+
+
+@cache
+def _function_words() -> tuple[frozenset[bytes], frozenset[bytes]]:
+    return frozenset(map(_ascii, foreign_function_words())), frozenset(map(_ascii, ENGLISH))
+
+
+def _ascii(word: str) -> bytes:
+    """A word as `_words_in` has it; accents become spaces there, so the longest part remains."""
+    return max(word.encode("ascii", "replace").translate(_WORDS_ONLY).split(), key=len, default=b" ")
 
 
 def may_be_foreign(text: str) -> bool:
@@ -111,21 +126,24 @@ class SentenceLook(NamedTuple):
 
     classes: int
     """The classes of its words, and of words that are parts of phrases in it."""
-    may_match: bool
+    possible: int
+    """The patterns that may match, as bits."""
 
 
 def look_at(sentence: str, names: ToolNames, *, is_framed: bool) -> SentenceLook:
-    """Whether a sentence may match a pattern. `is_framed` is true if its context speaks to a model."""
-    return _look(sentence, set(_words_in(sentence)), names, is_framed=is_framed)
+    """Which patterns a sentence may match. `is_framed` is true if its context speaks to a model."""
+    return _possible(sentence, _words_in(sentence), names, is_framed=is_framed)
 
 
-def _look(text: str, words: set[str], names: ToolNames, *, is_framed: bool) -> SentenceLook:
+def _possible(text: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> SentenceLook:
     table = _table()
     lanes, classes = table.filled, 0
-    for word in words & table.known:
-        lane, of_word = table.words[word]
-        lanes |= lane
-        classes |= of_word
+    of_word = table.words.get
+    for word in words:
+        known = of_word(word)
+        if known is not None:
+            lanes |= known[0]
+            classes |= known[1]
     if is_framed or classes & table.framing_classes:
         lanes |= table.framing
     possible = lanes
@@ -133,14 +151,14 @@ def _look(text: str, words: set[str], names: ToolNames, *, is_framed: bool) -> S
         lanes >>= table.lane
         possible &= lanes
     possible &= (1 << table.lane) - 1
-    return SentenceLook(classes, bool(possible) and _may_be_written(possible, table, text.lower(), words, names))
+    return SentenceLook(classes, possible and _written(possible, table, text.lower(), words, names))
 
 
-def _may_be_written(possible: int, table: _Table, lowered: str, words: set[str], names: ToolNames) -> bool:
-    """Whether a text has the names, paths, addresses and commands that the possible patterns need."""
-    if possible & table.sibling and words.isdisjoint(names.words):
+def _written(possible: int, table: _Table, lowered: str, words: list[bytes], names: ToolNames) -> int:
+    """The possible patterns for which a text has the names, paths, addresses and commands."""
+    if possible & table.sibling and names.words.isdisjoint(words):
         is_quoted = "'" in lowered or "`" in lowered or '"' in lowered
-        if words.isdisjoint(_NAMING) or not (is_quoted or "_" in lowered):
+        if _NAMING.isdisjoint(words) or not (is_quoted or "_" in lowered):
             possible &= ~table.sibling
     if possible & table.path and not secret_path(lowered):
         possible &= ~table.path
@@ -148,12 +166,12 @@ def _may_be_written(possible: int, table: _Table, lowered: str, words: set[str],
         possible &= ~table.address
     if possible & table.shell and not _shell_sign(lowered):
         possible &= ~table.shell
-    if possible & table.ruinous and words.isdisjoint(_RUIN_WORDS):
+    if possible & table.ruinous and _RUIN_WORDS.isdisjoint(words):
         possible &= ~table.ruinous
     for phrases, numbers in table.phrases:
         if possible & numbers and not any(phrase in lowered for phrase in phrases):
             possible &= ~numbers
-    return bool(possible)
+    return possible
 
 
 _SHARES = {
@@ -228,7 +246,7 @@ _WORDS_ONLY = bytes(
 
 
 @cache
-def _anchors() -> frozenset[str]:
+def _anchors() -> frozenset[bytes]:
     """Words of which every English text with a signal has one, unless it has the name of a tool or an address."""
     bits = class_bits()
     share = {bits[name]: percent for percent, names in _SHARES.items() for name in names.split()}
@@ -243,7 +261,7 @@ def _anchors() -> frozenset[str]:
         if not is_written and not pattern.needs & (SHELL | RUINOUS | OTHERS):
             wanted |= min(pattern.required, key=share_of)
     found = {word for word, classes in _words_by_piece().items() if classes & wanted}
-    return frozenset((*found, *_PATH_WORDS, *_SHELL_WORDS, *_RUIN_WORDS))
+    return _bytes((*found, *_PATH_WORDS, *_SHELL_WORDS)) | _RUIN_WORDS
 
 
 @cache
@@ -268,17 +286,16 @@ def _table() -> _Table:
             lanes.setdefault(classes, []).append(lane * count + number)
         for lane in range(len(required), _LANES):
             filled |= 1 << (lane * count + number)
-    words: dict[str, tuple[int, int]] = {}
+    words: dict[bytes, tuple[int, int]] = {}
     for word, classes in _words_by_piece().items():
         mask = 0
         for required_classes, positions in lanes.items():
             if classes & required_classes:
                 for position in positions:
                     mask |= 1 << position
-        words[word] = mask, classes
+        words[_ascii(word)] = mask, classes
     return _Table(
         words,
-        frozenset(words),
         sum(bits[name] for name in _FRAMING),
         filled,
         count,

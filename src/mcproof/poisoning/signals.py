@@ -108,7 +108,7 @@ def explained_signals(
     starters = _verbs() | bits["STARTER"]
     describes = bool(read) and _describes(text[read[0].start : read[0].end])
     following = 0
-    for at, (start, end, language, words, _, is_suspect) in enumerate(read):
+    for at, (start, end, language, words, _, possible) in enumerate(read):
         if not words:
             following = max(0, following - 1)
             continue
@@ -126,8 +126,10 @@ def explained_signals(
             meets |= FIRM
         elif describes and at and language == "en" and words[0].classes & starters:
             meets |= FRAMED
-        if is_suspect:
-            matches = _matches(ReadSentence(words, meets)) if language == "en" else foreign_matches(words, meets)
+        if possible:
+            matches = (
+                _matches(ReadSentence(words, meets), possible) if language == "en" else foreign_matches(words, meets)
+            )
             for pattern, span in matches:
                 about = pattern.about or _object_of(pattern.kind, words, span)
                 yield Signal(pattern.kind, written.strip(), start, end, about), pattern
@@ -143,7 +145,8 @@ class _Part(NamedTuple):
     """Empty if no signal depends on them."""
     classes: int
     """The classes that its words may have."""
-    is_suspect: bool
+    possible: int
+    """The patterns that may match, as bits."""
 
 
 def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
@@ -152,21 +155,32 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     is_foreign = may_be_foreign(text)
     of_text = language_of(text[:2_000]) if is_foreign else "en"
-    framed_until = -1
+    has_tags = _tag(text.lower()) is not None
+    framed_until = last_suspect = -1
     parts: list[_Part] = []
+    framers: list[int] = []
     for at, (start, end) in enumerate(sentences(text)):
         written = text[start:end]
         language = language_of(written, of_text) if is_foreign else "en"
-        classes, is_suspect, frames = 0, language != "en", language != "en"
+        classes, possible = 0, -1
         if language == "en":
             is_framed = at <= framed_until or (at > 0 and bool(_first_classes(written) & starters))
-            classes, is_suspect = look_at(written, names, is_framed=is_framed)
-            frames = bool(classes & bits["COND"] and classes & orders) or _tag(written[:80].lower()) is not None
-            if frames:
-                framed_until = at + _FOLLOWING
-        words = words_of(written, names, own_name, lexicon(language)) if is_suspect or frames else []
-        parts.append(_Part(start, end, language, words, classes, is_suspect))
-    return parts if any(part.is_suspect for part in parts) else []
+            classes, possible = look_at(written, names, is_framed=is_framed)
+        if (
+            language != "en"
+            or (classes & bits["COND"] and classes & orders)
+            or (has_tags and _tag(written[:80].lower()))
+        ):
+            framed_until = at + _FOLLOWING
+            framers.append(at)
+        if possible:
+            last_suspect = at
+        parts.append(_Part(start, end, language, [], classes, possible))
+    needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
+    for at, part in enumerate(parts[: last_suspect + 1]):
+        if part.possible or at in needed:
+            part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
+    return parts[: last_suspect + 2]
 
 
 def _first_classes(written: str) -> int:
@@ -191,27 +205,31 @@ def _verbs() -> int:
     return bits["SEND"] | bits["TAKE"] | bits["CALL"] | bits["CHANGE"] | bits["READ"] | bits["SET"] | bits["DESTROY"]
 
 
-def sentences(text: str) -> Iterator[tuple[int, int]]:
+def sentences(text: str) -> list[tuple[int, int]]:
     """The spans of the sentences of a text; long ones are cut."""
+    found = []
     start = 0
     for boundary in _ends(text):
-        end = boundary.end()
-        if boundary[0][0] == "." and _abbreviation(text[max(0, boundary.start() - 8) : boundary.start()]):
+        at, end = boundary.span()
+        if text[at] == "." and _abbreviation(text[max(0, at - 8) : at]):
             continue
-        yield from _pieces(start, end)
+        if end - start > LONGEST_SENTENCE:
+            found += [
+                (each, each + LONGEST_SENTENCE) for each in range(start, end - LONGEST_SENTENCE, LONGEST_SENTENCE)
+            ]
+            start = found[-1][1]
+        found.append((start, end))
         start = end
-    yield from _pieces(start, len(text))
+    found += [(each, min(len(text), each + LONGEST_SENTENCE)) for each in range(start, len(text), LONGEST_SENTENCE)]
+    return found
 
 
-def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
-    for at in range(start, end, LONGEST_SENTENCE):
-        yield at, min(end, at + LONGEST_SENTENCE)
-
-
-def _matches(sentence: ReadSentence) -> Iterator[tuple[Pattern, tuple[int, int]]]:
+def _matches(sentence: ReadSentence, possible: int) -> Iterator[tuple[Pattern, tuple[int, int]]]:
     """The first pattern of each kind that a sentence matches."""
     found: set[str] = set()
-    for pattern in patterns():
+    for number, pattern in enumerate(patterns()):
+        if not possible >> number & 1:
+            continue
         if pattern.kind not in found and not (found and pattern.kind == OVERREACHES):
             span = match(pattern, sentence)
             if span is not None and not _is_mention(sentence.words, span):
