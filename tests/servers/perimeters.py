@@ -147,6 +147,7 @@ class Protected(Web, fault="protected"):
     """Refuses access without a token, and publishes good metadata."""
 
     status = 401
+    path = "/mcp"
     challenges = True
     resource: ClassVar[dict[str, Any]] = {}
     """Members of the resource metadata that differ."""
@@ -166,7 +167,7 @@ class Protected(Web, fault="protected"):
             await self.respond(200, json.dumps(document).encode(), JSON)
         elif path == self.issuer_path:
             await self.respond(200, json.dumps({**self.good_issuer(), **self.issuer}).encode(), JSON)
-        elif path != "/mcp":
+        elif path != self.path:
             await self.respond(404)
         elif request.headers.get("authorization") == "Bearer good-token-4711":
             await super().handle(request)

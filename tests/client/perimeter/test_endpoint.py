@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.perimeter.endpoint_probes import FOREIGN_HOST, FOREIGN_ORIGIN
+from mcproof.client.perimeter.endpoint_probes import FOREIGN_HOST, FOREIGN_ORIGIN, observe_perimeter
 from mcproof.client.perimeter.live_observation import observe_server
 from mcproof.client.perimeter.probe_http import ProbeLimits
 from servers.perimeters import (
@@ -135,7 +135,8 @@ def test_a_redirect_is_followed_and_recorded() -> None:
 def test_a_redirect_loop_ends_after_three_redirects() -> None:
     with web(RedirectHere) as server:
         facts = perimeter(server.url).perimeter
-        assert sum(each.verb == "GET" for each in server.requests) == 4
+        followed = [each for each in server.requests if each.verb == "GET" and each.headers["accept"] == "*/*"]
+    assert len(followed) == 4
     found = findings(facts)["transport_redirects_within_bound"].evidence
     assert found is not None
     assert found["redirectCap"] == 3
@@ -231,6 +232,14 @@ def test_a_stateless_server_is_asked_in_its_own_era() -> None:
     assert "transport_validates_origin" in findings(facts)
 
 
+def test_a_server_of_the_older_transport_is_asked_for_its_stream() -> None:
+    with web(Legacy) as server:
+        facts = perimeter(server.url).perimeter
+    assert facts.opening is not None
+    assert (facts.opening.method, facts.opening.content_type) == ("GET", "text/event-stream")
+    assert {"transport_validates_origin", "TRU-501"} <= set(findings(facts))
+
+
 def test_a_server_that_refuses_foreign_headers_passes() -> None:
     with web(Careful) as server:
         facts = perimeter(server.url).perimeter
@@ -292,6 +301,16 @@ def test_cors_for_nobody_or_its_own_pages_is_not(kind: type[Web]) -> None:
 
 
 # Everything together.
+
+
+def test_values_of_variables_in_the_url_are_not_stored() -> None:
+    with web(Protected, challenges=False) as server:
+        url = server.url.replace("/mcp", "/team-hunter2/mcp")
+        server.path = "/team-hunter2/mcp"
+        observed = asyncio.run(observe_perimeter(UrlEndpoint(url, {}, ("team-hunter2",)), LIMITS))
+    assert observed.authorization is not None
+    assert len(observed.authorization.fetches) > 2
+    assert "hunter2" not in repr(observed)
 
 
 def test_only_what_the_documentation_lists_is_sent() -> None:
