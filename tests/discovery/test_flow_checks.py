@@ -38,6 +38,7 @@ CHECKED = {
     "neither `..` nor absolute": "if '..' in x or os.path.isabs(x):\n    raise ValueError(x)\n" + READ,
     "no separator": "if '/' in x or '\\\\' in x:\n    raise ValueError(x)\nreturn open(f'data/{x}').read()",
     "a strict pattern": "if not re.fullmatch(r'[a-z_]+', x):\n    raise ValueError(x)\n" + READ,
+    "a compiled pattern": "if not NAME.match(x):\n    raise ValueError(x)\n" + READ,
     "letters": "if not x.isalnum():\n    raise ValueError(x)\n" + READ,
     "other characters replaced": "return open(re.sub(r'[^a-z]', '_', x)).read()",
     "only if it is given": "if x and x not in ALLOWED:\n    raise ValueError(x)\n" + READ,
@@ -51,6 +52,9 @@ CHECKED = {
     "an unseen function": "from elsewhere import validate_path\nvalidate_path(x)\n" + READ,
 }
 HELPERS = """
+ANY = re.compile(r"^[^ ]+$")
+NAME = re.compile(r"^[a-z]+$")
+
 def check(path):
     if not Path(path).resolve().is_relative_to(ROOT):
         raise ValueError(path)
@@ -100,6 +104,7 @@ USELESS = {
     "an exception that is ignored": "try:\n    check(x)\nexcept ValueError:\n    pass\n" + READ,
     "`..` of an absolute path": "if '..' in x:\n    raise ValueError(x)\n" + READ,
     "a loose pattern": "if not re.match(r'.*', x):\n    raise ValueError(x)\n" + READ,
+    "a loose compiled pattern": "if not ANY.match(x):\n    raise ValueError(x)\n" + READ,
     "a replaced text": "return open(x.replace('../', '')).read()",
 }
 

@@ -293,6 +293,25 @@ def test_a_method_of_an_unknown_object_is_found_by_its_name_if_only_one_class_ha
     assert kinds_in(tmp_path, tool(body, before=two)) == []
 
 
+def test_a_method_that_no_tool_calls_is_reported_if_tools_use_its_class(tmp_path: Path) -> None:
+    before = """
+        class Store:
+            def size(self, key):
+                return len(key)
+
+            def save(self, path):
+                open(path, "w")
+
+        class Unrelated:
+            def save(self, path):
+                open(path, "w")
+    """
+    [flow] = flows_in(tmp_path, server=tool("Store().size(x)", before=before))
+    assert (flow.parameters, flow.tools, flow.is_used) == (("path",), (), False)
+    [flow] = flows_in(tmp_path, server=tool("Store().save(x)", before=before))
+    assert (flow.parameters, flow.tools, flow.is_used) == (("x",), ("act",), True)
+
+
 def test_a_query_is_reported_where_its_text_is_made(tmp_path: Path) -> None:
     before = "def query(sql):\n    return sqlite3.connect('d').execute(sql).fetchall()\n"
     [flow] = flows_in(tmp_path, server=tool("return query(f'SELECT * FROM {x}')", before=before))

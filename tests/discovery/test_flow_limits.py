@@ -62,11 +62,13 @@ def test_a_bomb_is_bounded(name: str, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_tool_that_is_too_large_does_not_hide_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow_engine, "STEPS_OF_ONE_TOOL", 400)
     lines = "".join(f"    y = x.strip() + str({number})\n" for number in range(100))
-    source = f"{IMPORTS}\n@mcp.tool()\ndef large(x: str) -> str:\n{lines}\n@mcp.tool()\n"
-    "def small(x: str) -> str:\n    eval(x)\n"
+    large = f"@mcp.tool()\ndef large(x: str) -> str:\n{lines}"
+    source = f"{IMPORTS}\n{large}\n@mcp.tool()\ndef small(x: str) -> str:\n    eval(x)\n"
     (tmp_path / "server.py").write_text(source, encoding="utf-8")
     found = flows_of(discover(str(tmp_path)))
     assert found.incomplete == ("large",)
+    assert "TRU-302" not in found.unobserved
+    assert found.unobserved["TRU-301"] == "the source of `large` is too large to follow"
     assert [flow.tools for flow in found.flows] == [("small",)]
 
 

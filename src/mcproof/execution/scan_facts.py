@@ -21,7 +21,7 @@ _OF_SOURCE = ("SourceFlows", "SourceConfiguration")
 _OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")
 _OF_CONNECTIONS = ("ListStability", "SessionIds", "ResourceBodies")
 
-_NO_SOURCE = Unjudged("the target is not Python source")
+_NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
 _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
@@ -100,7 +100,8 @@ def _is_reached(fact: Any) -> bool:
 def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:
     """Who can reach a server: known from the first request, which is sent without credentials."""
     if not isinstance(source.server, UrlEndpoint):
-        return Exposure()
+        bindings = [fact.bindings for fact in facts if type(fact).__name__ == "SourceConfiguration"]
+        return Exposure(listens_openly=any(bindings))
     opening = next((fact.opening for fact in facts if type(fact).__name__ == "PerimeterFacts"), None)
     if opening is None:
         return Exposure(is_http=True, needs_credentials=source.server.has_authorization)

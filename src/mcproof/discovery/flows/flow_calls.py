@@ -21,7 +21,13 @@ from mcproof.discovery.flows.flow_tables import (
     SAFE_RESULTS,
     WORD_METHODS,
 )
-from mcproof.discovery.flows.flow_tests import assumed_check, proven, tested_by_function, tested_by_method
+from mcproof.discovery.flows.flow_tests import (
+    assumed_check,
+    proven,
+    tested_by_function,
+    tested_by_method,
+    tested_by_pattern,
+)
 from mcproof.discovery.flows.flow_values import (
     MOST_ELEMENTS,
     NOTHING,
@@ -90,6 +96,9 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if isinstance(base, Method) and isinstance(base.of, Class) and (made := model_of(walk, base.of, name, given)):
         return made
     dotted = dotted_name(base)
+    matched = tested_by_pattern(dotted, receiver, given.args)
+    if matched is not None:
+        return matched
     note_uses(walk, dotted, name, receiver, given)
     deferred = _deferred(walk, name, given)
     if deferred is not None:

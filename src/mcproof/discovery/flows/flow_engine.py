@@ -11,7 +11,7 @@ from mcproof.discovery.flows import flow_statements
 from mcproof.discovery.flows.flow_state import checked
 from mcproof.discovery.flows.flow_tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, Marks, constant, either, merged
-from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk
+from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk, decisive
 from mcproof.discovery.flows.symbols import OUTER, marks_at, symbolic
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.enumerations import is_enum
@@ -94,6 +94,10 @@ class FlowEngine:
         self.run = run
         self.closures: dict[int, dict[str, FlowValue]] = {}
         """The names around nested functions, by the identity of their nodes."""
+        self.classes: dict[int, Class] = {}
+        """The classes whose methods were called, by identity."""
+        self.walked: set[int] = set()
+        """The functions that were walked, by the identity of their nodes."""
         self.steps = 0
         self.limit = 0
         self._summaries: dict[tuple[int, Any], Summary] = {}
@@ -242,7 +246,7 @@ class FlowEngine:
             cases = frozenset(
                 (label, kind) for inner, kind in use.cases for label in marks_at(everything, inner)
             ) | frozenset(guard for guard in guards if guard[1].startswith("="))
-            for label, mark in marks_at(everything, use.label).items():
+            for label, mark in decisive(use.kind, marks_at(everything, use.label)).items():
                 outer = mark.after(step).through(use.mark)
                 left = checked(outer, guards, label, use.kind)
                 if left is not None:
@@ -303,6 +307,9 @@ class FlowEngine:
 
     def _walk(self, function: Function, names: dict[str, FlowValue]) -> Summary:
         node = function.node
+        self.walked.add(id(node))
+        if function.owner is not None:
+            self.classes.setdefault(id(function.owner), function.owner)
         walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.discovery.flows.flow_state import EQUALS, FlowState, checked, joined
 from mcproof.discovery.flows.flow_values import MOST_FIELDS, NOTHING, CodePlace, FlowValue, LabelMark, constant
+from mcproof.discovery.flows.sink_tables import SQL
 from mcproof.discovery.flows.symbols import OUTER, symbolic
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Function
 from mcproof.discovery.locations import FlowStep
 
 if TYPE_CHECKING:
     from mcproof.discovery.flows.flow_engine import FlowEngine
-    from mcproof.discovery.flows.flow_values import Guard, Label
+    from mcproof.discovery.flows.flow_values import Guard, Label, Marks
 
 
 class FlowUse(NamedTuple):
@@ -88,7 +89,7 @@ class FunctionWalk:
 
     def use(self, kind: str, value: FlowValue, node: ast.AST, call: str) -> None:
         """Note that a value is used in a dangerous way, unless checks make that safe."""
-        marks = value.all_marks()
+        marks = decisive(kind, value.all_marks())
         if not marks:
             return
         cases = frozenset(guard for guard in self.state.guards if guard[1].startswith(EQUALS))
@@ -142,6 +143,13 @@ class FunctionWalk:
             )
         elif value.all_marks():
             self.state.names[holder.id] = known.with_marks({**known.marks, **value.all_marks()})
+
+
+def decisive(kind: str, marks: Marks) -> Marks:
+    """The marks that matter for a use: a value inside a statement that is the caller's own adds nothing."""
+    if kind == SQL and len(marks) > 1 and any(mark.head for mark in marks.values()):
+        return {label: mark for label, mark in marks.items() if mark.head}
+    return marks
 
 
 def is_error(value: FlowValue) -> bool:

@@ -6,12 +6,16 @@ passes nor fails, and its weight is in no sum. `lint` runs the rules about schem
 
 from mcproof.rules.trust import (
     advisory_rules,
+    annotation_rules,
     authorization,
+    capabilities,
     drift_rules,
     hidden_texts,
     live_sessions,
     markup_injection,
+    metadata,
     misplaced_texts,
+    observed_texts,
     perimeter,
     poisoning,
     schema_quality,
@@ -22,12 +26,16 @@ from mcproof.rules.trust import (
 
 __all__ = [
     "advisory_rules",
+    "annotation_rules",
     "authorization",
+    "capabilities",
     "drift_rules",
     "hidden_texts",
     "live_sessions",
     "markup_injection",
+    "metadata",
     "misplaced_texts",
+    "observed_texts",
     "perimeter",
     "poisoning",
     "schema_quality",
