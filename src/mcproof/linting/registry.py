@@ -144,7 +144,7 @@ class Rule:
 
     @property
     def repeated(self) -> str | None:
-        """The id of the rule whose ignores apply to it too; findings about clients and trust have ignores of their own."""
+        """The id of the rule whose ignores apply to it too; rules about clients and trust have their own ignores."""
         return self.same_as if self.ruleset in _REPEATING else None
 
     @property
