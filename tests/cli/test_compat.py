@@ -80,6 +80,17 @@ def test_a_tool_that_breaks_the_list_takes_its_neighbours_along(tmp_path: Path) 
     assert "breaks: all 2 tools" in done.stdout
 
 
+def test_the_text_names_the_command_that_has_edits(tmp_path: Path) -> None:
+    dialect = tool("a", outputSchema={"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"})
+    fixable, other = write(tmp_path / "fixable.json", [dialect]), write(tmp_path / "other.json", [tool("a.b")])
+    command, report = f"    mcproof compat {fixable} --diff", str(tmp_path / "run.json")
+    done = run("compat", fixable, "--report", report, env={"COLUMNS": "70"})
+    assert f"fixed automatically, at no cost for any client:\n{command}\n" in done.stdout
+    assert run("report", report, env={"COLUMNS": "70"}).stdout == done.stdout
+    assert f"{command} --for claude-code\n" in run("compat", fixable, "--client", "claude-code").stdout
+    assert "fixed automatically" not in run("compat", other).stdout
+
+
 def test_named_clients_are_the_only_ones_shown(catalog: str) -> None:
     text = run("compat", catalog, "--client", "cursor").stdout
     assert text.startswith("Works in 0 of 1 client, breaks in 1\n")

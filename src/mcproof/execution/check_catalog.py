@@ -224,7 +224,8 @@ def _unobserved(catalog: Catalog, plan: Plan, observed: Observed) -> list[Untest
         unobserved.append(Untested("ruleset wire", "no live connection"))
     by_reason: dict[str, list[str]] = {}
     for rule, unjudged in unjudged_rules(needs.observation, catalog, observed).items():
-        by_reason.setdefault(unjudged.why, []).append(rule)
+        if rule not in needs.neighbours:  # a run with one server has no neighbours, which is nothing to report
+            by_reason.setdefault(unjudged.why, []).append(rule)
     return unobserved + [Untested.of(rules, why) for why, rules in by_reason.items()]
 
 
@@ -234,6 +235,7 @@ class _Needs(NamedTuple):
     calls: tuple[str, ...]
     connection: tuple[str, ...]
     observation: tuple[Rule, ...]
+    neighbours: tuple[str, ...]
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few plans
@@ -242,4 +244,5 @@ def _needs(rules: tuple[Rule, ...]) -> _Needs:
         calls=tuple(rule.id for rule in rules if rule.scope == "ItemProbes"),
         connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
         observation=tuple(rule for rule in rules if needs_observation(rule)),
+        neighbours=tuple(rule.id for rule in rules if rule.traits.get("needs") == "neighbours"),
     )

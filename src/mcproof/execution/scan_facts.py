@@ -51,8 +51,9 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
     ]
     if catalog.source is not None:
         from mcproof.discovery import flows_of
+        from mcproof.discovery.configuration.collect_configuration import source_configuration
 
-        facts.append(flows_of(catalog.source))
+        facts += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
     absent = _absent(source)
@@ -100,7 +101,8 @@ def _is_reached(fact: Any) -> bool:
 def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:
     """Who can reach a server: known from the first request, which is sent without credentials."""
     if not isinstance(source.server, UrlEndpoint):
-        return Exposure()
+        bindings = [fact.bindings for fact in facts if type(fact).__name__ == "SourceConfiguration"]
+        return Exposure(listens_openly=any(bindings))
     opening = next((fact.opening for fact in facts if type(fact).__name__ == "PerimeterFacts"), None)
     if opening is None:
         return Exposure(is_http=True, needs_credentials=source.server.has_authorization)

@@ -91,6 +91,7 @@ class Rule:
         same_as: str | None = None,
     ) -> None:
         self.check = check
+        self._docstring = check.__doc__ or ""
         self.id = id
         self.ruleset = ruleset
         self.name = name
@@ -164,7 +165,7 @@ class Rule:
 
     def _documentation(self) -> list[str]:
         """The docstring's paragraphs, each on one line; a labelled line starts a new paragraph."""
-        lines = [line.strip() for line in (self.check.__doc__ or "").splitlines()]
+        lines = [line.strip() for line in self._docstring.splitlines()]
         text = "\n".join(lines).replace("\nFix:", "\n\nFix:")
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
@@ -187,7 +188,7 @@ FACTS = {
     "ReadCalls": "exchange.read_calls",
     "ResourceBodies": "exchange.resource_bodies",
     "SourceFlows": "discovery.flows.source_flows",
-    "SourceConfiguration": "discovery.source_configuration",
+    "SourceConfiguration": "discovery.configuration.source_configuration",
     "CatalogDrift": "drift.catalog_drift",
     "KnownSoftware": "advisories.known_software",
 }

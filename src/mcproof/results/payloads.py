@@ -36,6 +36,8 @@ class CompatPayload(NamedTuple):
     improvements: list[Improvement] = []  # noqa: RUF012 (never mutated)
     named: tuple[str, ...] = ()
     """The ids of the clients that the user named; empty for all."""
+    is_fixable: bool = False
+    """Whether `compat --fix` has edits."""
     kind: Literal["compat"] = "compat"
 
 

@@ -9,7 +9,7 @@ from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
 from mcproof.discovery.flows.function_walk import FlowUse, described
 from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PROGRAM, SHELL, SQL, URL
 from mcproof.discovery.flows.source_flows import SourceFlow, SourceFlows
-from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries
+from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries, unused_methods
 from mcproof.discovery.locations import FlowStep, SourceLocation
 from mcproof.discovery.rendering.node_locations import location_of
 
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
     from mcproof.discovery.flows.flow_values import CodePlace
     from mcproof.discovery.flows.tool_inputs import ToolEntry
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
+    from mcproof.discovery.frameworks.servers import ServerValue
 
 MOST_FLOWS = 2_000
+_KINDS_OF_UNUSED = frozenset((SHELL, EVAL, PATH))
+"""The kinds of use that are reported for methods that no tool calls."""
+_MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterdir", "scandir"))
+"""Calls on a path that say less than reading or writing a file."""
 
 
 def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFlows:
@@ -33,24 +38,37 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFl
     for entry in tool_entries(domain):
         if not _is_served(entry, names):
             continue
-        engine.allow()
-        try:
-            values = inputs_of(engine, entry, plain if not entry.name else frozenset())
-            summary = engine.summary(entry.function, values)
-        except (FlowLimitError, RecursionError):
+        uses = _uses(engine, entry, plain if entry.is_common else frozenset())
+        if uses is None:
             incomplete.append(entry.name or entry.function.name)
-            continue
-        for use in summary.uses:
-            if is_dangerous(use) and len(found) < MOST_FLOWS:
+        for use in uses or ():
+            _add(found, use, entry, tools)
+    for entry in unused_methods(engine):
+        for use in _uses(engine, entry, frozenset()) or ():
+            if use.kind in _KINDS_OF_UNUSED and (use.kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
     flows = _one_for_each_function(_flow(kind, reached) for (kind, _), reached in found.items())
-    return SourceFlows(tuple(flows), {}, tuple(incomplete))
+    return SourceFlows(tuple(flows), tuple(incomplete))
+
+
+def _uses(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> list[FlowUse] | None:
+    """The dangerous uses of the parameters of an entry; None if its source is too large to follow."""
+    engine.allow()
+    try:
+        summary = engine.summary(entry.function, inputs_of(engine, entry, plain))
+    except (FlowLimitError, RecursionError):
+        return None
+    return [use for use in summary.uses if is_dangerous(use)]
 
 
 def _is_served(entry: ToolEntry, names: set[str]) -> bool:
     """Whether an entry belongs to one of some tools, whose names may have a prefix."""
-    own = [entry.name] if entry.name else [each.name for each in entry.server.items if isinstance(each.name, str)]
+    own = [entry.name] if not entry.is_common else _names_on(entry.server)
     return not own or any(name in names or any(each.endswith(f"_{name}") for each in names) for name in own)
+
+
+def _names_on(server: ServerValue | None) -> list[str]:
+    return [each.name for each in server.items if isinstance(each.name, str)] if server is not None else []
 
 
 def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
@@ -97,21 +115,27 @@ class _Reached(NamedTuple):
     start: FlowStep
     parameters: dict[str, None]
     tools: dict[str, None]
+    is_used: bool
+    """Whether a tool reaches it."""
 
 
 def _add(found: dict[Any, _Reached], use: FlowUse, entry: ToolEntry, tools: list[Mapping[str, Any]]) -> None:
     """Add a use; a call that several parameters reach is one."""
     parameter = _parameter(use, entry)
-    names = dict.fromkeys((entry.name,) if entry.name else _tools_of(use, parameter, tools))
+    names = dict.fromkeys(_tools_of(use, parameter, tools) if entry.is_common else (entry.name,))
+    if not entry.is_reached:
+        names = {}
     kind = SHELL if use.kind == PROGRAM else use.kind
     key = kind, id(_place(use).node)
     known = found.get(key)
     if known is None:
-        found[key] = _Reached(use, _start(entry, use), {parameter: None}, names)
+        if len(found) < MOST_FLOWS:
+            found[key] = _Reached(use, _start(entry, use), {parameter: None}, names, entry.is_reached)
         return
     known.tools.update(names)
     if _directness(use) > _directness(known.use):
-        found[key] = _Reached(use, _start(entry, use), {parameter: None, **known.parameters}, known.tools)
+        parameters = {parameter: None, **known.parameters}
+        found[key] = known._replace(use=use, start=_start(entry, use), parameters=parameters)
     else:
         known.parameters.setdefault(parameter)
 
@@ -140,18 +164,24 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
         call=use.call,
         function=place.function,
         location=located or SourceLocation(place.module.file, 1, 1, None),
+        is_used=reached.is_used,
         steps=tuple(dict.fromkeys((reached.start, *use.mark.trail, _step(use.place)))),
     )
 
 
 def _one_for_each_function(flows: Iterable[SourceFlow]) -> list[SourceFlow]:
-    """Flows in which further calls of one function, from the same parameters, are part of the first."""
-    found: dict[Any, SourceFlow] = {}
+    """Flows in which further calls of one function, from the same parameter, are part of the first."""
+    groups: dict[Any, list[SourceFlow]] = {}
     for flow in sorted(flows, key=lambda flow: (*flow.location[:3], flow.kind)):
-        key = flow.kind, flow.location.file, flow.function, flow.parameters, flow.tools
-        known = found.get(key)
-        found[key] = flow if known is None else known._replace(further=(*known.further, flow.steps[-1]))
-    return list(found.values())
+        key = flow.kind, flow.location.file, flow.function, flow.parameters[0], flow.tools
+        groups.setdefault(key, []).append(flow)
+    found = []
+    for group in groups.values():
+        first = next((flow for flow in group if flow.call.rpartition(".")[2] not in _MINOR_CALLS), group[0])
+        parameters = tuple(dict.fromkeys(name for flow in (first, *group) for name in flow.parameters))
+        further = tuple(flow.steps[-1] for flow in group if flow is not first)
+        found.append(first._replace(parameters=parameters, further=further))
+    return found
 
 
 def _start(entry: ToolEntry, use: FlowUse) -> FlowStep:
@@ -161,7 +191,7 @@ def _start(entry: ToolEntry, use: FlowUse) -> FlowStep:
 
 def _parameter(use: FlowUse, entry: ToolEntry) -> str:
     """The argument of the tool that a label stands for."""
-    if entry.name or len(use.label) == 1:
+    if not entry.is_common or len(use.label) == 1:
         return use.label[0]
     inner = (each for each in use.label[1:] if not each.isdigit() and each != "arguments")
     return next(inner, use.label[0])

@@ -75,7 +75,7 @@ PATH_TYPES = frozenset(
 )
 SAFE_PATH_PARTS = frozenset(("name", "stem"))
 """Parts of a path that cannot lead out of a folder."""
-HARMLESS_PARTS = frozenset(("suffix", "suffixes", "scheme", "port", "st_size", "size"))
+HARMLESS_PARTS = frozenset(("anchor", "drive", "root", "suffix", "suffixes", "scheme", "port", "st_size", "size"))
 """Parts of a value whose check says nothing about the rest."""
 LOSING_METHODS = frozenset(
     (

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SHELL, PROGRAM, EVAL, SQL, PATH, URL, ARGUMENT, ATTRIBUTE, PREFIX = (
-    "shell",
-    "program",
-    "eval",
-    "sql",
-    "path",
-    "url",
-    "argument",
-    "attribute",
-    "prefix",
-)
+SHELL, PROGRAM, EVAL, SQL = "shell", "program", "eval", "sql"
+PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
 """The kinds of use. `program` is a command without a shell that the parameter chooses."""
 RECEIVER = -1
 """The position of the object whose method is called."""

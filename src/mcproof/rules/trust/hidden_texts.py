@@ -34,6 +34,7 @@ def _is_message(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
     phase="post-handshake",
     hard_fail=_is_message,
     in_lint=True,
+    same_as="MP040",
 )
 def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     """A text has a part that a model reads and a person does not see.
