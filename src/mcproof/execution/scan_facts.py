@@ -21,7 +21,7 @@ _OF_SOURCE = ("SourceFlows", "SourceConfiguration")
 _OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")
 _OF_CONNECTIONS = ("ListStability", "SessionIds", "ResourceBodies")
 
-_NO_SOURCE = Unjudged("the target is not Python source")
+_NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
 _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
