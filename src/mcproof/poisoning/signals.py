@@ -63,7 +63,7 @@ _FOLLOWING = 4
 """How many sentences after an instruction continue it."""
 
 _ends = re.compile(
-    r"[.!?]+[\"')\]*_]*(?=\s)|\n(?=[ \t]{0,40}[^a-z \t])|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])"
+    r"[.!?]{1,3}[\"')\]*_]{0,3}(?=\s)|\n(?=[ \t]{0,40}[^a-z \t])|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])"
 ).finditer
 _abbreviation = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.b|p\. ?ej)|\b\w)$", re.IGNORECASE).search
 _tag = re.compile(
