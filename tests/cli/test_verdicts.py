@@ -87,6 +87,10 @@ FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
         ("compat", "faulty.json", "--min-clients", "29", "--fail-on", "never"),
         "✗ failed: does not break in 28 clients, at least 29 required",
     ),
+    "scan": (
+        ("scan", "faulty.json", "--fail-on-verdict", "review"),
+        "✗ failed: verdict review (--fail-on-verdict review)",
+    ),
     "auth": (("auth", "status", "https://example.invalid/mcp"), "mcproof: no token is stored for "),
     "diff": (("diff", "loose.json", "clean.json"), "✗ failed: 1 breaking change (gate: breaking changes)"),
     "call": (("call", "nothing", "--unchecked", *REFUSING), "mcproof: the server responds with an error: "),

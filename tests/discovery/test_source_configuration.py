@@ -36,7 +36,7 @@ def configured(folder: Path, **files: str) -> SourceConfiguration:
         ("mcp.run(transport='sse', host='::')", "constant"),
         ("import uvicorn\nuvicorn.run(app, '0.0.0.0', 80)", "constant"),
         ("import uvicorn\nuvicorn.Config(app, host='0.0.0.0')", "constant"),
-        ("mcp.settings.host = '0.0.0.0'", "constant"),
+        ("mcp.settings.host = '0.0.0.0'\nmcp.run(transport='sse')", "constant"),
         ("import os\nmcp.run(host=os.environ.get('H', '0.0.0.0'))", "default of H"),
         ("import os\nmcp.run(host=os.getenv('H') or '0.0.0.0')", "constant"),
         ("import os\nhost = os.getenv('H', '0.0.0.0')\nmcp.run(host=host)", "default of H"),
@@ -66,6 +66,8 @@ def test_an_address_is_followed_to_where_it_is_written(tmp_path: Path, text: str
         "import asyncio\nasyncio.run(main(), host='0.0.0.0')",
         "ping(host='0.0.0.0')",
         "DEFAULT = '0.0.0.0'",
+        "mcp = FastMCP('x', host='0.0.0.0')\nmcp.run(transport='stdio')",
+        "mcp.settings.host = '0.0.0.0'\nmcp.run()",
         "mcp = FastMCP('x', host='0.0.0.0', auth=provider())",
         "mcp = FastMCP('x', host='0.0.0.0', token_verifier=V())",
         "auth = V()\nmcp = FastMCP('x', host='0.0.0.0', auth=auth)",
@@ -85,12 +87,13 @@ def test_other_addresses_and_servers_that_authenticate_are_silent(tmp_path: Path
 @pytest.mark.parametrize(
     "text",
     [
-        "mcp = FastMCP('x', host='0.0.0.0', auth=None)",
+        "mcp = FastMCP('x', host='0.0.0.0', auth=None)\nmcp.run('sse')",
         "class S:\n    auth_enabled: bool = False\nif S().auth_enabled:\n    mcp.auth = V()\nmcp.run(host='0.0.0.0')",
         "import os\nif os.getenv('TOKEN'):\n    mcp.auth = V()\nmcp.run(host='0.0.0.0')",
         "import os\nauth = None\nif os.getenv('A', 'false').lower() == 'true':\n    auth = V()\n"
-        "mcp = FastMCP('x', host='0.0.0.0', auth=auth)",
-        "import os\nmcp = FastMCP('x', host='0.0.0.0', auth=V() if os.getenv('A') is not None else None)",
+        "mcp = FastMCP('x', host='0.0.0.0', auth=auth)\nmcp.run('sse')",
+        "import os\nmcp = FastMCP('x', host='0.0.0.0', auth=V() if os.getenv('A') is not None else None)\n"
+        "mcp.run('sse')",
         "app.add_middleware(CORSMiddleware)\nmcp.run(host='0.0.0.0')",
     ],
 )

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.engine import check
-from mcproof.linting.registry import CRASHED, rules_of
+from mcproof.linting.registry import CRASHED, is_ignored, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
 from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rules
@@ -49,6 +49,8 @@ class Plan(NamedTuple):
     ignores: tuple[IgnoreFor, ...] = ()
     min_grade: str | None = None
     max_tokens: int | None = None
+    ignored: frozenset[str] = frozenset()
+    """The rules that do not run, and whose findings other rules may not repeat."""
     left_out: tuple[Untested, ...] = ()
     """The rules that the user chose not to run."""
     baseline: Baseline | None = None
@@ -82,6 +84,8 @@ def find_problems(
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules, plan.clients, observed.facts)
+    if plan.ignored:
+        findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}

@@ -21,7 +21,7 @@ _OF_SOURCE = ("SourceFlows", "SourceConfiguration")
 _OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")
 _OF_CONNECTIONS = ("ListStability", "SessionIds", "ResourceBodies")
 
-_NO_SOURCE = Unjudged("the target is not Python source")
+_NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
 _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
@@ -69,7 +69,8 @@ def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions
     facts = observe_live(source.server, options, None)
     if not any(_is_reached(fact) for fact in facts):
         return None
-    absent = {**_absent(source), **dict.fromkeys(_OF_CONNECTIONS, Unjudged(error.message))}
+    unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
+    absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
 
 

@@ -116,9 +116,14 @@ class _Names:
         self._all = frozenset(name.encode("latin-1", "replace") for name in names)
         self._signs = _common_signs(self._all - self._ordinary)
 
+    @property
+    def are_rare(self) -> bool:
+        """Whether one look at a text excludes most texts."""
+        return bool(self._signs) and not self._ordinary
+
     def in_text(self, text: str) -> Iterator[tuple[str, int]]:
         """The names in a text and the first places of each, in the order of the text."""
-        if self._signs and not self._ordinary and not any(sign in text for sign in self._signs):
+        if self.are_rare and not any(sign in text for sign in self._signs):
             return
         words = text.encode("latin-1", "replace").translate(_NAME_CHARACTERS).split()
         found = []
@@ -132,7 +137,10 @@ class _Names:
 
 def _common_signs(names: frozenset[bytes]) -> tuple[str, ...]:
     """Characters of which every name has one, and most words have none; empty if there are none."""
-    return ("_", "-") if all(b"_" in name or b"-" in name for name in names) else ()
+    for signs in (b"_",), (b"-",), (b"_", b"-"):
+        if all(any(sign in name for sign in signs) for name in names):
+            return tuple(sign.decode() for sign in signs)
+    return ()
 
 
 def _marked(text: str, name: str) -> Iterator[int]:
@@ -143,7 +151,7 @@ def _marked(text: str, name: str) -> Iterator[int]:
 
 def _edges_of(tool: Tool, names: _Names, *, only_commands: bool = False) -> Iterator[ToolEdge]:
     for pointer, text in _texts_of(tool):
-        if only_commands and not _may_oblige(text):
+        if only_commands and not names.are_rare and not _may_oblige(text):
             continue
         for name, at in names.in_text(text[:LONGEST_TEXT]):
             if name != tool.name and tool.knows(pointer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.discovery.configuration.authentication import authentication_in
@@ -21,6 +22,8 @@ WILDCARDS = ("0.0.0.0", "::", "[::]")  # noqa: S104 (looked for, not listened on
 _MAKERS = ("FastMCP", "MCPServer")
 _RUNNERS = ("run", "run_async", "run_http_async", "run_sse_async", "run_streamable_http_async", "serve", "Config")
 _NOT_SERVERS = ("asyncio", "subprocess", "anyio", "trio", "nest_asyncio")
+_HTTP = re.compile(r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_app\b|\brun_(?:sse|http)|uvicorn")
+"""What only source has that serves over HTTP."""
 _POSITIONAL = {"uvicorn.run": 1, "uvicorn.Config": 1, "web.TCPSite": 1, "TCPSite": 1, "run_app": 1, "web.run_app": 1}
 """Where the address is among the arguments of calls that take it by position."""
 
@@ -31,6 +34,8 @@ class _Listening(NamedTuple):
     address: ast.expr | None
     tree: SourceTree
     call: ast.expr
+    is_setting: bool = False
+    """Whether it only sets the address, for a server that may also be served over stdio."""
 
 
 def open_bindings(trees: Sequence[SourceTree]) -> list[OpenBinding]:
@@ -38,6 +43,8 @@ def open_bindings(trees: Sequence[SourceTree]) -> list[OpenBinding]:
     if not any(wildcard in tree.text for tree in trees for wildcard in WILDCARDS):
         return []
     listening = [each for tree in trees for each in _listening(tree)]
+    if any(each.is_setting for each in listening) and not any(_HTTP.search(tree.text) for tree in trees):
+        listening = [each for each in listening if not each.is_setting]
     if not listening:
         return []
     defaults = setting_defaults(trees)
@@ -62,7 +69,7 @@ def _listening(tree: SourceTree) -> Iterator[_Listening]:
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 if dotted(target).endswith("settings.host") and isinstance(target, ast.Attribute):
-                    yield _Listening(node.value, tree, target)
+                    yield _Listening(node.value, tree, target, is_setting=True)
 
 
 def _listening_call(tree: SourceTree, node: ast.Call) -> Iterator[_Listening]:
@@ -74,9 +81,9 @@ def _listening_call(tree: SourceTree, node: ast.Call) -> Iterator[_Listening]:
         return
     for keyword in node.keywords:
         if keyword.arg == "host":
-            yield _Listening(keyword.value, tree, node)
+            yield _Listening(keyword.value, tree, node, is_setting=last in _MAKERS)
         elif keyword.arg is None:
-            yield _Listening(None, tree, node)
+            yield _Listening(None, tree, node, is_setting=last in _MAKERS)
     position = _POSITIONAL.get(name)
     if position is not None and len(node.args) > position:
         yield _Listening(node.args[position], tree, node)

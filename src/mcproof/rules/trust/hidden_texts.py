@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.linting.finding import Problem
 from mcproof.rules.trust.text_problems import escaped, problem_of_text, quoted
 from mcproof.rules.trust.trust_rule import trust_rule
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.exchange.exposure import Exposure
-    from mcproof.linting.finding import Problem
     from mcproof.poisoning.judged_texts import JudgedHiding
     from mcproof.poisoning.model_texts import ModelTexts
 
@@ -45,6 +45,8 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     direction marks in right-to-left text, a byte order mark at the start, words that are entirely in another script,
     and comments in code spans.
 
+    A server with more texts than rules read, or with deeper nesting, is reported as well.
+
     The verdict is `block` if the hidden part decodes to words, or breaks a rule about instructions. The severity is
     medium if it may be an accident, such as a single zero-width space.
 
@@ -55,6 +57,9 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     """
     from mcproof.poisoning.judged_texts import hidings
 
+    if texts.left_out:
+        evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
+        yield Problem(f"has {texts.left_out:,} texts beyond the limits that no rule reads", evidence=evidence)
     for text, judged in texts.analysis("hidings", hidings).items():
         for each in judged:
             hidden = each.hidden
