@@ -31,7 +31,9 @@ from .running import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOUND = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
+RULESETS = "catalog,strict,grade,trust"
+GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
+FOUND = ["CMP-005", "CMP-024", *GRADE]
 """What `lint` finds in the faulty tool."""
 
 
@@ -39,7 +41,7 @@ FOUND = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-
 def project(tmp_path: Path) -> Path:
     """A folder with one snapshot, whose findings are accepted."""
     write(tmp_path / "tools.json", {"tools": [FAULTY_TOOL, LOOSE_TOOL]})
-    accept(tmp_path, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust")
+    accept(tmp_path, "lint", "tools.json", "--ruleset", RULESETS)
     return tmp_path
 
 
@@ -54,7 +56,7 @@ def lint(cwd: Path, *arguments: str, baseline: str = "base.json") -> subprocess.
     return run(
         "lint",
         "--ruleset",
-        "catalog,strict,grade,trust",
+        RULESETS,
         "--fail-on",
         "note",
         "--baseline",
@@ -173,7 +175,7 @@ def test_an_accepted_finding_that_the_configuration_ignores_now_is_not_gone(proj
     (project / "mcproof.toml").write_text('[[ignore-for]]\ntool = "burn_book"\nrules = ["tool-no-description"]\n')
     done = lint(project, "tools.json")
     assert (done.returncode, done.stderr) == (0, "")
-    accept(project, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust")
+    accept(project, "lint", "tools.json", "--ruleset", RULESETS)
     assert "tool-no-description" not in rules_of(project / "base.json")
     assert lint(project, "tools.json").returncode == 0
 
@@ -206,7 +208,7 @@ def test_order_and_layout_of_the_snapshot_do_not_matter(
     schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b", "x", "a", "y"]}
     value = {"tools": [FAULTY_TOOL, {"name": "two", "inputSchema": schema}, LOOSE_TOOL, FAULTY_TOOL]}
     write(tmp_path / "tools.json", value)
-    accept(tmp_path, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust")
+    accept(tmp_path, "lint", "tools.json", "--ruleset", RULESETS)
     assert "required-not-in-properties" in " ".join(rules_of(tmp_path / "base.json"))
     text = mark + json.dumps(_reordered(value), indent=indent).replace("\n", end)
     (tmp_path / "tools.json").write_bytes(text.encode())
@@ -256,7 +258,7 @@ def test_an_update_from_another_working_directory_changes_nothing(project: Path)
     before = (project / "base.json").read_bytes()
     below = project / "below"
     below.mkdir()
-    told = accept(below, "lint", "--ruleset", "catalog,strict,grade,trust", "../tools.json", baseline="../base.json")
+    told = accept(below, "lint", "--ruleset", RULESETS, "../tools.json", baseline="../base.json")
     assert "0 new, 0 gone" in told
     assert (project / "base.json").read_bytes() == before
 
@@ -305,7 +307,7 @@ def test_a_link_below_the_baseline_keeps_its_name(tmp_path: Path) -> None:
 def test_an_update_through_a_link_keeps_the_link(project: Path) -> None:
     (project / "link.json").symlink_to("base.json")
     write(project / "tools.json", [CLEAN_TOOL])
-    accept(project, "lint", "tools.json", "--ruleset", "catalog,strict,grade,trust", baseline="link.json")
+    accept(project, "lint", "tools.json", "--ruleset", RULESETS, baseline="link.json")
     assert (project / "link.json").is_symlink()
     assert entries(project / "base.json") == []
 
@@ -323,7 +325,7 @@ def test_standard_input_is_a_target_of_its_own(project: Path) -> None:
 def test_standard_input_is_never_gone(project: Path) -> None:
     text = (project / "tools.json").read_text()
     run("lint", "-", "--baseline", "base.json", "--update-baseline", stdin=text, cwd=project)
-    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
+    accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert rules_of(project / "base.json", "<stdin>") == FOUND
 
 
@@ -341,16 +343,16 @@ def test_a_name_that_is_no_text_is_accepted_all_the_same(tmp_path: Path) -> None
 
 def test_an_update_tells_how_much_came_and_went(project: Path) -> None:
     count = len(entries(project / "base.json"))
-    told = accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
+    told = accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert told == f"mcproof: base.json: {count} findings accepted, 0 new, 0 gone\n"
     write(project / "tools.json", [{**CLEAN_TOOL, "description": ""}])
-    told = accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
+    told = accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert told == f"mcproof: base.json: 1 finding accepted, 1 new, {count} gone\n"
 
 
 def test_two_updates_write_the_same_bytes(project: Path) -> None:
     before = (project / "base.json").read_bytes()
-    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
+    accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert (project / "base.json").read_bytes() == before
 
 
@@ -369,7 +371,7 @@ def test_an_update_keeps_what_it_did_not_look_at(project: Path) -> None:
     accept(project, "lint", "tools.json", "--select", "SCH-001,SCH-002")
     left = rules_of(project / "base.json", "tools.json")
     assert "SCH-001" not in left
-    assert {"SCH-003", *FOUND} <= set(left)
+    assert {"SCH-003", *GRADE} <= set(left)
     assert rules_of(project / "base.json", "other.json") == FOUND
 
 
@@ -377,7 +379,7 @@ def test_an_update_drops_a_target_that_is_gone(project: Path) -> None:
     shutil.copy(project / "tools.json", project / "other.json")
     accept(project, "lint", "other.json")
     (project / "other.json").unlink()
-    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
+    accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert {entry["target"] for entry in entries(project / "base.json")} == {"tools.json"}
 
 
@@ -487,7 +489,7 @@ def test_commands_share_a_baseline_without_calling_each_others_entries_gone(proj
 
 
 def test_the_run_report_says_which_line_accepted_what(project: Path) -> None:
-    report = report_of(project, "lint", "tools.json", "--baseline", "base.json")
+    report = report_of(project, "lint", "tools.json", "--ruleset", RULESETS, "--baseline", "base.json")
     (target,) = report["targets"]
     assert (target["passed"], target["findings"]) == (True, [])
     lines = (project / "base.json").read_text().splitlines()
@@ -653,7 +655,7 @@ def test_entries_with_names_that_no_file_can_have_do_no_harm(project: Path) -> N
     document["entries"] += odd
     (project / "base.json").write_text(json.dumps(document))
     assert lint(project, "tools.json").returncode == 0
-    accept(project, "lint", "--ruleset", "catalog,strict,grade,trust", "tools.json")
+    accept(project, "lint", "--ruleset", RULESETS, "tools.json")
     assert {entry["target"] for entry in entries(project / "base.json")} <= {"tools.json", "x" * 5_000}
 
 

@@ -104,11 +104,18 @@ def test_a_fault_that_two_rules_report_is_shown_once_with_the_other_id(faulty: s
     text = run("lint", faulty, "--ruleset", "all").stdout
     assert text.count("[SCH-003]") == 1
     assert "[prop-no-type]" not in text
-    assert "= also: prop-no-type" in text
+    assert "= also: prop-no-type, CMP-024 (every request" in text
     concise = run("lint", faulty, "--ruleset", "all", "--format", "concise").stdout
     assert [line for line in concise.splitlines() if "prop-no-type" in line] == [
-        line for line in concise.splitlines() if "SCH-003" in line and line.endswith("[also prop-no-type]")
+        line for line in concise.splitlines() if "SCH-003" in line and line.endswith("[also prop-no-type, CMP-024]")
     ]
+
+
+def test_what_a_fault_does_in_clients_is_shown_below_it(faulty: str) -> None:
+    text = run("lint", faulty).stdout
+    assert "= also: CMP-005 (the tool is missing in Amazon Q CLI)" in text
+    assert "= also: CMP-024 (every request with the tool fails in Gemini API (parameters), Kimi API)" in text
+    assert "[CMP-" not in text
 
 
 def test_the_summary_names_the_command_that_fixes(loose: str) -> None:

@@ -59,7 +59,7 @@ def test_the_hook_on_source_looks_at_the_project_when_a_python_file_changes(tmp_
     lines = ["from mcp.server.fastmcp import FastMCP", "mcp = FastMCP('x')", "@mcp.tool()", "def find(query): ..."]
     (tmp_path / "server.py").write_text("\n".join(lines), encoding="utf-8")
     done = run_hook(hook, *hook["args"], cwd=tmp_path)
-    assert "server.py:4:5: error tool-no-description find: has no description\n" in done.stdout
+    assert "server.py:4:5: error tool-no-description find: has no description [also CMP-005]\n" in done.stdout
     assert done.returncode == 1
 
 

@@ -25,7 +25,7 @@ def faulty(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ((), ["CAT-001", *GRADE]),
+        ((), ["CAT-001", *GRADE, *COMPAT]),
         (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH, *COMPAT]),
         (("--ruleset", "strict"), STRICT),
         (("--ruleset", "polish"), POLISH),
@@ -36,8 +36,8 @@ def faulty(tmp_path: Path) -> str:
         (("--select", "sch-001,prop-no-type"), ["SCH-001", "prop-no-type"]),
         (("--select", "no-required-list"), ["SCH-001"]),
         (("--select", "strict", "--ignore", "SCH-002"), ["SCH-001", "SCH-003"]),
-        (("--ignore", "grade"), ["CAT-001"]),
-        (("--ignore", "prop-no-type", "--ignore", "CAT-001"), [each for each in GRADE if each != "prop-no-type"]),
+        (("--ignore", "grade"), ["CAT-001", *COMPAT]),
+        (("--ignore", "tool-no-required", "--ignore", "CAT-001"), [*GRADE[:-1], *COMPAT]),
         (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH, *COMPAT]),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,

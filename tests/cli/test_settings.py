@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
 STRICT = ["SCH-001", "SCH-002", "SCH-003"]
+COMPAT = ["CMP-005", "CMP-024"]
+DEFAULT = sorted([*GRADE, *COMPAT])
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_the_configuration_of_the_working_directory_is_not_that_of_a_target_else
     elsewhere = project.parent / "elsewhere"
     elsewhere.mkdir()
     configure(elsewhere, 'select = ["SCH-001"]\n')
-    assert lint(elsewhere, "../project/tools.json") == GRADE
+    assert lint(elsewhere, "../project/tools.json") == DEFAULT
 
 
 def test_standard_input_has_that_of_the_working_directory(project: Path) -> None:
@@ -119,7 +121,7 @@ def test_config_names_the_one_that_holds_for_all(project: Path) -> None:
 
 def test_no_config_reads_none_even_a_broken_one(project: Path) -> None:
     configure(project, "select = [")
-    assert lint(project, "tools.json", "--no-config") == GRADE
+    assert lint(project, "tools.json", "--no-config") == DEFAULT
     assert fails("lint", "tools.json", cwd=project).startswith("mcproof: mcproof.toml:1:")
 
 
@@ -160,15 +162,15 @@ def test_windows_line_ends_and_a_mark_are_fine(project: Path) -> None:
     ("settings", "options", "expected"),
     [
         ('rulesets = ["strict"]', (), STRICT),
-        ('rulesets = "all"', (), [*STRICT, *GRADE, "MP001", "MP002", "MP004", "CMP-005", "CMP-024"]),
+        ('rulesets = "all"', (), [*STRICT, *GRADE, "MP001", "MP002", "MP004", *COMPAT]),
         ('rulesets = ["strict"]', ("--ruleset", "grade"), GRADE),
         ('rulesets = ["strict"]', ("--select", "prop-no-type"), ["prop-no-type"]),
         ('select = ["SCH-001", "prop-no-type"]', (), ["SCH-001", "prop-no-type"]),
         ('select = ["SCH-001"]', ("--ruleset", "grade"), GRADE),
         ('select = ["SCH-001"]', ("--select", "SCH-002"), ["SCH-002"]),
         ('select = ["strict"]', ("--ignore", "SCH-001"), ["SCH-002", "SCH-003"]),
-        ('ignore = ["prop-no-type"]', (), [rule for rule in GRADE if rule != "prop-no-type"]),
-        ('ignore = ["prop-no-type"]', ("--ignore", "tool-no-required"), ["prop-no-description", "tool-no-description"]),
+        ('ignore = ["prop-no-type"]', (), [rule for rule in DEFAULT if rule != "prop-no-type"]),
+        ('ignore = ["prop-no-type"]', ("--ignore", "tool-no-required,compat"), [GRADE[0], GRADE[2]]),
         ('ignore = ["prop-no-type"]', ("--ruleset", "grade"), [rule for rule in GRADE if rule != "prop-no-type"]),
         ('ignore = ["prop-no-type"]', ("--select", "prop-no-type"), ["prop-no-type"]),
         ('ignore = ["prop-no-type"]', ("--select", "grade"), GRADE),

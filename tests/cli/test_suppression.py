@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FROZEN = """\
 [[ignore-for]]
 tool = "burn_*"
-rules = ["grade", "SCH-003"]
+rules = ["grade", "compat", "SCH-003"]
 reason = "frozen until v3"
 """
 
@@ -46,7 +46,7 @@ def test_a_suppressed_finding_does_not_fail(project: Path) -> None:
     done = run("lint", "tools.json", cwd=project)
     assert done.returncode == 0
     assert "burn_book" not in done.stdout
-    assert "(4 suppressed)" in done.stdout
+    assert "(6 suppressed)" in done.stdout
 
 
 def test_other_tools_and_other_rules_still_fail(project: Path) -> None:
@@ -61,9 +61,9 @@ def test_other_tools_and_other_rules_still_fail(project: Path) -> None:
 
 def test_an_entry_without_a_scope_is_about_the_server_too(tmp_path: Path) -> None:
     write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL, CLEAN_TOOL]})
-    both = ["server-duplicate-tools", "SPEC-003"]
-    assert sorted(rules_in(run("lint", "tools.json", "--format", "json", cwd=tmp_path))) == sorted(both)
-    configure(tmp_path, ignore(*both))
+    found = ["CMP-004", "SPEC-003", "server-duplicate-tools"]
+    assert sorted(rules_in(run("lint", "tools.json", "--format", "json", cwd=tmp_path))) == found
+    configure(tmp_path, ignore(*found))
     done = run("lint", "tools.json", "--format", "json", cwd=tmp_path)
     assert (done.returncode, rules_in(done)) == (0, [])
 
@@ -106,6 +106,8 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     configure(project, "# the first line\n" + FROZEN)
     (target,) = report_of(project, "lint", "tools.json")["targets"]
     assert {finding["rule"] for finding in target["suppressed"]} == {
+        "CMP-005",
+        "CMP-024",
         "prop-no-description",
         "prop-no-type",
         "tool-no-description",
@@ -113,7 +115,7 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     }
     assert [finding["suppression"] for finding in target["suppressed"]] == [
         {"by": "ignore-for", "reason": "frozen until v3", "file": "mcproof.toml", "line": 2}
-    ] * 4
+    ] * 6
     assert {finding["suppression"] for finding in target["findings"]} == {None}
     assert {finding["tool"] for finding in target["findings"]} == {"list_books"}
 
@@ -201,7 +203,7 @@ def test_what_is_suppressed_is_not_left_for_the_author_either(project: Path) -> 
 
 def test_an_entry_that_matches_nothing_is_told_and_fails_nothing(project: Path) -> None:
     write(project / "tools.json", [CLEAN_TOOL])
-    configure(project, "\n" + FROZEN.replace('"grade", "SCH-003"', '"grade"'))
+    configure(project, "\n" + FROZEN.replace('"grade", "compat", "SCH-003"', '"grade"'))
     done = run("lint", "tools.json", "--fail-on", "note", cwd=project)
     assert done.returncode == 0
     assert done.stderr == (
@@ -306,6 +308,12 @@ def test_a_severity_never_changes_the_points(project: Path, severity: str) -> No
     assert {rule["severity"] for rule in report["rules"]} == {severity}
 
 
+def test_a_severity_holds_for_findings_about_clients_whatever_the_level_of_the_client(project: Path) -> None:
+    configure(project, '[severity]\nCMP-005 = "error"\n')
+    found = document_of(run("lint", "tools.json", "--select", "compat", "--format", "json", cwd=project), "lint")
+    assert {each["rule"]: each["level"] for each in found["findings"]} == {"CMP-005": "error", "CMP-024": "warning"}
+
+
 def test_each_target_has_the_severities_of_its_own_configuration(tmp_path: Path) -> None:
     for name, severity in (("one", "note"), ("two", "error")):
         (tmp_path / name).mkdir()
@@ -331,5 +339,6 @@ def test_leaving_out_the_whole_grade_leaves_nothing_to_grade(project: Path) -> N
     for arguments in (("tools.json",), (".",), ("tools.json", "--min-grade", "A")):
         told = fails("grade", *arguments, cwd=project)
         assert told == "mcproof: mcproof.toml:2: nothing to grade: `ignore` names every rule of the grade\n"
+    configure(project, 'fail-on = "note"\nignore = ["grade", "compat"]\n')
     done = run("lint", "tools.json", "--output", "report.md", cwd=project)
     assert (done.returncode, done.stderr) == (0, "")

@@ -73,6 +73,13 @@ def test_every_rule_has_a_remedy() -> None:
     assert remedy_for("CMP-023", 3, 2) == "give 3 lists of types a single type"
 
 
+def test_a_fault_that_another_rule_reports_ends_at_the_first_colon() -> None:
+    """Text shows what follows the colon: what the fault does in clients."""
+    shared = [each for each in CLIENT_RULES if each.same_as]
+    assert len(shared) > 5
+    assert [each.id for each in shared if ": " in each.message or each.naming] == []
+
+
 def test_versions_without_a_fact_are_reported() -> None:
     choice = choose_clients(["cursor@1.2", "zed@2026-01"])
     assert choice.version_messages() == [

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcproof.compat.client_choice import ClientChoice
-from mcproof.compat.client_hits import ClientHit
+import pytest
+
+from mcproof.compat.client_choice import ClientChoice, choose_clients
+from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
+from mcproof.linting.engine import check
+from mcproof.linting.registry import rules_of
 from mcproof.rules.compat import _evidence, in_words
+
+from .helpers import catalog_of
 
 if TYPE_CHECKING:
     from mcproof.compat.client_choice import ActiveConstraint
+    from mcproof.linting.finding import Finding
+
+
+def findings(tool: dict[str, Any], *, server: str = "weather", clients: list[str] | None = None) -> list[Finding]:
+    """The findings of `lint` about a tool."""
+    catalog = catalog_of({"initialize": {"serverInfo": {"name": server}}, "tools": [tool]})
+    return check(catalog, rules_of("compat"), ClientChecks(choose_clients(clients or []).for_lint()))
 
 
 def active(client: str, constraint: str) -> ActiveConstraint:
@@ -19,13 +32,64 @@ def active(client: str, constraint: str) -> ActiveConstraint:
 
 
 def test_a_message_names_the_versions_or_models() -> None:
-    hit = ClientHit(active(client="cursor", constraint="enum-strings"), "/inputSchema")
-    assert in_words([hit]) == "every request with the tool fails in Cursor (Gemini models)"
+    assert (
+        in_words([active(client="cursor", constraint="enum-strings")])
+        == "every request with the tool fails in Cursor (Gemini models)"
+    )
+
+
+def test_a_name_that_is_only_too_long_with_the_name_of_the_server_is_a_note() -> None:
+    tool = {"name": "a" * 46, "description": "Search.", "inputSchema": {"type": "object", "properties": {}}}
+    [found] = findings(tool, server="weather-server")
+    assert found.level == "note"
+    assert found.message == (
+        "the name is too long with the server name `weather-server` before it: the tool is missing in Cursor, "
+        "Roo Code; calls sometimes go wrong in Claude Code; the name is cut in Gemini CLI, Qwen Code"
+    )
+    assert found.evidence is not None
+    assert found.evidence["server_key"] == "weather-server"
+    assert {each["level"] for each in found.evidence["clients"]} == {"note"}
+    assert findings(tool, server="weather") == findings(tool, server="") == []
+
+
+def test_a_name_that_is_too_long_by_itself_has_the_level_of_its_effect() -> None:
+    tool = {"name": "a" * 60, "description": "Search.", "inputSchema": {"type": "object", "properties": {}}}
+    [alone] = findings(tool, server="")
+    assert (alone.level, alone.message) == ("warning", "the name is too long: the tool is missing in Cursor")
+    [both] = findings(tool, server="s")
+    assert both.level == "warning"
+    assert both.message.startswith(
+        "the name is too long with the server name `s` before it: the tool is missing in Cursor (even without it), "
+        "Roo Code;"
+    )
+
+
+def test_a_message_names_the_keyword_and_the_parameter() -> None:
+    schema = {"type": "object", "properties": {"a b": {"type": "integer", "exclusiveMinimum": 0}}}
+    found = findings({"name": "search", "description": "Search.", "inputSchema": schema})
+    assert [each.message.partition(":")[0] for each in found] == [
+        "clients do not accept the parameter name `a b`",
+        "clients refuse `exclusiveMinimum`",
+    ]
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"per-page": {"type": "integer"}},
+        {"filter": {"type": "object", "properties": {"of": {"type": ["string", "null"]}}}},
+    ],
+    ids=["disputed", "conditional"],
+)
+def test_lint_leaves_out_what_is_not_certain_to_break(properties: dict[str, Any]) -> None:
+    tool = {"name": "search", "description": "Search.", "inputSchema": {"type": "object", "properties": properties}}
+    assert findings(tool) == []
+    assert len(findings(tool, clients=["gemini-api"])) == 1
 
 
 def test_a_limit_on_the_number_of_tools_is_not_about_one_tool() -> None:
-    hits = [ClientHit(active(client=client, constraint="tools"), "") for client in ("openai-api", "cursor")]
-    assert in_words(hits) == "every request with all tools fails in OpenAI API; some tools are missing in Cursor"
+    broken = [active(client=client, constraint="tools") for client in ("openai-api", "cursor")]
+    assert in_words(broken) == "every request with all tools fails in OpenAI API; some tools are missing in Cursor"
 
 
 def test_the_evidence_cites_the_source_of_its_date() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from servers.raw import CACHING, META, NOT_FOUND, STATELESS, TOOLS, RefusalError
 
 if TYPE_CHECKING:
+    import ssl
     from typing import Self
 
 FAULTS: dict[str, type[Web]] = {}
@@ -41,6 +42,9 @@ class Request(NamedTuple):
 class Web:
     """A good server of the older era: plain JSON, no session."""
 
+    tls: ssl.SSLContext | None = None
+    """For https."""
+
     def __init_subclass__(cls, fault: str, **others: Any) -> None:
         super().__init_subclass__(**others)
         FAULTS[fault] = cls
@@ -48,6 +52,7 @@ class Web:
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.url = ""
+        self.port = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._server: asyncio.Server | None = None
@@ -65,9 +70,9 @@ class Web:
         self._loop.close()
 
     async def _listen(self) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        port = self._server.sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}/mcp"
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.tls)
+        self.port = self._server.sockets[0].getsockname()[1]
+        self.url = f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}/mcp"
 
     async def _shut(self) -> None:
         assert self._server is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -184,6 +184,18 @@ def hiding(secrets: Iterable[str]) -> Callable[[str], str]:
         return text
 
     return hide
+
+
+def hide_inside(value: Any, hide: Callable[[str], str]) -> Any:
+    """A value with the secrets hidden in every text of its named tuples, tuples and dictionaries."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        return {key: hide_inside(each, hide) for key, each in value.items()}
+    if isinstance(value, tuple):
+        parts = [hide_inside(each, hide) for each in value]
+        return value._make(parts) if hasattr(value, "_make") else tuple(parts)
+    return value
 
 
 def hiding_in_catalogs(named: Iterable[tuple[str, str]]) -> Callable[[str], str]:

@@ -46,9 +46,9 @@ class CatalogHits:
         """The places of a server that break constraints on all tools together; None if there are none."""
         return self._checks.group(self._on_servers[_first_tool(catalog)])
 
-    def places_on_tool(self, tool: Tool, _: str) -> ClientHits | None:
+    def places_on_tool(self, tool: Tool, server_key: str) -> ClientHits | None:
         """The places of a tool that break constraints; None if there are none."""
-        return self._checks.group(self._on_tools[id(tool)])
+        return self._checks.group(self._on_tools[id(tool)], server_key)
 
 
 def _first_tool(catalog: Catalog) -> int:

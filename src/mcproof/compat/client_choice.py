@@ -18,8 +18,6 @@ _ASKED_FOR = frozenset(
     {"CMP-007", "CMP-025", "CMP-027", "CMP-032", "CMP-034", "CMP-041", "CMP-061", "CMP-063", "CMP-066"}
 )
 """Rules that most servers break without harm in most clients; they run for clients that the user names."""
-_NOTED = frozenset({"CMP-003"})
-"""Rules whose notes are worth reporting for every client."""
 _DATE = re.compile(r"\d{4}-\d{2}(-\d{2})?")
 _NUMBER = re.compile(r"\d+")
 
@@ -39,6 +37,8 @@ class ActiveConstraint(NamedTuple):
     level: Level
     holds: bool
     """Whether it counts as current: in force, and neither opt-in nor conditional."""
+    depends_on_key: bool = False
+    """Whether a tool only breaks it because of the server's name in a user's configuration."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -58,14 +58,14 @@ class ClientChoice(NamedTuple):
     def for_lint(self) -> list[ActiveConstraint]:
         """The constraints behind findings of `lint`: errors become warnings unless the client is named.
 
-        Without named clients, what is noise for most servers is left out: notes, modes that users turn on, and facts
-        that are dated, fixed or unconfirmed.
+        Of clients that are not named, only what breaks them for certain is reported: facts that count for the verdict
+        and are not disputed.
         """
         pins = self.pins
         return [
             each if each.profile.id in pins else each._replace(level=_at_most_warning(each.level))
             for each in self.all_active()
-            if each.profile.id in pins or (_is_common(each) and each.constraint.status == "current")
+            if each.profile.id in pins or (each.holds and not each.constraint.disputed and _is_common(each))
         ]
 
     def for_compat(self) -> list[ActiveConstraint]:
@@ -131,7 +131,7 @@ def _is_common(each: ActiveConstraint) -> bool:
         return False
     if fact.conditional and fact.rule == "CMP-031":
         return False
-    return each.level != "note" or fact.rule in _NOTED
+    return each.level != "note"
 
 
 def _at_most_warning(level: Level) -> Level:

@@ -35,13 +35,15 @@ class ClientHit(NamedTuple):
 class AffectedClients:
     """The constraints of clients that one place breaks, the worst effect first; many places share them."""
 
-    __slots__ = ("constraints", "level", "summary")
+    __slots__ = ("constraints", "depends_on_key", "level", "summary")
 
     def __init__(self, constraints: Iterable[ActiveConstraint]) -> None:
         self.constraints = sorted(constraints, key=_badness)
         self.level = self.constraints[0].level
+        self.depends_on_key = any(each.depends_on_key for each in self.constraints)
+        """Whether some only apply because of the server's name."""
         self.summary: tuple[str, dict[str, Any]] | None = None
-        """The message and the evidence of a finding, once there is one."""
+        """The effects in words and the evidence of a finding, once there is one."""
 
 
 def _badness(active: ActiveConstraint) -> tuple[int, int, str]:
@@ -61,6 +63,8 @@ class ClientHits(NamedTuple):
     """The places of one item, a tool or the server as a whole, that break constraints: by rule."""
 
     by_rule: dict[str, list[BrokenPlace]]
+    server_key: str = ""
+    """The server's name in client configurations."""
 
 
 _LEVELS = ("error", "warning", "note")
@@ -70,7 +74,7 @@ _MOST_COMBINATIONS = 10_000
 class _Check:
     """A constraint as several clients share it."""
 
-    __slots__ = ("by_rule", "find", "holders", "needs", "params")
+    __slots__ = ("_by_key", "by_rule", "find", "holders", "needs", "params")
 
     def __init__(self, find: Any, params: Mapping[str, Any], needs: frozenset[str] | None) -> None:
         self.find = find
@@ -80,11 +84,24 @@ class _Check:
         self.holders: list[ActiveConstraint] = []
         self.by_rule: dict[str, list[ActiveConstraint]] = {}
         """The holders about which there are findings, by rule."""
+        self._by_key: _Check | None = None
 
     def add(self, holder: ActiveConstraint, *, is_reported: bool) -> None:
         self.holders.append(holder)
         if is_reported:
             self.by_rule.setdefault(holder.constraint.rule, []).append(holder)
+
+    def on(self, tool: Tool) -> _Check:
+        """The constraint as the tool breaks it: a note if its name is only too long with the server's name."""
+        if "template" not in self.params or len(tool.name) > self.params["max"]:
+            return self
+        if self._by_key is None:
+            self._by_key = _Check(self.find, self.params, self.needs)
+            for each in self.holders:
+                is_reported = each in self.by_rule.get(each.constraint.rule, ())
+                noted = each._replace(level="note", holds=False, depends_on_key=True)
+                self._by_key.add(noted, is_reported=is_reported)
+        return self._by_key
 
 
 Found = tuple[_Check, "Tool | None", str]
@@ -143,7 +160,7 @@ class ClientChecks:
 
     def places_on_tool(self, tool: Tool, server_key: str) -> ClientHits | None:
         """The places of a tool that break constraints; None if there are none."""
-        return self.group(self.find_on_tool(tool, server_key))
+        return self.group(self.find_on_tool(tool, server_key), server_key)
 
     def find_on_server(self, catalog: Catalog) -> list[Found]:
         """What the server as a whole breaks."""
@@ -167,9 +184,9 @@ class ClientChecks:
         if not checks:
             return []
         surface = ToolSurface(tool, server_key)
-        return [(check, None, pointer) for check in checks for pointer in check.find(surface, check.params)]
+        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(surface, check.params)]
 
-    def group(self, found: list[Found]) -> ClientHits | None:
+    def group(self, found: list[Found], server_key: str = "") -> ClientHits | None:
         """Group what was found by rule and place; None if no finding is about it."""
         if not found:
             return None
@@ -188,7 +205,7 @@ class ClientChecks:
                 if len(self._affected) < _MOST_COMBINATIONS:
                     self._affected[key] = affected
             by_rule.setdefault(rule, []).append(BrokenPlace(pointer, tools[tool_id], affected))
-        return ClientHits(by_rule) if by_rule else None
+        return ClientHits(by_rule, server_key) if by_rule else None
 
 
 def hits_of(found: list[Found]) -> list[ClientHit]:

@@ -72,6 +72,8 @@ class Constraint(NamedTuple):
     """Whether it only applies in a mode that the user turns on, such as strict tool use."""
     conditional: bool = False
     """Whether it only applies if the client passes schemas on unchanged."""
+    disputed: bool = False
+    """Whether users report the opposite of what is documented."""
     fixed_version: str = ""
     fixed_date: str = ""
 
@@ -139,6 +141,7 @@ def _constraint(entry: Mapping[str, Any]) -> Constraint:
         doubt=entry.get("doubt", ""),
         opt_in=entry.get("opt_in", False),
         conditional=entry.get("conditional", False),
+        disputed=entry.get("disputed", False),
         fixed_version=fixed.get("version", ""),
         fixed_date=fixed.get("date", ""),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.compat.client_choice import ActiveConstraint, ClientChoice
+    from mcproof.compat.client_choice import ClientChoice
     from mcproof.compat.client_hits import ClientHit
 
 Verdict = Literal["works", "degraded", "breaks"]
@@ -30,7 +30,7 @@ class BrokenConstraint(NamedTuple):
     opt_in: bool
     conditional: bool
     counts: bool
-    """Whether it counts for the verdict: current, and neither opt-in nor conditional."""
+    """Whether it counts for the verdict: current, neither opt-in nor conditional, and whatever the server is called."""
 
 
 class ClientOutcome(NamedTuple):
@@ -52,7 +52,7 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
     """Return the outcome for every client, in the order of the profiles."""
     found: dict[str, list[BrokenConstraint]] = {name: [] for name in choice.profiles}
     for tool, hit in hits:
-        found[hit.active.profile.id].append(_broken(tool, hit.active, hit.pointer))
+        found[hit.active.profile.id].append(_broken(tool, hit))
     own = {name: _worst(each) for name, each in found.items()}
     outcomes = []
     for name, profile in choice.profiles.items():
@@ -80,8 +80,8 @@ def _at_most_degraded(verdict: Verdict) -> Verdict:
     return "degraded" if verdict == "breaks" else verdict
 
 
-def _broken(tool: str | None, active: ActiveConstraint, pointer: str) -> BrokenConstraint:
-    fact = active.constraint
+def _broken(tool: str | None, hit: ClientHit) -> BrokenConstraint:
+    fact = hit.active.constraint
     return BrokenConstraint(
         constraint=fact.id,
         rule=fact.rule,
@@ -89,10 +89,10 @@ def _broken(tool: str | None, active: ActiveConstraint, pointer: str) -> BrokenC
         status=fact.status,
         level=fact.level,
         tool=tool,
-        pointer=pointer,
+        pointer=hit.pointer,
         opt_in=fact.opt_in,
         conditional=fact.conditional,
-        counts=active.holds,
+        counts=hit.active.holds,
     )
 
 

@@ -58,11 +58,13 @@ def name_max(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 
 def name_combined(tool: ToolSurface, params: Params) -> Iterator[str]:
-    """The name with the server's name before it must not be longer than this; unknown without a server name."""
+    """The name with the server's name before it must not be longer than this; alone, if that name is unknown."""
+    name = tool.tool.name
     if tool.server_key:
         server = tool.server_key[: params.get("server_max")]
-        if len(params["template"].format(server=server, tool=tool.tool.name)) > params["max"]:
-            yield "/name"
+        name = params["template"].format(server=server, tool=name)
+    if len(name) > params["max"]:
+        yield "/name"
 
 
 # Texts

@@ -30,7 +30,7 @@ _DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
 _PROFILE_KEYS = ("name", "kind", "checked", "about", "sends_to", "constraints")
 _CONSTRAINT_KEYS = (
     *("id", "rule", "kind", "params", "effect", "status", "error", "when", "doubt"),
-    *("opt_in", "conditional", "fixed_in", "sources"),
+    *("opt_in", "conditional", "disputed", "fixed_in", "sources"),
 )
 
 
@@ -99,6 +99,7 @@ def _constraint(source: ConfigFile, at: Path, entry: Any, checked: str) -> Const
         doubt=text("doubt"),
         opt_in=_flag(source, (*at, "opt_in"), table.get("opt_in", False)),
         conditional=_flag(source, (*at, "conditional"), table.get("conditional", False)),
+        disputed=_flag(source, (*at, "disputed"), table.get("disputed", False)),
         fixed_version=fixed_text("version"),
         fixed_date=fixed_text("date"),
     )

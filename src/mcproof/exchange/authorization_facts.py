@@ -71,7 +71,7 @@ class AuthorizationFacts(NamedTuple):
 
     @property
     def unobserved(self) -> Mapping[str, str]:
-        """The rules that could not be observed, with the reason."""
+        """The rules that could not be judged, with the reason."""
         reasons = {}
         if not self.servers:
             for rule in DOCUMENT_RULES:

@@ -40,5 +40,5 @@ class ListStability(NamedTuple):
 
     @property
     def unobserved(self) -> Mapping[str, str]:
-        """The rules that could not be observed, with the reason."""
+        """The rules that could not be judged, with the reason."""
         return {} if len(self.readings) > 1 else {"TRU-205": "the tools could not be listed twice"}

@@ -13,6 +13,13 @@ REDIRECT_CAP = 3
 """How many redirects are followed."""
 NETWORK_RULES = ("transport_uses_https", "transport_advertises_hsts", "endpoint_no_credentials_in_url")
 """Rules about what others on the network can read, which concerns no server on this machine."""
+HTTPS_RULES = (
+    "tls_handshake_succeeded",
+    "tls_uses_modern_version",
+    "tls_certificate_not_expiring_soon",
+    "transport_advertises_hsts",
+)
+"""Rules about https; a URL without it fails `transport_uses_https`."""
 
 
 class UrlCredential(NamedTuple):
@@ -123,33 +130,40 @@ class PerimeterFacts(NamedTuple):
     """Why a part could not be observed: `tls`, `response`, `opening`, `origin`, `host`, `cors`."""
 
     @property
-    def unobserved(self) -> dict[str, str]:
-        """The rules that could not be observed, with the reason."""
-        reasons = dict.fromkeys(NETWORK_RULES, "the server is on this machine") if self.is_loopback else {}
-        for rule, why in self._reasons():
-            if why:
-                reasons.setdefault(rule, why)
+    def not_applicable(self) -> dict[str, str]:
+        """The rules that do not concern the server, with the reason."""
+        reasons: dict[str, str] = {}
+        if self.is_loopback:
+            reasons |= dict.fromkeys(NETWORK_RULES, "the server is on this machine")
+        else:
+            reasons["TRU-501"] = "sent only to servers on this machine"
+        if self.scheme != "https":
+            reasons = dict.fromkeys(HTTPS_RULES, "the URL is not https") | reasons
+        if self.cors is not None and not self.cors.allowed_origin:
+            reasons["TRU-502"] = "the server sends no CORS headers"
         return reasons
 
-    def _reasons(self) -> list[tuple[str, str]]:
-        """Each rule that needs a part, with the reason if it could not be judged; else with an empty text."""
-        tls, response = self.tls, self.response
-        no_tls = self._missing("tls", tls) if self.scheme == "https" else "the URL is not https"
-        no_response = self._missing("response", response)
-        no_version = no_tls or ("" if tls is not None and tls.version else "no TLS version was negotiated")
-        no_certificate = no_tls or ("" if tls is not None and tls.certificate else "no certificate was received")
-        return [
-            ("tls_handshake_succeeded", no_tls),
-            ("tls_uses_modern_version", no_version),
-            ("tls_certificate_not_expiring_soon", no_certificate),
-            ("transport_advertises_hsts", no_response if self.scheme == "https" else "the URL is not https"),
-            ("transport_response_within_size_bound", no_response),
-            ("transport_redirects_within_bound", no_response),
-            ("transport_content_type_acceptable", self._no_content_type()),
-            ("transport_validates_origin", self._missing("origin", self.origin) or _undecided(self.origin)),
-            ("TRU-501", self._no_host()),
-            ("TRU-502", self._missing("cors", self.cors) or self._no_cors()),
-        ]
+    @property
+    def unobserved(self) -> dict[str, str]:
+        """The other rules that could not be judged, with the reason."""
+        tls, no_response = self.tls, self._missing("response", self.response)
+        no_tls = self._missing("tls", tls)
+        no_version = "" if tls is not None and tls.version else "no TLS version was negotiated"
+        no_certificate = "" if tls is not None and tls.certificate else "no certificate was received"
+        reasons = {
+            "tls_handshake_succeeded": no_tls,
+            "tls_uses_modern_version": no_tls or no_version,
+            "tls_certificate_not_expiring_soon": no_tls or no_certificate,
+            "transport_advertises_hsts": no_response,
+            "transport_response_within_size_bound": no_response,
+            "transport_redirects_within_bound": no_response,
+            "transport_content_type_acceptable": self._no_content_type(),
+            "transport_validates_origin": self._missing("origin", self.origin) or _undecided(self.origin),
+            "TRU-501": self._missing("host", self.host) or _undecided(self.host, range(400, 500)),
+            "TRU-502": self._missing("cors", self.cors),
+        }
+        others = self.not_applicable
+        return {rule: why for rule, why in reasons.items() if why and rule not in others}
 
     def _missing(self, part: str, value: object) -> str:
         return "" if value is not None else (self.failures or {}).get(part, "not observed")
@@ -174,14 +188,6 @@ class PerimeterFacts(NamedTuple):
         if refuses_post and response is not None and response.status in range(200, 300):
             return response.content_type
         return None
-
-    def _no_host(self) -> str:
-        if not self.is_loopback:
-            return "sent only to servers on this machine"
-        return self._missing("host", self.host) or _undecided(self.host, range(400, 500))
-
-    def _no_cors(self) -> str:
-        return "" if self.cors is None or self.cors.allowed_origin else "the server sends no CORS headers"
 
 
 def _undecided(probe: HeaderProbe | None, refusals: Container[int] = (403,)) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_RULE = "active_probe_read_tools_honor_their_schema"
+
 
 class ReadCall(NamedTuple):
     """One call of a tool."""
@@ -26,7 +28,11 @@ class ReadCalls(NamedTuple):
     """Why no tool was called."""
 
     @property
+    def not_applicable(self) -> Mapping[str, str]:
+        """The rules that do not concern the server, with the reason."""
+        return {_RULE: self.why_none} if self.why_none else {}
+
+    @property
     def unobserved(self) -> Mapping[str, str]:
-        """The rules that could not be observed, with the reason."""
-        reason = self.why_none or "no tool could be called"
-        return {} if self.calls else {"active_probe_read_tools_honor_their_schema": reason}
+        """The other rules that could not be judged, with the reason."""
+        return {} if self.calls or self.why_none else {_RULE: "the server was not reached again"}

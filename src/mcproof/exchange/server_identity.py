@@ -33,8 +33,8 @@ class ServerIdentity(NamedTuple):
         return tuple(each for each in found if each not in COMMON_WORDS)
 
     @property
-    def unobserved(self) -> Mapping[str, str]:
-        """The rules that could not be observed, with the reason."""
+    def not_applicable(self) -> Mapping[str, str]:
+        """The rules that do not concern the server, with the reason."""
         reason = ""
         if not self.words:
             reason = "the name has no distinctive word"

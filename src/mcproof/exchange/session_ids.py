@@ -28,8 +28,14 @@ class SessionIds(NamedTuple):
     """Why there are no ids, such as the stateless era."""
 
     @property
-    def unobserved(self) -> Mapping[str, str]:
-        """The rules that could not be observed, with the reason."""
-        if self.ids > 1:
+    def not_applicable(self) -> Mapping[str, str]:
+        """The rules that do not concern the server, with the reason."""
+        if self.ids or not (self.why_none or self.handshakes):
             return {}
         return {"TRU-503": self.why_none or "the server issues no session ids"}
+
+    @property
+    def unobserved(self) -> Mapping[str, str]:
+        """The other rules that could not be judged, with the reason."""
+        is_judged = self.ids > 1 or bool(self.not_applicable)
+        return {} if is_judged else {"TRU-503": "no two handshakes succeeded"}

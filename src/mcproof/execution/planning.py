@@ -187,10 +187,9 @@ class Planner:
         if kind.is_selectable and not select and not rulesets:
             select, rulesets = settings.select, settings.rulesets
         clients = (self._clients or settings.clients) if kind.is_selectable else ()
-        usual = (*kind.rulesets, "compat") if clients else kind.rulesets
         try:
             ignored = [*selection.ignore, *ignored_by_settings]
-            rules = choose_rules(rulesets or usual, select=select, ignore=ignored)
+            rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored)
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise

@@ -65,7 +65,7 @@ RULESETS = {
         Ruleset("trust", "Whether agents and reviewers can rely on the catalog.", True),
         Ruleset("spec", "Demands of the MCP specification, by protocol revision.", True),
         Ruleset("polish", "Whether names, descriptions and schemas are clear to the model that reads them.", False),
-        Ruleset("compat", "What breaks in MCP clients and model APIs; not part of a score.", False),
+        Ruleset("compat", "What breaks in MCP clients and model APIs; not part of a score.", True),
         Ruleset("wire", "Problems of a live connection and its responses; not part of a score.", True),
     )
 }
@@ -109,26 +109,34 @@ class Rule:
         """Facts specific to its ruleset, such as a trust rule's weight, dimension and phase."""
         self.scope = next(iter(check.__annotations__.values()))
         """The name of the type that the check takes."""
+        self._is_severity_chosen = False
+        """Whether the user set the severity, which then holds for every problem."""
         self._variants: dict[tuple[str, str | None], Rule] = {}
 
     def with_severity(self, severity: str) -> Rule:
-        """The same rule with another severity; scores do not change."""
+        """The same rule with a severity that the user chose; scores do not change."""
+        chosen = self._copy(severity)
+        chosen._is_severity_chosen = True
+        return chosen
+
+    def _copy(self, severity: str) -> Rule:
         from copy import copy
 
         changed = copy(self)
         changed.severity, changed.level = severity, level_of(severity)
+        changed._variants = {}
         return changed
 
     def for_problem(self, severity: str | None, same_as: str | None) -> Rule:
         """The rule as it reports a problem with its own severity or equivalent; a user's severity comes first."""
-        if severity is None or self.severity != self.scheme_severity:
+        if severity is None or self._is_severity_chosen:
             severity = self.severity
         same_as = same_as or self.same_as
         if severity == self.severity and same_as == self.same_as:
             return self
         key = severity, same_as
         if key not in self._variants:
-            self._variants[key] = self.with_severity(severity)
+            self._variants[key] = self._copy(severity)
             self._variants[key].same_as = same_as
         return self._variants[key]
 

@@ -93,8 +93,8 @@ def _fact(fact: Constraint, style: Style) -> Iterator[str]:
     yield style.paint(first.rstrip("\n"), "bold") + "\n"
     yield from (style.paint(line.rstrip("\n"), "bold") + "\n" for line in others)
     level, effect = fact.level, EFFECTS[fact.effect][1].removesuffix(" in")
-    marks = [word for word, holds in (("opt-in", fact.opt_in), ("conditional", fact.conditional)) if holds]
-    status = ", ".join([fact.status, *marks, fact.rule])
+    marks = (("opt-in", fact.opt_in), ("conditional", fact.conditional), ("disputed", fact.disputed))
+    status = ", ".join([fact.status, *(word for word, holds in marks if holds), fact.rule])
     yield from _lines(f"{style.paint(level, level)}: {effect} ({style.text(status)})", style)
     fixed = fact.fixed_version or fact.fixed_date
     notes = [("fixed in", fixed), ("message", fact.error and f"`{fact.error}`"), ("doubt", fact.doubt)]
@@ -168,6 +168,7 @@ def _constraint(fact: Constraint) -> Record:
         "status": fact.status,
         "opt_in": fact.opt_in,
         "conditional": fact.conditional,
+        "disputed": fact.disputed,
         "when": fact.when,
         "doubt": fact.doubt,
         "error": fact.error,

@@ -178,8 +178,9 @@ def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator
     else:
         yield f"\n### {_SIGNS[level]} {word}\n"
     yield f"\n| {'change' if run.kind == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
-    for shown, also in groups:
-        rules = ", ".join(code(rule) for rule in (shown.rule.id, *also))
+    for group in groups:
+        shown = group.shown
+        rules = ", ".join(code(rule) for rule in (shown.rule.id, *group.also))
         yield f"| {rules} | {_where(shown)} | {escaped(shown.message)} |\n"
     if folded:
         yield f"\n{_UNFOLD}\n"

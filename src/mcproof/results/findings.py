@@ -106,6 +106,11 @@ class ReportedFinding(NamedTuple):
         """The message, prefixed with the name of its item."""
         return f"{self.label}: {self.message}" if self.label else self.message
 
+    @property
+    def in_clients(self) -> str:
+        """What the fault does in clients, with which a message of `compat` ends; empty for other rulesets."""
+        return self.message.partition(": ")[2] if self.rule.ruleset == "compat" else ""
+
 
 def reported_finding(
     *,
@@ -130,10 +135,20 @@ _DEFAULTS = tuple(ReportedFinding._field_defaults.values())
 
 
 class FindingGroup(NamedTuple):
-    """Findings that people see as one: the finding shown, and the ids of other rules that report the same."""
+    """Findings that people see as one: the finding shown, and those of other rules that report the same."""
 
     shown: ReportedFinding
-    also: list[str]
+    others: list[ReportedFinding]
+
+    @property
+    def also(self) -> list[str]:
+        """The ids of the other rules."""
+        return [each.rule.id for each in self.others]
+
+    @property
+    def also_in_words(self) -> list[str]:
+        """The ids of the other rules, with what the fault does in clients where one reports that."""
+        return [f"{each.rule.id} ({effect})" if (effect := each.in_clients) else each.rule.id for each in self.others]
 
 
 def group_by_fault(findings: Iterable[ReportedFinding]) -> list[FindingGroup]:
@@ -145,15 +160,16 @@ def group_by_fault(findings: Iterable[ReportedFinding]) -> list[FindingGroup]:
     groups: dict[tuple[object, ...], list[ReportedFinding]] = {}
     all_findings = list(findings)
     repeated = {each.rule.same_as for each in all_findings}
+    faults = {each.rule.id: each.rule.fault for each in all_findings if each.rule.ruleset != "wire"}
     for number, each in enumerate(all_findings):
         rule = each.rule
-        fault = rule.fault if rule.ruleset != "wire" else None
-        shared = fault or rule.same_as or (rule.id if rule.id in repeated else None)
+        equivalent = rule.same_as or (rule.id if rule.id in repeated else None)
+        shared = faults.get(rule.id) or (equivalent and faults.get(equivalent)) or equivalent
         groups.setdefault((number,) if shared is None else (shared, each.item_pointer, each.pointer), []).append(each)
     result = []
     for members in groups.values():
         shown = min(members, key=_urgency)
-        result.append(FindingGroup(shown, [each.rule.id for each in members if each is not shown]))
+        result.append(FindingGroup(shown, [each for each in members if each is not shown]))
     return result
 
 

@@ -17,7 +17,7 @@ class FindingEntry(NamedTuple):
 
     shown: ReportedFinding
     also: list[str]
-    """The ids of other rules that report the same."""
+    """The ids of other rules that report the same, with what the fault does in clients."""
     items: list[str]
     """The names of the items, in the order of the file."""
 
@@ -46,7 +46,8 @@ def group_by_rule(groups: Iterable[FindingGroup], *, merges: bool = True) -> lis
     """
     by_rule: dict[str, RuleGroup] = {}
     known: dict[int, FindingEntry] = {}
-    for shown, also in groups:
+    for group in groups:
+        shown, also = group.shown, group.also_in_words
         entry = known.get(shown.twins) if merges and shown.twins else None
         if entry is not None and entry.also == also:
             entry.items.append(shown.label)

@@ -171,6 +171,7 @@ def _finding_line(each: ReportedFinding) -> str:
         "snippet": each.snippet._asdict() if each.snippet is not None else None,
         "suppression": each.suppression._asdict() if each.suppression is not None else None,
         **({"twins": each.twins} if each.twins else {}),
+        **({"same_as": each.rule.same_as} if each.rule.same_as else {}),
     }
     return f"{finding_line(each)[:-1]}, {encode(more)[1:]}"
 
@@ -379,6 +380,8 @@ def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFindin
     rule = rules[record["rule"]]
     if rule.severity != record["severity"]:
         rule = rule._replace(severity=record["severity"], level=record["level"])
+    if (same_as := record.get("same_as", rule.same_as)) != rule.same_as:
+        rule = rule._replace(same_as=same_as)
     fix, edit = record["fix"], record["edit"]
     snippet, suppression = record["snippet"], record["suppression"]
     return ReportedFinding(

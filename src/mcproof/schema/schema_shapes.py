@@ -31,6 +31,7 @@ SINGLES = frozenset(
 
 TYPE_KEYWORDS = frozenset({"type", "$ref", "anyOf"})
 """Keywords that most clients accept as the type of a value."""
+REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor"})
 """Keywords by which references can name a schema."""
 
@@ -187,6 +188,8 @@ def plain_look(schema: Any) -> PlainLook:
     look = _PLAIN
     known = KNOWN_SHAPES
     schemas = [schema]
+    if type(schema) is dict and "$schema" in schema and is_unusual_dialect(schema["$schema"]):
+        return _UNCLEAR
     for each in schemas:  # grows
         if type(each) is not dict:
             return _UNCLEAR
@@ -221,6 +224,11 @@ def has_usual_value(keyword: str, value: Any) -> bool:
     if keyword == "required":
         return distinct_texts(value) is not None
     return bool(value >= 0) if keyword in COUNTS else bool(value)  # an empty enum is invalid in draft-04
+
+
+def is_unusual_dialect(declared: Any) -> bool:
+    """Whether schemas that other dialects accept may be invalid in a dialect."""
+    return "draft-04" in str(declared)
 
 
 def distinct_texts(values: Any) -> set[str] | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.schema.schema_marks import DEEP, ODD, ODD_ENUM, ODD_KEY, UNDECLARED, UNTYPED
-from mcproof.schema.schema_shapes import distinct_texts
+from mcproof.schema.schema_marks import DEEP, EXTERNAL, ODD, ODD_ENUM, ODD_KEY, UNDECLARED, UNTYPED
+from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS, distinct_texts, is_unusual_dialect
 
 if TYPE_CHECKING:
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.schema.tree import SchemaNode, SchemaTree
 
 DEEP_LEVELS = 10
 LONGEST_KEY = 64
@@ -30,6 +30,10 @@ def marks_in(tree: SchemaTree) -> frozenset[str]:
         marks.update((ODD, UNTYPED))
     if tree.deepest > DEEP_LEVELS:
         marks.add(DEEP)
+    if "$schema" in tree.root and is_unusual_dialect(tree.root["$schema"]):
+        marks.add(ODD)
+    if any(map(_is_external, tree.holders)):
+        marks.add(EXTERNAL)
     for node, shape in tree.remarkable:
         schema = node.schema
         if shape.lacks_type and node.step and node.step[0] in _ELEMENTS:
@@ -48,6 +52,12 @@ def marks_in(tree: SchemaTree) -> frozenset[str]:
             elif type(value) is not int or value < 0:
                 marks.add(ODD)
     return frozenset(marks)
+
+
+def _is_external(holder: SchemaNode) -> bool:
+    """Whether a schema has a reference that is not inside its own document."""
+    texts = (holder.schema.get(keyword) for keyword in REFERENCE_KEYWORDS)
+    return any(type(each) is str and not each.startswith("#") for each in texts)
 
 
 _plain_keys: set[str] = set()

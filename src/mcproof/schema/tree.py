@@ -22,6 +22,7 @@ from mcproof.schema.schema_shapes import (
     SINGLES,
     shape_of,
 )
+from mcproof.schema.schema_survey import marks_in
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -247,8 +248,6 @@ class SchemaTree:
     def marks(self) -> frozenset[str]:
         """Its keywords, and marks for everything unusual (see `schema_marks`); computed on first use."""
         if self._marks is None:
-            from mcproof.schema.schema_survey import marks_in
-
             self._marks = marks_in(self)
         return self._marks
 

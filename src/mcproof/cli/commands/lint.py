@@ -20,7 +20,7 @@ mcproof lint src/  Python source, which is not run
 mcproof lint -- python server.py  a live server
 mcproof lint .mcp.json#weather  a server of a client configuration
 mcproof lint --ruleset all --fail-on warning  every rule, and stricter
-mcproof lint tools.json --client cursor,claude-code  also what breaks in two clients
+mcproof lint tools.json --client cursor,claude-code  errors for what breaks in two clients
 mcproof lint --output results.sarif  also a file for CI
 mcproof lint --locked  fail if anything changed since `mcproof lock`
 """

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.auth.challenges import bearer_challenge
+from mcproof.client.auth.challenges import LONGEST_CHALLENGE, bearer_challenge
 from mcproof.client.auth.issuer_metadata import metadata_places
 from mcproof.client.auth.resource_metadata import MOST_SERVERS, well_known_places
 from mcproof.client.auth.safe_urls import canonical_url, is_same_issuer, is_within, origin_of
@@ -58,7 +58,7 @@ async def observe_authorization(
     documents = await asyncio.gather(*(_issuer_document(client, each) for each in issuers))
     return AuthorizationFacts(
         status=refusal.status,
-        challenge=cropped(redacted_text(refusal.challenge)),
+        challenge=cropped(redacted_text(refusal.challenge[:LONGEST_CHALLENGE])),
         resource_metadata_hint=cropped(redacted_url(hint)),
         is_loopback=is_loopback,
         resource=resource,

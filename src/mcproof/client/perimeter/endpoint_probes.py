@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mcproof.client.connect import authorizer_of
@@ -13,7 +13,7 @@ from mcproof.client.perimeter.authorization_probe import Refusal, observe_author
 from mcproof.client.perimeter.probe_http import LIMITS, AddressGuard, ProbeClient, UnobservedError
 from mcproof.client.perimeter.tls_probe import observe_tls
 from mcproof.client.protocol_headers import stateless_headers
-from mcproof.client.secrets import hiding, redacted_url
+from mcproof.client.secrets import hide_inside, hiding, redacted_url
 from mcproof.client.transports.http_exchange import new_client
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.network_hosts import internal_kind
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
     from urllib.parse import SplitResult
 
-    import httpx2
-
     from mcproof.client.endpoints import UrlEndpoint
     from mcproof.client.perimeter.probe_http import ProbeLimits, ProbeResponse
     from mcproof.exchange.authorization_facts import AuthorizationFacts
@@ -46,17 +44,23 @@ FOREIGN_HOST = "mcproof-host-probe.invalid"
 CREDENTIAL_KEYS = frozenset(
     {"token", "api_key", "apikey", "access_token", "refresh_token", "password", "secret", "client_secret"}
 )
+EVENTS = "text/event-stream"
 _PORTS = {"https": 443, "http": 80}
 _PARTS = ("tls", "response", "opening", "origin", "host", "cors")
 _PLAIN = {"Accept": "*/*", "Accept-Encoding": "identity"}
 
 
 class OpeningRequest(NamedTuple):
-    """The first MCP request of an era."""
+    """The first MCP request of an era, or of the older transport."""
 
     method: str
+    """The MCP method; `GET` for the older transport, HTTP with SSE, which begins with a stream."""
     headers: dict[str, str]
-    content: bytes
+    content: bytes | None = None
+
+    @property
+    def verb(self) -> str:
+        return "GET" if self.content is None else "POST"
 
 
 class _Sender(NamedTuple):
@@ -88,7 +92,8 @@ async def observe_perimeter(server: UrlEndpoint, limits: ProbeLimits = LIMITS) -
     except ValueError:
         failures = dict.fromkeys(_PARTS, "not a valid URL")
         return PerimeterObservation(PerimeterFacts(url=server.label, scheme="", failures=failures))
-    return await _PerimeterRun(server, parts, port, limits).observe()
+    observed = await _PerimeterRun(server, parts, port, limits).observe()
+    return PerimeterObservation._make(hide_inside(observed, hiding(server.secrets)))
 
 
 class _PerimeterRun:
@@ -97,19 +102,20 @@ class _PerimeterRun:
     def __init__(self, server: UrlEndpoint, parts: SplitResult, port: int, limits: ProbeLimits) -> None:
         self._server = server
         self._limits = limits
-        self._hide = hiding(server.secrets)
         self._parts = parts
         self._port = port
         self._hostname = parts.hostname or ""
-        self._has_credentials = False
+        authorizer = authorizer_of(server)
+        self._sign = None if authorizer is None or authorizer.token is None else authorizer.sign
+        self._has_credentials = bool(server.headers or self._sign or parts.username)
         self._failures: dict[str, str] = {}
 
     async def observe(self) -> PerimeterObservation:
         kind = internal_kind(self._hostname)
         facts = PerimeterFacts(
-            url=self._shown(self._server.url),
+            url=_shown(self._server.url),
             scheme=self._parts.scheme,
-            hostname=self._hide(self._hostname),
+            hostname=self._hostname,
             is_loopback=kind == "loopback",
             internal_kind=kind,
             url_credentials=tuple(url_credentials(self._parts)),
@@ -122,25 +128,20 @@ class _PerimeterRun:
                 return self._unreachable(facts, why)
         guard = await AddressGuard.of(self._hostname, self._port)
         try:
-            async with new_client({}, self._limits.seconds, None) as plain, self._user_client() as own:
-                return await self._over_http(
-                    facts,
-                    _Sender(ProbeClient(plain, guard, self._limits), _without_login(self._parts)),
-                    _Sender(ProbeClient(own, guard, self._limits), self._parts._replace(fragment="").geturl()),
-                )
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(new_client({}, self._limits.seconds, None))
+                plain = own = _Sender(ProbeClient(client, guard, self._limits), _without_login(self._parts))
+                if self._has_credentials:
+                    headers = dict(self._server.headers)
+                    client = await stack.enter_async_context(new_client(headers, self._limits.seconds, self._sign))
+                    own = _Sender(ProbeClient(client, guard, self._limits), self._parts._replace(fragment="").geturl())
+                return await self._over_http(facts, plain, own)
         except ConnectError as error:  # a header that cannot be sent
             return self._unreachable(facts, error.message)
 
     def _unreachable(self, facts: PerimeterFacts, why: str) -> PerimeterObservation:
         """The facts of a server to which nothing can be sent."""
         return PerimeterObservation(facts._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
-
-    def _user_client(self) -> httpx2.AsyncClient:
-        """A client that sends what the user's own client would send. Raises ConnectError."""
-        authorizer = authorizer_of(self._server)
-        sign = None if authorizer is None or authorizer.token is None else authorizer.sign
-        self._has_credentials = bool(self._server.headers or sign or self._parts.username)
-        return new_client(dict(self._server.headers), self._limits.seconds, sign)
 
     async def _over_http(self, facts: PerimeterFacts, plain: _Sender, own: _Sender) -> PerimeterObservation:
         facts = facts._replace(response=await self._part("response", self._get(plain)))
@@ -186,7 +187,7 @@ class _PerimeterRun:
         try:
             return await probe
         except UnobservedError as failure:
-            self._failures[name] = self._hide(cropped(str(failure)))
+            self._failures[name] = cropped(str(failure))
             return None
 
     async def _get(self, plain: _Sender) -> EndpointResponse:
@@ -196,16 +197,16 @@ class _PerimeterRun:
         return EndpointResponse(
             status=last.status,
             content_type=cropped(last.kind),
-            final_url=self._shown(last.url),
+            final_url=_shown(last.url),
             redirects=tuple(
-                RedirectHop(each.status, self._shown(each.location))
+                RedirectHop(each.status, _shown(each.location))
                 for each in followed.responses
                 if each.location is not None
             ),
             strict_transport_security=next(filter(None, map(self._transport_security, followed.responses)), None),
             is_too_large=last.is_too_large,
             has_too_many_redirects=followed.has_too_many,
-            refused_redirect=self._hide(followed.refused),
+            refused_redirect=followed.refused,
         )
 
     def _transport_security(self, response: ProbeResponse) -> str | None:
@@ -218,24 +219,33 @@ class _PerimeterRun:
         value = response.headers.get("strict-transport-security")
         return None if value is None else cropped(value)
 
-    def _shown(self, url: str) -> str:
-        return self._hide(cropped(redacted_url(url)))
+
+def _shown(url: str) -> str:
+    return cropped(redacted_url(url))
 
 
 async def _open(plain: _Sender) -> tuple[OpeningRequest, ProbeResponse]:
-    """The first request of the era that the server seems to support, and its response."""
-    first = await _opened(plain, OPENINGS[0])
-    if not _is_clear(first):
-        second = await _opened(plain, OPENINGS[1])
-        if _is_clear(second):
-            return OPENINGS[1], second
-    return OPENINGS[0], first
+    """The first request that the server understands or refuses for lack of credentials, else `initialize`."""
+    first: tuple[OpeningRequest, ProbeResponse] | None = None
+    for request in OPENINGS:
+        response = await _opened(plain, request)
+        if response.status in UNAUTHORIZED or _is_understood(request, response):
+            return request, response
+        first = first or (request, response)
+    assert first is not None  # noqa: S101
+    return first
+
+
+def _is_understood(request: OpeningRequest, response: ProbeResponse) -> bool:
+    """Whether a response is a success; a stream if that is what was requested."""
+    is_expected = request.verb == "POST" or response.kind == EVENTS
+    return response.status in range(200, 300) and is_expected
 
 
 async def _opened(sender: _Sender, request: OpeningRequest, headers: dict[str, str] | None = None) -> ProbeResponse:
     """The response to a first request; a session that it starts is ended."""
     foreign = headers or {}
-    response = await sender.client.send("POST", sender.url, {**request.headers, **foreign}, request.content)
+    response = await sender.client.send(request.verb, sender.url, {**request.headers, **foreign}, request.content)
     session = response.headers.get("mcp-session-id")
     if session is not None and session.isascii() and session.isprintable():
         with suppress(UnobservedError):
@@ -259,14 +269,9 @@ async def _preflight(plain: _Sender) -> CorsProbe:
     )
 
 
-def _is_clear(response: ProbeResponse) -> bool:
-    """Whether a server knows a request, or refuses it for another reason than its method."""
-    return response.status in range(200, 300) or response.status in UNAUTHORIZED
-
-
 def _request(method: str, params: dict[str, Any], headers: dict[str, str]) -> OpeningRequest:
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    usual = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **headers}
+    usual = {"Content-Type": "application/json", "Accept": f"application/json, {EVENTS}", **headers}
     return OpeningRequest(method, usual, json.dumps(message).encode())
 
 
@@ -277,8 +282,9 @@ OPENINGS = (
         {"_meta": meta_of(STATELESS[0])},
         stateless_headers(STATELESS[0], {"method": "server/discover"}),
     ),
+    OpeningRequest("GET", {"Accept": EVENTS}),
 )
-"""The first requests of the two eras."""
+"""The first requests of the two eras and of the older transport."""
 
 
 def url_credentials(parts: SplitResult) -> list[UrlCredential]:

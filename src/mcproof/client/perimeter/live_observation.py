@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.probe_http import LIMITS
-from mcproof.client.perimeter.read_only_requests import call_readers, read_resources
+from mcproof.client.perimeter.read_only_requests import call_readers, https_resources, read_resources
 from mcproof.client.perimeter.session_probes import observe_sessions
 from mcproof.exchange.network_hosts import is_this_machine
 from mcproof.exchange.read_calls import ReadCalls
+from mcproof.exchange.resource_bodies import ResourceBodies
 from mcproof.exchange.server_identity import ServerIdentity
 
 if TYPE_CHECKING:
@@ -47,16 +48,17 @@ async def observe_server(
     if perimeter is not None and (identity := _identity(catalog, perimeter)) is not None:
         facts.append(identity)
 
+    bodies = ResourceBodies((), len(https_resources(catalog)))
+    calls = ReadCalls(why_none="" if may_call(server) else REMOTE)
+
     async def read(connection: Connection) -> None:
-        if catalog.resources:
-            facts.append(await read_resources(connection, catalog, server))
+        nonlocal bodies, calls
+        bodies = await read_resources(connection, catalog, server)
         if is_deep and may_call(server):
-            facts.append(await call_readers(connection, catalog, server))
+            calls = await call_readers(connection, catalog, server)
 
     stability, ids = await observe_sessions(server, options, catalog.connection, read)
-    if is_deep and not may_call(server):
-        facts.append(ReadCalls(why_none=REMOTE))
-    return (*facts, stability, ids)
+    return (*facts, stability, ids, bodies, *([calls] if is_deep else []))
 
 
 def may_call(server: Endpoint) -> bool:

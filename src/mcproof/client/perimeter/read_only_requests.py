@@ -25,9 +25,9 @@ MOST_CALLS = 3
 async def read_resources(connection: Connection, catalog: Catalog, server: Endpoint) -> ResourceBodies:
     """The texts of the first few https resources, cut off at a limit; what cannot be read is left out."""
     hide = hiding_in_catalogs(server.named_secrets)
-    uris = [uri for each in catalog.resources if isinstance(uri := each.fields.get("uri"), str)]
+    uris = https_resources(catalog)
     bodies: list[tuple[str, str]] = []
-    for uri in [each for each in uris if each.lower().startswith("https://")][:MOST_RESOURCES]:
+    for uri in uris[:MOST_RESOURCES]:
         try:
             response = await connection.request("resources/read", {"uri": uri})
         except (ConnectError, LostError, TimeoutError):
@@ -35,7 +35,13 @@ async def read_resources(connection: Connection, catalog: Catalog, server: Endpo
         text = _text(response.result)
         if text:
             bodies.append((hide(uri), hide(text)))
-    return ResourceBodies(tuple(bodies))
+    return ResourceBodies(tuple(bodies), len(uris))
+
+
+def https_resources(catalog: Catalog) -> list[str]:
+    """The URIs of the resources that are read."""
+    uris = [each.fields.get("uri") for each in catalog.resources]
+    return [each for each in uris if isinstance(each, str) and each.lower().startswith("https://")]
 
 
 def _text(result: Any) -> str:

@@ -99,5 +99,5 @@ def _reason(error: ssl.SSLError) -> str:
     """Why a handshake failed, in words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return cropped(error.verify_message.rstrip(".") or "the certificate is not trusted")
-    reason = error.reason or error.strerror or "the handshake failed"
-    return cropped(reason.replace("_", " ").lower() if error.reason else reason)
+    reason: str | None = getattr(error, "reason", None)  # of OpenSSL, such as WRONG_VERSION_NUMBER
+    return cropped(reason.replace("_", " ").lower() if reason else error.strerror or "the handshake failed")

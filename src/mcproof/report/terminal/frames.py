@@ -27,9 +27,10 @@ def frames(result: TargetResult, style: Style) -> Iterator[str]:
 
 def concise(result: TargetResult, style: Style) -> Iterator[str]:
     """Render one line a finding: location, level, rule, item, message."""
-    for shown, also in group_by_fault(result.findings):
+    for group in group_by_fault(result.findings):
+        shown = group.shown
         level = style.paint(shown.level, shown.level)
-        others = f" [also {', '.join(also)}]" if also else ""
+        others = f" [also {', '.join(group.also)}]" if group.also else ""
         yield f"{location_of(shown, style)}: {level} {shown.rule.id} {_sentence(shown, style)}{others}\n"
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.compat.client_hits import ClientHit
 from mcproof.compat.client_profiles import EFFECTS
 from mcproof.compat.constraint_words import in_a_sentence
 from mcproof.linting.finding import Problem
@@ -27,12 +26,22 @@ if TYPE_CHECKING:
 
 _NAMED = 4
 """How many clients a message names for each effect."""
-_ON_SERVERS = frozenset({"tools.max", "tools.bytes", "optional_params.max", "union_params.max"})
-_OF_SERVERS = {
+_LONGEST_NAME = 64
+_POINTING_AT_NAMES = frozenset({"input.forbids", "input.property_key"})
+"""Kinds of constraint whose pointers end in the name of a keyword or parameter."""
+_OF_ALL_TOOLS = {
     "request_rejected": "every request with all tools fails in",
     "tool_dropped": "some tools are missing in",
 }
-"""Effects of constraints on all tools together, where other words apply than for one tool."""
+_WORDS = {
+    **dict.fromkeys(("tools.max", "tools.bytes", "optional_params.max", "union_params.max"), _OF_ALL_TOOLS),
+    "list.pages": {"tool_dropped": "the tools of other pages are missing in"},
+    "name.combined": {"truncated": "the name is cut in"},
+    "description.max": {"truncated": "the description is cut in"},
+    "param_description.max": {"truncated": "the description is cut in"},
+    "instructions.max": {"truncated": "the instructions are cut in"},
+}
+"""Effects in more exact words, by kind of constraint."""
 
 
 def _check(each: ClientRule) -> Check:
@@ -41,12 +50,17 @@ def _check(each: ClientRule) -> Check:
     def check(hits: ClientHits) -> Iterator[Problem]:
         for pointer, tool, affected in hits.by_rule[each.id]:
             if affected.summary is None:
-                effects = in_words([ClientHit(active, pointer) for active in affected.constraints])
-                evidence = {"clients": [_evidence(active) for active in affected.constraints]}
-                affected.summary = f"{each.message}: {effects}", evidence
-            message, evidence = affected.summary
-            parameter = _parameter(pointer)
-            yield Problem(message, pointer, parameter, evidence, item=tool, severity=affected.level)
+                clients = [_evidence(active) for active in affected.constraints]
+                affected.summary = in_words(affected.constraints), {"clients": clients}
+            effects, evidence = affected.summary
+            fault = each.message
+            if affected.depends_on_key:
+                fault = f"{fault} with the server name `{_cropped(hits.server_key)}` before it"
+                evidence = {"server_key": hits.server_key, **evidence}
+            elif each.naming and affected.constraints[0].constraint.kind in _POINTING_AT_NAMES:
+                fault = each.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
+            message = f"{fault}: {effects}"
+            yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
 
     check.__doc__ = f"{each.summary}\n\nWhy: {each.why}\nFix: {each.advice}"
     return check
@@ -60,17 +74,24 @@ for _each in CLIENT_RULES:
         severity="error",
         category=_each.category,
         fixable=_each.fixable,
+        same_as=_each.same_as,
     )(_check(_each))
 
 
-def in_words(hits: list[ClientHit]) -> str:
-    """The effects of hits with the clients they are in, the worst first."""
+def _cropped(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+
+
+def in_words(broken: list[ActiveConstraint]) -> str:
+    """The effects of broken constraints with the clients they are in, the worst first."""
     clients: dict[str, list[str]] = {}
-    for hit in hits:
-        fact, name = hit.active.constraint, hit.active.profile.name
-        effect = _OF_SERVERS.get(fact.effect) if fact.kind in _ON_SERVERS else None
-        names = clients.setdefault(effect or EFFECTS[fact.effect][1], [])
-        client = f"{name} ({fact.when})" if fact.when else name
+    some_depend_on_key = any(each.depends_on_key for each in broken)
+    for active in broken:
+        fact, name = active.constraint, active.profile.name
+        effect = _WORDS.get(fact.kind, {}).get(fact.effect) or EFFECTS[fact.effect][1]
+        names = clients.setdefault(effect, [])
+        when = "even without it" if some_depend_on_key and not active.depends_on_key else fact.when
+        client = f"{name} ({when})" if when else name
         if client not in names:
             names.append(client)
     return "; ".join(f"{effect} {_few(names)}" for effect, names in clients.items())

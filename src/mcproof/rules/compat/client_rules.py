@@ -18,6 +18,10 @@ class ClientRule(NamedTuple):
     advice: str
     fixable: bool = False
     """Whether `mcproof compat --fix` has edits for it."""
+    naming: str = ""
+    """The message where the last part of the pointer is the name at fault."""
+    same_as: str | None = None
+    """The id of the rule of another ruleset that reports the fault, whatever clients do about it."""
 
 
 CLIENT_RULES = (
@@ -30,6 +34,7 @@ CLIENT_RULES = (
         "model APIs accept few characters in names; some clients replace the others, some drop the tool, and in "
         "some one such name loses every tool of the server.",
         "use letters, digits and underscores, and start with a letter.",
+        same_as="tool-name-convention",
     ),
     ClientRule(
         "CMP-002",
@@ -44,12 +49,12 @@ CLIENT_RULES = (
         "CMP-003",
         "client-prefixed-name-length",
         "names",
-        "the name is too long once a client puts the server's name before it",
+        "the name is too long",
         "A tool name is too long for a client once the server's name is put before it.",
         "clients build names such as `mcp__server__tool`; the user's configuration decides the server part, so "
         "the limit depends on it.",
-        "shorten the name, or recommend a short server name in your installation guide; `--server-key` checks "
-        "another one.",
+        "shorten the name, or recommend a short server name in your installation guide; `mcproof compat "
+        "--server-key` checks another one.",
     ),
     ClientRule(
         "CMP-004",
@@ -59,6 +64,7 @@ CLIENT_RULES = (
         "Two tools have a name that a client cannot tell apart.",
         "a client that finds a name twice drops the second tool, or refuses the whole list.",
         "give every tool a name of its own.",
+        same_as="server-duplicate-tools",
     ),
     ClientRule(
         "CMP-005",
@@ -68,6 +74,7 @@ CLIENT_RULES = (
         "A tool has no description, or an empty one.",
         "some clients leave such a tool out, and an empty text fails every request to some model APIs.",
         "describe what the tool does and when to use it.",
+        same_as="tool-no-description",
     ),
     ClientRule(
         "CMP-006",
@@ -77,6 +84,7 @@ CLIENT_RULES = (
         "A description is longer than a client passes on.",
         "the end is cut off without a word, so the model never reads it.",
         "put the important part first and stay under 1,024 characters; move reference material into a resource.",
+        same_as="tool-long-description",
     ),
     ClientRule(
         "CMP-007",
@@ -91,10 +99,11 @@ CLIENT_RULES = (
         "CMP-010",
         "client-root-not-object",
         "schema",
-        "the input schema is not `type: object`",
+        "the type of the input schema is not `object`",
         "The root of an input schema is not `type: object`.",
         "the protocol requires it; clients built on the TypeScript SDK refuse the whole list because of one such tool.",
         'set `"type": "object"` at the root.',
+        same_as="tool-schema-not-object",
     ),
     ClientRule(
         "CMP-011",
@@ -124,6 +133,7 @@ CLIENT_RULES = (
         "The name of a parameter has characters, or a length, that a client does not accept.",
         "model APIs check the names of parameters, and one bad name fails the request with all its tools.",
         "use letters, digits and underscores, at most 64.",
+        naming="clients do not accept the parameter name `{}`",
     ),
     ClientRule(
         "CMP-014",
@@ -133,6 +143,7 @@ CLIENT_RULES = (
         "`required` names a property that is not declared, or is not a list of strings.",
         "model APIs refuse it, and clients built on the TypeScript SDK refuse the whole list.",
         "list declared properties only; leave `required` out if there are none.",
+        same_as="required-not-in-properties",
     ),
     ClientRule(
         "CMP-020",
@@ -179,6 +190,7 @@ CLIENT_RULES = (
         "A property or an array's items have no type.",
         "Gemini and Kimi models refuse it; other clients guess a type.",
         "give every property and every `items` a `type`.",
+        same_as="prop-no-type",
     ),
     ClientRule(
         "CMP-025",
@@ -214,7 +226,7 @@ CLIENT_RULES = (
         "engines cannot use a `pattern`",
         "A `pattern` is not anchored, or uses look-around or shorthand classes.",
         "engines that turn schemas into grammars fail the whole request on such a pattern.",
-        "anchor it with `^` and `$`, and write classes out: `[0-9]` instead of `\\\\d`.",
+        "anchor it with `^` and `$`, and write classes out: `[0-9]` instead of `\\d`.",
     ),
     ClientRule(
         "CMP-029",
@@ -244,6 +256,7 @@ CLIENT_RULES = (
         "a model API that does not know a keyword fails the whole request.",
         "leave the keyword out and describe the constraint in words.",
         fixable=True,
+        naming="clients refuse `{}`",
     ),
     ClientRule(
         "CMP-032",
@@ -254,6 +267,7 @@ CLIENT_RULES = (
         "the model never sees the constraint, so the server receives values that break it.",
         "repeat the constraint in the description, and check it in the tool.",
         fixable=True,
+        naming="clients ignore `{}`",
     ),
     ClientRule(
         "CMP-033",
@@ -296,7 +310,7 @@ CLIENT_RULES = (
         "CMP-050",
         "client-output-not-object",
         "schema",
-        "the output schema is not `type: object`",
+        "the type of the output schema is not `object`",
         "The root of an output schema is not `type: object`.",
         "clients built on the TypeScript SDK 1.x refuse the whole list.",
         'wrap the value: `{"type": "object", "properties": {"result": …}}`.',

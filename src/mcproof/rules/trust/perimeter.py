@@ -41,7 +41,7 @@ def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
 
     Not applicable to servers on this machine.
     """
-    if facts.scheme != "https" and "transport_uses_https" not in facts.unobserved:
+    if facts.scheme != "https" and "transport_uses_https" not in facts.not_applicable:
         yield Problem(f"the URL is `{facts.scheme}`, not https", evidence={"protocol": f"{facts.scheme}:"})
 
 
@@ -137,7 +137,7 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
 
     A `max-age` of less than a day counts as absent.
     """
-    if facts.response is None or facts.scheme != "https" or "transport_advertises_hsts" in facts.unobserved:
+    if facts.response is None or "transport_advertises_hsts" in facts.not_applicable:
         return
     header = facts.response.strict_transport_security
     found = _MAX_AGE.search(header) if header is not None else None
@@ -167,12 +167,8 @@ def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem
     certificate = None if facts.tls is None else facts.tls.certificate
     if certificate is not None and certificate.days_until_expiry < LEAST_DAYS:
         days = certificate.days_until_expiry
-        when = f"expires in {_days(days)}" if days >= 0 else f"expired {_days(-days)} ago"
-        yield Problem(f"the certificate {when} ({certificate.not_after})", evidence={"daysUntilExpiry": days})
-
-
-def _days(number: int) -> str:
-    return "1 day" if number == 1 else f"{number:,} days"
+        when = f"expires in {days} {'day' if days == 1 else 'days'}, on" if days >= 0 else "expired on"
+        yield Problem(f"the certificate {when} {certificate.not_after}", evidence={"daysUntilExpiry": days})
 
 
 @trust_rule(
@@ -266,7 +262,7 @@ def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
     A login before the host, or a query key such as `token`, `api_key`, `password` or `client_secret`. Not applicable to
     servers on this machine.
     """
-    if facts.url_credentials and "endpoint_no_credentials_in_url" not in facts.unobserved:
+    if facts.url_credentials and "endpoint_no_credentials_in_url" not in facts.not_applicable:
         keys = ", ".join(dict.fromkeys(f"`{each.key}`" for each in facts.url_credentials))
         hits = [{"location": each.location, "key": each.key} for each in facts.url_credentials]
         yield Problem(f"the URL contains a credential: {keys}", evidence={"hits": hits})
@@ -385,7 +381,7 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
     behind the host name of a hosting provider or a CDN are reported too: judge them by hand.
     """
     words = identity.words
-    if not words or identity.unobserved:
+    if identity.not_applicable:
         return
     known = [identity.hostname, identity.common_name, *identity.alternative_names]
     if not any(word in name.lower() for word in words for name in known):

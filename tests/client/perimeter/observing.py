@@ -1,0 +1,72 @@
+"""Helpers: observe a server and run the rules on what was seen."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from client.running import PATIENT, captured
+from mcproof.client.connect import ConnectOptions
+from mcproof.client.endpoints import UrlEndpoint
+from mcproof.client.perimeter.endpoint_probes import observe_perimeter
+from mcproof.client.perimeter.live_observation import observe_server
+from mcproof.client.perimeter.probe_http import ProbeLimits
+from mcproof.linting.engine import check
+from mcproof.linting.registry import rules_of
+from mcproof.targets.snapshot import read_snapshot
+from servers.web import Web
+
+if TYPE_CHECKING:
+    from mcproof.catalog.model import Catalog
+    from mcproof.client.endpoints import Endpoint
+    from mcproof.client.perimeter.endpoint_probes import PerimeterObservation
+    from mcproof.linting.finding import Finding
+
+W = TypeVar("W", bound=Web)
+LIMITS = ProbeLimits(seconds=30)
+"""Limits that no good server reaches on a busy machine; a test of a limit lowers that one."""
+BRIEF = ProbeLimits(seconds=0.5)
+
+
+def web(kind: type[W], **attributes: Any) -> W:
+    """A server with attributes that differ from its class."""
+    server = kind()
+    for name, value in attributes.items():
+        setattr(server, name, value)
+    return server
+
+
+def perimeter(url: str, limits: ProbeLimits = LIMITS, **headers: str) -> PerimeterObservation:
+    """What is observed around a server."""
+    observed = asyncio.run(observe_perimeter(UrlEndpoint(url, headers), limits))
+    gc.collect()  # whatever is left open shows now, and not in some other test
+    return observed
+
+
+def catalog_of(endpoint: Endpoint) -> Catalog:
+    seen = captured(endpoint)
+    catalog = read_snapshot(seen.text.encode(), "capture.json")
+    catalog.connection = seen.connection
+    return catalog
+
+
+def facts_of(endpoint: Endpoint, *, is_deep: bool = False) -> tuple[Any, ...]:
+    """All facts of a server that speaks MCP."""
+    options = ConnectOptions(PATIENT)
+    seen = asyncio.run(observe_server(endpoint, options, catalog_of(endpoint), is_deep=is_deep, limits=LIMITS))
+    gc.collect()
+    return seen
+
+
+def findings(*facts: Any) -> dict[str, Finding]:
+    """The findings of the `trust` rules about facts, by rule."""
+    empty = read_snapshot(b'{"server": {}, "initialize": {}, "tools": []}', "empty.json")
+    found = check(empty, rules_of("trust"), facts=[each for each in facts if each is not None])
+    assert len({each.rule.id for each in found}) == len(found)
+    return {each.rule.id: each for each in found}
+
+
+def fact(facts: tuple[Any, ...], name: str) -> Any:
+    """The fact of a class."""
+    return next(each for each in facts if type(each).__name__ == name)
