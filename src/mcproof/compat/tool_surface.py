@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.schema.schema_marks import ODD
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -45,9 +47,7 @@ class ToolSurface:
     def untyped(self) -> list[SchemaNode]:
         """The schemas without any of TYPE_KEYWORDS, and perhaps others."""
         tree = self.tree
-        if tree is None or tree.has_other_values:
-            return self.nodes
-        return [node for node, shape in tree.remarkable if shape.lacks_type]
+        return self.nodes if tree is None or ODD in tree.marks else tree.untyped
 
     def declared(self) -> Iterator[tuple[SchemaNode, dict[str, Any]]]:
         """The schemas that declare properties, with those."""

@@ -52,6 +52,7 @@ class References:
         parent there, the schema, and the keyword.
         """
         self._tree = tree
+        self._pointers: list[tuple[Reference, str]] | None = None
         self._on_cycles: list[Reference] | None = None
         self._cyclic: set[int] | None = None
         self._held_by: dict[int, list[Reference]] = {}
@@ -170,6 +171,14 @@ class References:
             except LookupError:
                 return _NOWHERE
         return self._anchors.get((id(resource), fragment), _NOWHERE)
+
+    @property
+    def placed(self) -> list[tuple[Reference, str]]:
+        """Every `$ref`, with its pointer from the tool."""
+        if self._pointers is None:
+            found = [each for each in self.all if each.keyword == "$ref"]
+            self._pointers = [(each, f"{each.holder.pointer}/$ref") for each in found]
+        return self._pointers
 
     def on_cycles(self) -> list[Reference]:
         """The references on a cycle of containment and reference, in document order."""
