@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from measurement import Workspace
 
     from mcproof.linting.finding import Finding
+    from mcproof.linting.registry import Rule
 
 ALL_RULES = ("lint", "--ruleset", "all", "--format", "json")
 
@@ -85,6 +86,23 @@ def added(*rulesets: str, to: str) -> Callable[[Workspace], Comparison]:
         return Comparison.of(with_these - others, with_reference - others, detail)
 
     return measure
+
+
+def text_rules(at: Workspace) -> Comparison:
+    """The rules about texts that a model reads against the `polish` rules, on the same catalogs."""
+    from mcproof.linting.engine import check
+    from mcproof.linting.registry import rules_of
+    from mcproof.targets.snapshot import read_snapshot
+
+    polish = rules_of("polish")
+    texts = [rule for rule in rules_of("trust") if rule.traits["in_lint"] and rule.id.startswith("TRU-")]
+
+    def judge(chosen: list[Rule]) -> Callable[[tuple[bytes, str]], list[Finding]]:
+        return lambda source: check(read_snapshot(*source), chosen)
+
+    with without_collector():
+        judged, polished, read = best_of_each(9, at.snapshots, judge(texts), judge(polish), judge([]))
+    return Comparison.of(judged - read, polished - read, f"{len(texts)} rules against {len(polish)}")
 
 
 def command(*arguments: str) -> Callable[[Workspace], Comparison]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 RULESETS = "catalog,strict,grade,trust"
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
-FOUND = ["CMP-005", "CMP-024", *GRADE]
+FOUND = ["CMP-005", "CMP-024", "no_broad_schema_risk", *GRADE]
 """What `lint` finds in the faulty tool."""
 
 
@@ -97,8 +97,8 @@ def test_a_new_finding_fails_and_is_the_only_one_shown(project: Path) -> None:
     write(project / "tools.json", {"tools": [FAULTY_TOOL, LOOSE_TOOL, new]})
     done = lint(project, "tools.json", "--format", "json")
     assert done.returncode == 1
-    (finding,) = document_of(done, "lint")["findings"]
-    assert (finding["rule"], finding["tool"]) == ("tool-no-description", "find_book")
+    found = {(finding["rule"], finding["tool"]) for finding in document_of(done, "lint")["findings"]}
+    assert found == {("all_tools_have_descriptions", None), ("tool-no-description", "find_book")}
 
 
 def test_a_new_finding_below_the_level_that_fails_does_not_fail(project: Path) -> None:
@@ -129,10 +129,12 @@ def test_what_is_gone_is_told_with_its_line_and_fails(project: Path) -> None:
     done = lint(project, "tools.json")
     assert done.returncode == 1
     lines = (project / "base.json").read_text().splitlines()
-    (number,) = [number for number, line in enumerate(lines, 1) if '"tool-no-description"' in line]
+    gone = {"all_tools_have_descriptions": "server", "tool-no-description": "tool:burn_book"}
+    numbers = {rule: next(at for at, line in enumerate(lines, 1) if f'"{rule}"' in line) for rule in gone}
     assert done.stderr.splitlines() == [
-        f"mcproof: base.json:{number}: stale: tool-no-description at tool:burn_book of tools.json no longer occurs; "
+        f"mcproof: base.json:{numbers[rule]}: stale: {rule} at {subject} of tools.json no longer occurs; "
         "`--update-baseline` removes it"
+        for rule, subject in gone.items()
     ]
 
 
@@ -347,7 +349,7 @@ def test_an_update_tells_how_much_came_and_went(project: Path) -> None:
     assert told == f"mcproof: base.json: {count} findings accepted, 0 new, 0 gone\n"
     write(project / "tools.json", [{**CLEAN_TOOL, "description": ""}])
     told = accept(project, "lint", "--ruleset", RULESETS, "tools.json")
-    assert told == f"mcproof: base.json: 1 finding accepted, 1 new, {count} gone\n"
+    assert told == f"mcproof: base.json: 2 findings accepted, 2 new, {count} gone\n"
 
 
 def test_two_updates_write_the_same_bytes(project: Path) -> None:

@@ -134,3 +134,16 @@ def test_no_output_has_a_secret_of_a_configuration(tmp_path: Path, server: Any) 
     told = "".join(each.stdout + each.stderr for each in done)
     written = "".join((tmp_path / name).read_text(encoding="utf-8") for name in ("run.json", "page.html"))
     assert SECRET not in told + written
+
+
+def test_tools_of_two_servers_with_one_name_are_reported_at_the_second(tmp_path: Path) -> None:
+    target = config(tmp_path, first=entry("good"), second=entry("good"))
+
+    done = run("lint", target, "--all", "--select", "TRU-120", "--format", "json")
+
+    first, second = json.loads(done.stdout)["targets"]
+    assert first["findings"] == []
+    (finding,) = second["findings"]
+    assert finding["rule"] == "TRU-120"
+    assert finding["evidence"]["server"].endswith("#first")
+    assert {pair["toolName"] for pair in finding["evidence"]["pairs"]} == {"find_book", "lend_book"}

@@ -89,7 +89,7 @@ def test_text_shows_the_line_a_caret_and_what_to_do(faulty: str) -> None:
 def test_concise_prints_one_line_for_each_finding_and_nothing_else(faulty: str, clean: str) -> None:
     done = run("lint", faulty, "--format", "concise")
     assert done.returncode == 1
-    assert len(done.stdout.splitlines()) == 4
+    assert len(done.stdout.splitlines()) == 5
     for line in done.stdout.splitlines():
         place, level = line.split(": ", 1)[0], line.split()[1]
         file, row, column = place.rsplit(":", 2)

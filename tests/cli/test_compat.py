@@ -84,6 +84,17 @@ def test_a_tool_that_breaks_the_list_takes_its_neighbours_along(tmp_path: Path) 
     assert "breaks: all 2 tools" in done.stdout
 
 
+def test_the_text_names_the_command_that_has_edits(tmp_path: Path) -> None:
+    dialect = tool("a", outputSchema={"type": "object", "$schema": "http://json-schema.org/draft-07/schema#"})
+    fixable, other = write(tmp_path / "fixable.json", [dialect]), write(tmp_path / "other.json", [tool("a.b")])
+    command, report = f"    mcproof compat {fixable} --diff", str(tmp_path / "run.json")
+    done = run("compat", fixable, "--report", report, env={"COLUMNS": "70"})
+    assert f"fixed automatically, at no cost for any client:\n{command}\n" in done.stdout
+    assert run("report", report, env={"COLUMNS": "70"}).stdout == done.stdout
+    assert f"{command} --for claude-code\n" in run("compat", fixable, "--client", "claude-code").stdout
+    assert "fixed automatically" not in run("compat", other).stdout
+
+
 def test_named_clients_are_the_only_ones_shown(catalog: str) -> None:
     text = run("compat", catalog, "--client", "cursor").stdout
     assert text.startswith("Works in 0 of 1 client, breaks in 1\n")
@@ -110,17 +121,19 @@ def test_more_clients_than_there_are_is_refused_before_anything_starts(tmp_path:
 
 
 def test_verdicts_and_findings_come_from_one_look_at_each_tool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    looked: list[str] = []
+    looked: dict[ClientChecks, list[str]] = {}
     find = ClientChecks.find_on_tool
 
     def counted(checks: ClientChecks, tool: Tool, server_key: str) -> Any:
-        looked.append(tool.name)
+        looked.setdefault(checks, []).append(tool.name)
         return find(checks, tool, server_key)
 
     monkeypatch.setattr(ClientChecks, "find_on_tool", counted)
     tools = several()
     document = document_of(run("compat", write(tmp_path / "t.json", tools), "--format", "json"), "compat")
-    assert looked == [each["name"] for each in tools]
+    of_verdicts, *of_fixes = looked.values()
+    assert of_verdicts == [each["name"] for each in tools]
+    assert len(of_fixes) <= 1
     assert {each["rule"] for each in document["findings"]} == {"CMP-023", "CMP-030", "CMP-051"}
     assert any(each["hits"] for each in document["clients"].values())
 

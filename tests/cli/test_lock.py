@@ -256,3 +256,15 @@ def test_scan_compares_too(folder: Path) -> None:
     assert done.returncode == 1
     rules = {each["rule"] for each in json.loads(done.stdout)["findings"]}
     assert {"TRU-202", "tool_descriptions_unchanged_since_last_scan", "tool_surface_unchanged_since_last_scan"} <= rules
+
+
+def test_a_stored_run_and_every_format_have_the_gate(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    write(folder / "tools.json", {"tools": [CHANGED]})
+    for command in ("lint", "scan"):
+        run(command, "--locked", "--report", "run.json", "tools.json", cwd=folder)
+        validator("run").validate(json.loads((folder / "run.json").read_text()))
+        for name in ("text", "markdown", "html", "junit", "tap"):
+            done = run("report", "run.json", "--format", name, cwd=folder)
+            assert "1 change since mcproof.lock" in done.stdout + done.stderr, (command, name)
+    document_of(run("scan", "--locked", "--format", "json", "tools.json", cwd=folder), "scan")

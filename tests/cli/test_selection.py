@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
+BROAD = ["no_broad_schema_risk"]
+"""The schema-quality rule of `trust` that finds something, which `lint` runs by default."""
+TRUST = [*BROAD, "all_tools_have_descriptions"]
 STRICT = ["SCH-001", "SCH-002", "SCH-003"]
 POLISH = ["MP001", "MP002", "MP004"]
 COMPAT = ["CMP-005", "CMP-024"]
@@ -25,20 +28,20 @@ def faulty(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ((), ["CAT-001", *GRADE, *COMPAT]),
-        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *POLISH, *COMPAT]),
+        ((), ["CAT-001", *BROAD, *GRADE, *COMPAT]),
+        (("--ruleset", "all"), ["CAT-001", *STRICT, *GRADE, *TRUST, *POLISH, *COMPAT]),
         (("--ruleset", "strict"), STRICT),
         (("--ruleset", "polish"), POLISH),
         (("--ruleset", "strict,grade"), [*STRICT, *GRADE]),
         (("--ruleset", "strict", "--ruleset", " grade "), [*STRICT, *GRADE]),
-        (("--ruleset", "trust"), []),
+        (("--ruleset", "trust"), TRUST),
         (("--select", "SCH-001"), ["SCH-001"]),
         (("--select", "sch-001,prop-no-type"), ["SCH-001", "prop-no-type"]),
         (("--select", "no-required-list"), ["SCH-001"]),
         (("--select", "strict", "--ignore", "SCH-002"), ["SCH-001", "SCH-003"]),
-        (("--ignore", "grade"), ["CAT-001", *COMPAT]),
-        (("--ignore", "tool-no-required", "--ignore", "CAT-001"), [*GRADE[:-1], *COMPAT]),
-        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *POLISH, *COMPAT]),
+        (("--ignore", "grade"), ["CAT-001", *BROAD, *COMPAT]),
+        (("--ignore", "tool-no-required", "--ignore", "CAT-001"), [*BROAD, *GRADE[:-1], *COMPAT]),
+        (("--ruleset", "all", "--ignore", "strict,catalog"), [*GRADE, *TRUST, *POLISH, *COMPAT]),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else None,
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 GRADE = ["prop-no-description", "prop-no-type", "tool-no-description", "tool-no-required"]
 STRICT = ["SCH-001", "SCH-002", "SCH-003"]
 COMPAT = ["CMP-005", "CMP-024"]
-DEFAULT = sorted([*GRADE, *COMPAT])
+DEFAULT = sorted([*GRADE, *COMPAT, "no_broad_schema_risk"])
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_windows_line_ends_and_a_mark_are_fine(project: Path) -> None:
     ("settings", "options", "expected"),
     [
         ('rulesets = ["strict"]', (), STRICT),
-        ('rulesets = "all"', (), [*STRICT, *GRADE, "MP001", "MP002", "MP004", *COMPAT]),
+        ('rulesets = "all"', (), [*STRICT, *DEFAULT, "all_tools_have_descriptions", "MP001", "MP002", "MP004"]),
         ('rulesets = ["strict"]', ("--ruleset", "grade"), GRADE),
         ('rulesets = ["strict"]', ("--select", "prop-no-type"), ["prop-no-type"]),
         ('select = ["SCH-001", "prop-no-type"]', (), ["SCH-001", "prop-no-type"]),
@@ -170,7 +170,7 @@ def test_windows_line_ends_and_a_mark_are_fine(project: Path) -> None:
         ('select = ["SCH-001"]', ("--select", "SCH-002"), ["SCH-002"]),
         ('select = ["strict"]', ("--ignore", "SCH-001"), ["SCH-002", "SCH-003"]),
         ('ignore = ["prop-no-type"]', (), [rule for rule in DEFAULT if rule != "prop-no-type"]),
-        ('ignore = ["prop-no-type"]', ("--ignore", "tool-no-required,compat"), [GRADE[0], GRADE[2]]),
+        ('ignore = ["prop-no-type"]', ("--ignore", "tool-no-required,compat,trust"), [GRADE[0], GRADE[2]]),
         ('ignore = ["prop-no-type"]', ("--ruleset", "grade"), [rule for rule in GRADE if rule != "prop-no-type"]),
         ('ignore = ["prop-no-type"]', ("--select", "prop-no-type"), ["prop-no-type"]),
         ('ignore = ["prop-no-type"]', ("--select", "grade"), GRADE),

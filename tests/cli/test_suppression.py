@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FROZEN = """\
 [[ignore-for]]
 tool = "burn_*"
-rules = ["grade", "compat", "SCH-003"]
+rules = ["grade", "compat", "SCH-003", "no_broad_schema_risk"]
 reason = "frozen until v3"
 """
 
@@ -46,7 +46,7 @@ def test_a_suppressed_finding_does_not_fail(project: Path) -> None:
     done = run("lint", "tools.json", cwd=project)
     assert done.returncode == 0
     assert "burn_book" not in done.stdout
-    assert "(6 suppressed)" in done.stdout
+    assert "(7 suppressed)" in done.stdout
 
 
 def test_other_tools_and_other_rules_still_fail(project: Path) -> None:
@@ -63,9 +63,33 @@ def test_an_entry_without_a_scope_is_about_the_server_too(tmp_path: Path) -> Non
     write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL, CLEAN_TOOL]})
     found = ["CMP-004", "SPEC-003", "server-duplicate-tools"]
     assert sorted(rules_in(run("lint", "tools.json", "--format", "json", cwd=tmp_path))) == found
-    configure(tmp_path, ignore(*found))
+    configure(tmp_path, ignore("CMP-004", "server-duplicate-tools"))
     done = run("lint", "tools.json", "--format", "json", cwd=tmp_path)
     assert (done.returncode, rules_in(done)) == (0, [])
+
+
+UNNAMED = {"initialize": {"serverInfo": {"name": "s", "version": ""}}, "tools": [{**CLEAN_TOOL, "description": ""}]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ("", {"server-no-version", "SPEC-202", "tool-no-description", "MP001", "CMP-005"}),
+        ('ignore = ["server-no-version", "tool-no-description"]', {"CMP-005"}),
+        (ignore("server-no-version", "tool-no-description"), {"CMP-005"}),
+        ('ignore = ["grade"]', {"SPEC-202", "MP001", "CMP-005"}),
+        (ignore("grade"), {"SPEC-202", "MP001", "CMP-005"}),
+        ('ignore = ["SPEC-202", "MP001"]', {"server-no-version", "tool-no-description", "CMP-005"}),
+        ('select = ["SPEC-202"]\nignore = ["server-no-version"]', {"SPEC-202"}),
+    ],
+)
+def test_ignoring_a_rule_ignores_what_repeats_it(tmp_path: Path, settings: str, left: set[str]) -> None:
+    """Not in clients, which are another matter; and not if a whole ruleset is left out."""
+    write(tmp_path / "tools.json", UNNAMED)
+    configure(
+        tmp_path, settings if "select" in settings else f'rulesets = ["grade", "spec", "polish", "compat"]\n{settings}'
+    )
+    assert set(rules_in(run("lint", "tools.json", "--format", "json", cwd=tmp_path))) == left
 
 
 def test_a_tool_without_a_name_goes_by_its_place(tmp_path: Path) -> None:
@@ -108,6 +132,7 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     assert {finding["rule"] for finding in target["suppressed"]} == {
         "CMP-005",
         "CMP-024",
+        "no_broad_schema_risk",
         "prop-no-description",
         "prop-no-type",
         "tool-no-description",
@@ -115,7 +140,7 @@ def test_the_run_report_keeps_what_is_suppressed_with_reason_and_place(project: 
     }
     assert [finding["suppression"] for finding in target["suppressed"]] == [
         {"by": "ignore-for", "reason": "frozen until v3", "file": "mcproof.toml", "line": 2}
-    ] * 6
+    ] * 7
     assert {finding["suppression"] for finding in target["findings"]} == {None}
     assert {finding["tool"] for finding in target["findings"]} == {"list_books"}
 
@@ -207,7 +232,8 @@ def test_an_entry_that_matches_nothing_is_told_and_fails_nothing(project: Path) 
     done = run("lint", "tools.json", "--fail-on", "note", cwd=project)
     assert done.returncode == 0
     assert done.stderr == (
-        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade for tool `burn_*` matched nothing in this run\n"
+        "mcproof: mcproof.toml:2: unused: `ignore-for` of grade, no_broad_schema_risk for tool `burn_*` matched "
+        "nothing in this run\n"
     )
     (notice,) = report_of(project, "lint", "tools.json")["notices"]
     assert (notice["kind"], notice["level"], notice["file"], notice["line"]) == (
@@ -339,6 +365,6 @@ def test_leaving_out_the_whole_grade_leaves_nothing_to_grade(project: Path) -> N
     for arguments in (("tools.json",), (".",), ("tools.json", "--min-grade", "A")):
         told = fails("grade", *arguments, cwd=project)
         assert told == "mcproof: mcproof.toml:2: nothing to grade: `ignore` names every rule of the grade\n"
-    configure(project, 'fail-on = "note"\nignore = ["grade", "compat"]\n')
+    configure(project, 'fail-on = "note"\nignore = ["grade", "compat", "trust"]\n')
     done = run("lint", "tools.json", "--output", "report.md", cwd=project)
     assert (done.returncode, done.stderr) == (0, "")

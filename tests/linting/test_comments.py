@@ -303,7 +303,7 @@ def test_ignore_file_holds_for_everything_in_that_file_and_for_no_other(tmp_path
 
 def test_ignore_file_without_brackets_ignores_every_rule_and_every_kind_of_item(tmp_path: Path) -> None:
     file = written(tmp_path, DECORATED, body="# mcproof: ignore-file")
-    found = judged(file, choose_rules(["strict", "grade", "trust"]))
+    found = judged(file, choose_rules(["strict", "grade"]))
     assert {each.item.kind for each in found.findings} == {"tool", "prompt"}
     assert found.active == []
 

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.catalog.model import Neighbour
 from mcproof.client.peer import Peer
 from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.discovery import flows_of
+from mcproof.discovery.configuration.collect_configuration import source_configuration
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
@@ -88,11 +90,16 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
             read_snapshot(json.dumps(each).encode(), "case.json") for each in (case.catalog, case.before)
         )
         return [finding.pointer for finding in check(catalog, [rule], facts=[drift_against(catalog, before)])]
+    if case.neighbours is not None:
+        catalog = read_snapshot(json.dumps(case.catalog).encode(), "case.json")
+        catalog.neighbours = tuple(Neighbour(server, tuple(tools)) for server, tools in case.neighbours.items())
+        return [finding.pointer for finding in check(catalog, [rule])]
     if case.source is not None:
         with TemporaryDirectory() as folder:
             catalog = source_catalog(case.source, folder)
             assert catalog.source is not None
-            return [finding.pointer for finding in check(catalog, [rule], facts=[flows_of(catalog.source)])]
+            facts = [flows_of(catalog.source), source_configuration(folder)]
+            return [finding.pointer for finding in check(catalog, [rule], facts=facts)]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
 

@@ -153,7 +153,7 @@ def test_a_failure_while_recording_leaves_nothing(database: Database, monkeypatc
     def fail(*_: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("mcproof.store.recording._update_server", fail)
+    monkeypatch.setattr("mcproof.store.recording.update_server", fail)
     with pytest.raises(RuntimeError):
         record(database, linted())
     assert [count(database, table) for table in METADATA.sorted_tables] == [0] * len(METADATA.sorted_tables)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.advisories.command_packages import npm_package, pypi_package
 from mcproof.advisories.known_software import KnownPackage
 from mcproof.discovery.project.distributions import distributions_in, normalized, text_of
+from mcproof.discovery.project.project_metadata import nested_table, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +56,8 @@ def _python(folder: str | None) -> Iterator[KnownPackage]:
     """Yield the packages of a Python project: itself, and pinned frameworks."""
     if folder is None:
         return
-    declared = _toml(os.path.join(folder, "pyproject.toml"))
-    for table in (_table(declared, "project"), _table(declared, "tool", "poetry")):
+    declared = read_toml(os.path.join(folder, "pyproject.toml"))
+    for table in (nested_table(declared, "project"), nested_table(declared, "tool", "poetry")):
         name, version = table.get("name"), table.get("version")
         if isinstance(name, str) and name:
             pinned = version if isinstance(version, str) else None
@@ -105,8 +106,8 @@ def _node(folder: str | None) -> Iterator[KnownPackage]:
 def _node_locked(folder: str) -> KnownPackage | None:
     for file in ("package-lock.json", "npm-shrinkwrap.json"):
         lock = _json(os.path.join(folder, file))
-        entry = _table(lock, "packages", f"node_modules/{NODE_FRAMEWORK}")
-        entry = entry or _table(lock, "dependencies", NODE_FRAMEWORK)
+        entry = nested_table(lock, "packages", f"node_modules/{NODE_FRAMEWORK}")
+        entry = entry or nested_table(lock, "dependencies", NODE_FRAMEWORK)
         if isinstance(entry.get("version"), str):
             return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
     for file, pattern in (("pnpm-lock.yaml", _PNPM_LOCKED), ("yarn.lock", _YARN_LOCKED)):
@@ -118,7 +119,7 @@ def _node_locked(folder: str) -> KnownPackage | None:
         return KnownPackage(NODE_FRAMEWORK, "npm", installed["version"], "node_modules")
     own = _json(os.path.join(folder, "package.json"))
     for kind in ("dependencies", "devDependencies", "peerDependencies"):
-        wanted = _table(own, kind).get(NODE_FRAMEWORK)
+        wanted = nested_table(own, kind).get(NODE_FRAMEWORK)
         if isinstance(wanted, str):
             return npm_package(f"{NODE_FRAMEWORK}@{wanted}", "package.json")
     return None
@@ -129,19 +130,4 @@ def _json(path: str) -> dict[str, Any]:
         value = json.loads(text_of(path) or "{}")
     except (ValueError, RecursionError):
         return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _toml(path: str) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(text_of(path))
-    except (ValueError, RecursionError):
-        return {}
-
-
-def _table(value: Any, *keys: str) -> dict[str, Any]:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -291,6 +291,13 @@ class Origin(NamedTuple):
     line: int | None = None
 
 
+class Neighbour(NamedTuple):
+    """Another server of the same client configuration."""
+
+    server: str
+    tools: tuple[str, ...]
+
+
 class Catalog:
     """Everything a server offers, with the document it was read from."""
 
@@ -329,6 +336,8 @@ class Catalog:
         """The location of each part and other facts from source, if it was read from Python source."""
         self.judged_as: str | None = None
         """The protocol revision that the user wants it judged by, whatever it names."""
+        self.neighbours: tuple[Neighbour, ...] = ()
+        """The servers of the same client configuration that were read before."""
         self.origin = origin
         """Where a live server is named, since its catalog is not in a file."""
 
@@ -406,7 +415,7 @@ class Catalog:
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
         first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
         for part in parts:
-            part.judged_as = self.judged_as
+            part.judged_as, part.neighbours = self.judged_as, self.neighbours
         return parts
 
     @property

@@ -45,6 +45,7 @@ COMMAND_GROUPS = {
         "schema": "print the JSON Schema of test suites, for editors",
     },
     "Results over time": {
+        "serve": "serve the recorded results as web pages and a REST API",
         "history": "show grade, tokens and findings of a server over time",
         "store": "export, import, prune or check the store of recorded runs",
     },

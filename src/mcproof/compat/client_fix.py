@@ -55,8 +55,8 @@ class ClientFixes(NamedTuple):
     """What the edits leave for the author, with the reasons."""
 
 
-class Standing:
-    """How clients take a tool, or the server as a whole: what an edit must not make worse."""
+class WorstEffects:
+    """The broken constraints of a tool, or of the server as a whole, and their worst effect in each client."""
 
     def __init__(self, hits: Iterable[ClientHit]) -> None:
         self._worst: dict[tuple[str, str], tuple[int, ClientHit]] = {}
@@ -70,7 +70,7 @@ class Standing:
                 self._worst[active.profile.id, mode] = (rank, hit)
             self._broken.setdefault(active.key, hit)
 
-    def worse_than(self, before: Standing) -> str | None:
+    def worse_than(self, before: WorstEffects) -> str | None:
         """Where this is worse than before, in words; None if it is not."""
         for key, hit in self._broken.items():
             fact = hit.active.constraint
@@ -93,9 +93,24 @@ def fix_for_clients(
     drafts = _drafts_of([catalog.tools[index] for index in sorted(rules)], catalog)
     fixed = {index: fixer.fix(draft, rules[index]) for index, draft in drafts.items()}
     changed = {index: draft for index, draft in fixed.items() if draft.is_changed}
-    fixer.keep_server_standing(changed)
+    fixer.keep_server_effects(changed)
     edits = [edit for draft in changed.values() for edit in draft.edits()]
     return ClientFixes(sorted(edits), fixer.kept)
+
+
+def is_fixable_for_clients(
+    catalog: Catalog, choice: ClientChoice, rules: Mapping[int, Collection[str]], server_key: str = ""
+) -> bool:
+    """Whether `fix_for_clients` has an edit; stops at the first tool with one."""
+    fixer = _CatalogFixer(catalog, choice, server_key)
+    for index in sorted(rules):
+        for draft in _drafts_of([catalog.tools[index]], catalog).values():
+            fixed = fixer.fix(draft, rules[index])
+            changed = {index: fixed} if fixed.is_changed else {}
+            fixer.keep_server_effects(changed)
+            if changed:
+                return True
+    return False
 
 
 class _ToolDraft:
@@ -143,21 +158,21 @@ class _CatalogFixer:
         self.kept += [KeptHit(tool, rule, pointer, reason) for (rule, pointer), reason in run.kept.items()]
         return run.draft
 
-    def keep_server_standing(self, drafts: dict[int, _ToolDraft]) -> None:
+    def keep_server_effects(self, drafts: dict[int, _ToolDraft]) -> None:
         """Give up the drafts that grow most, until the catalog as a whole breaks no new constraint."""
-        before = self._standing_with({})
-        while drafts and (reason := self._standing_with(drafts).worse_than(before)) is not None:
+        before = self._effects_with({})
+        while drafts and (reason := self._effects_with(drafts).worse_than(before)) is not None:
             index = max(drafts, key=lambda each: drafts[each].growth)
             del drafts[index]
             self.kept.append(KeptHit(self._catalog.tools[index], "", "", reason))
 
-    def _standing_with(self, drafts: dict[int, _ToolDraft]) -> Standing:
+    def _effects_with(self, drafts: dict[int, _ToolDraft]) -> WorstEffects:
         catalog = copy.copy(self._catalog)
         catalog.tools = [drafts[at].tool if at in drafts else tool for at, tool in enumerate(self._catalog.tools)]
         hits = [hit for part in catalog.by_server() for hit in self._checks.on_server(part)]
         for tool in catalog.tools:
             tool.release_tree()
-        return Standing(hits)
+        return WorstEffects(hits)
 
 
 class _Wanted(NamedTuple):
@@ -297,7 +312,7 @@ class _ToolFixer:
         """Make these edits, unless they make a client worse off; then return how."""
         draft = self.draft.with_schema(name, self.draft.schemas[name].after(edits))
         hits = self._find(draft.tool)
-        reason = Standing(hits).worse_than(Standing(self._hits))
+        reason = WorstEffects(hits).worse_than(WorstEffects(self._hits))
         draft.tool.release_tree()
         if reason is None:
             self.draft, self._hits = draft, hits

@@ -15,6 +15,15 @@ class SourceLocation(NamedTuple):
     """The column after the last character; None if the range continues on another line."""
 
 
+class HiddenLine(NamedTuple):
+    """A line of a source file that is named and not shown, because it has a secret."""
+
+    file: str
+    line: int
+    column: None = None
+    end_column: None = None
+
+
 class SourceProblem(NamedTuple):
     """Something in a source file that could not be read or followed."""
 

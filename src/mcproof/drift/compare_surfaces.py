@@ -16,7 +16,7 @@ from mcproof.diff.item_matching import match_items
 from mcproof.diff.server_changes import instructions_in
 from mcproof.drift.catalog_drift import CatalogDrift, Difference
 from mcproof.drift.newly_fired import newly_fired
-from mcproof.drift.part_differences import changed_places, difference
+from mcproof.drift.part_differences import ABSENT, changed_places, difference
 from mcproof.drift.surface_hashes import (
     OTHER,
     PARTS,
@@ -157,8 +157,8 @@ def _quoted(before: Any, after: Any) -> str:
     """Return the differing parts of two texts on one line; empty unless exactly one text changed."""
     if not isinstance(before, str | None) or not isinstance(after, str | None):
         places = list(islice(changed_places(before, after), 2))
-        is_text = len(places) == 1 and all(isinstance(each, str) for each in places[0][1:])
-        return _quoted(*places[0][1:]) if is_text else ""
+        texts = [None if each is ABSENT else each for each in places[0][1:]] if len(places) == 1 else []
+        return _quoted(*texts) if texts and all(isinstance(each, str | None) for each in texts) else ""
     shown = [" ".join(line[2:].split()) for line in difference(before, after)]
     cropped = [text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…" for text in shown]
     return " → ".join(f'"{text}"' for text in cropped)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.drift.surface_hashes import PARTS
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mcproof.catalog.model import Catalog
     from mcproof.drift.catalog_drift import Difference
     from mcproof.linting.finding import Finding
@@ -21,12 +25,12 @@ def newly_fired(new: Catalog, old: Catalog, differences: list[Difference]) -> li
     rules = [rule for rule in rules_of("trust") if rule.id.startswith(POISONING) and rule.severity != "info"]
     if not rules:
         return differences
-    known = {key for finding in check(old, rules) for key in _keys(finding)}
+    known = {each[:3] for finding in check(old, rules) for each in _reports(finding)}
     fired: dict[str, list[tuple[str, str]]] = {}
     for finding in check(new, rules):
-        for item, rule, text in _keys(finding):
-            if (item, rule, text) not in known:
-                fired.setdefault(item, []).append((rule, finding.pointer))
+        for item, rule, message, pointer in _reports(finding):
+            if (item, rule, message) not in known:
+                fired.setdefault(item, []).append((rule, pointer))
     return [each._replace(fires=_firing(each, fired)) for each in differences]
 
 
@@ -35,20 +39,22 @@ def _firing(difference: Difference, fired: dict[str, list[tuple[str, str]]]) -> 
     if difference.current_hash is None:
         return ()
     found = fired.get(difference.item.label, ())
-    part = f"/{difference.part}" if difference.part in _POINTED else ""
+    part = f"/{difference.part}" if difference.part in PARTS else ""
     return tuple(sorted({rule for rule, pointer in found if not pointer or pointer.startswith(part)}))
 
 
-_POINTED = ("description", "title", "inputSchema", "outputSchema", "annotations")
+def _reports(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+    """Yield item, rule, message and pointer for each item that a finding concerns; a text may be in several.
 
-
-def _keys(finding: Finding) -> set[tuple[str, str, str]]:
-    """Return the identity of a finding for each item that it concerns: item, rule, message."""
-    return {(item, finding.rule.id, finding.message) for item in _items(finding)}
-
-
-def _items(finding: Finding) -> set[str]:
+    The pointer is that of the first item, and empty for the others.
+    """
+    rule, message = finding.rule.id, finding.message.partition(" (also in ")[0]
+    yield finding.item.label, rule, message, finding.pointer
     evidence: dict[str, Any] = finding.evidence or {}
-    named = evidence.get("tools")
-    tools = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set()
-    return {finding.item.label, *tools}
+    subjects = [each.partition(":")[2] for each in _texts(evidence.get("items"))]
+    for name in {*_texts(evidence.get("tools")), *subjects} - {finding.item.label, ""}:
+        yield name, rule, message, ""
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

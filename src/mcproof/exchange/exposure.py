@@ -13,6 +13,9 @@ class Exposure(NamedTuple):
     needs_credentials: bool = False
     """Whether it was reached with credentials, or refused access without them."""
 
+    listens_openly: bool = False
+    """Whether its source serves it on all interfaces without authentication."""
+
     @property
     def is_open(self) -> bool:
         """Whether it is served over HTTP to anyone."""

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.exchange.connection_facts import cropped
+from mcproof.text.secret_shapes import secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,25 +48,6 @@ _NO_FILE = re.compile(
     r"\b(?:(?i:e\.g\.?|example|such as|like|instance|url)|GET|POST|PUT|PATCH|DELETE|HEAD)[,:]?\s{0,2}[`\"'(]{0,2}$"
 )
 """What precedes an example or the path of a URL."""
-_SECRETS = re.compile(
-    r"-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----"
-    r"|(?<![\w-])(?P<token>(?:sk|rk)[-_](?:live|test|proj|ant|svcacct|or)[-_][A-Za-z0-9_-]{16,200}"
-    r"|sk-[A-Za-z0-9]{32,200}"
-    r"|gh[opusr]_[A-Za-z0-9]{36,200}|github_pat_[A-Za-z0-9_]{40,200}|glpat-[A-Za-z0-9_-]{20,200}"
-    r"|xox[abprs]-[A-Za-z0-9-]{20,200}|(?:AKIA|ASIA)[A-Z0-9]{16}(?!\w)|AIza[A-Za-z0-9_-]{35}(?![\w-])"
-    r"|eyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,2000})"
-    r"|(?<![\w+.-])[a-z][a-z0-9+.-]{1,20}://[^\s:/@\"'?#]{0,100}:(?P<password>[^\s:/@\"']{3,100})@(?P<host>[\w.-]{1,200})"
-    r"|[?&](?i:api[-_]?key|appid|access[-_]token|auth[-_]token|client[-_]secret|subscription-key)="
-    r"(?P<value>[A-Za-z0-9_.~%+-]{12,200})"
-    r"|(?<!\w)Bearer (?P<bearer>[A-Za-z0-9_.~+/-]{20,400})"
-)
-_INVENTED_WORD = re.compile(
-    r"(?i)example|your|placeholder|redacted|hidden|x{4}|\.{3}|\*{3}|[<>{}]|^[\[$]|%[sd]|^my[-_]"
-)
-"""What no real secret contains."""
-_INVENTED_LOGIN = frozenset({"pass", "passwd", "password", "pwd", "secret", "host", "hostname"})
-_FEWEST = 6
-"""The minimum of different characters in a secret."""
 
 
 class Leak(NamedTuple):
@@ -91,23 +73,13 @@ def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
     for path in _PATHS.finditer(text):
         if not _was_sent(path, sent) and not _is_example(text, path):
             return Leak("a path of source code", cropped(path[0]))
-    for secret in _SECRETS.finditer(text):
-        if (_value(secret) or secret[0]) not in sent and not _is_invented(secret):
-            return Leak("a possible secret", _beginning(secret))
-    return None
+    shown = secret_in(text, sent)
+    return None if shown is None else Leak("a possible secret", shown)
 
 
-def _beginning(secret: re.Match[str]) -> str:
-    """The part of a secret that may be shown."""
-    value = _value(secret)
-    if value is None:
-        return secret[0]
-    return f"{value[:4] if secret['token'] else secret[0].partition(value)[0]}***"
-
-
-def _value(secret: re.Match[str]) -> str | None:
-    """The secret part of a match; None for a private key, of which only the header matches."""
-    return secret["token"] or secret["password"] or secret["value"] or secret["bearer"]
+def secret_in(text: str, sent: str = "") -> str | None:
+    """The part that may be shown of the first secret in a text; None if there is none."""
+    return next((secret.shown for secret in secrets_in(text) if secret.value not in sent), None)
 
 
 def _was_sent(path: re.Match[str], sent: str) -> bool:
@@ -124,15 +96,3 @@ def _is_example(text: str, path: re.Match[str]) -> bool:
         _INVENTED_PATH.match(path[0]) is not None
         or _NO_FILE.search(text[max(0, path.start() - 20) : path.start()]) is not None
     )
-
-
-def _is_invented(secret: re.Match[str]) -> bool:
-    """Whether a secret is a placeholder or already redacted."""
-    if (password := secret["password"]) is not None:
-        names = {password.lower(), secret["host"].lower()}
-        return len(set(password)) < 3 or bool(names & _INVENTED_LOGIN) or _INVENTED_WORD.search(password) is not None
-    value = _value(secret)
-    if value is None:
-        return False
-    is_varied = len(set(value)) >= _FEWEST and any(each.isdigit() for each in value)
-    return not is_varied or _INVENTED_WORD.search(value) is not None

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.engine import check
-from mcproof.linting.registry import CRASHED, rules_of
+from mcproof.linting.registry import CRASHED, is_ignored, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
 from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rules
@@ -50,6 +50,8 @@ class Plan(NamedTuple):
     ignores: tuple[IgnoreFor, ...] = ()
     min_grade: str | None = None
     max_tokens: int | None = None
+    ignored: frozenset[str] = frozenset()
+    """The rules that do not run, and whose findings other rules may not repeat."""
     left_out: tuple[Untested, ...] = ()
     """The rules that the user chose not to run."""
     baseline: Baseline | None = None
@@ -83,6 +85,8 @@ def find_problems(
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules, plan.clients, observed.facts)
+    if plan.ignored:
+        findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
@@ -225,7 +229,8 @@ def _unobserved(catalog: Catalog, plan: Plan, observed: Observed) -> list[Untest
         unobserved.append(Untested("ruleset wire", "no live connection"))
     by_reason: dict[str, list[str]] = {}
     for rule, unjudged in unjudged_rules(needs.observation, catalog, observed).items():
-        by_reason.setdefault(unjudged.why, []).append(rule)
+        if rule not in needs.neighbours:  # a run with one server has no neighbours, which is nothing to report
+            by_reason.setdefault(unjudged.why, []).append(rule)
     return unobserved + [Untested.of(rules, why) for why, rules in by_reason.items()]
 
 
@@ -235,6 +240,7 @@ class _Needs(NamedTuple):
     calls: tuple[str, ...]
     connection: tuple[str, ...]
     observation: tuple[Rule, ...]
+    neighbours: tuple[str, ...]
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few plans
@@ -243,4 +249,5 @@ def _needs(rules: tuple[Rule, ...]) -> _Needs:
         calls=tuple(rule.id for rule in rules if rule.scope == "ItemProbes"),
         connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
         observation=tuple(rule for rule in rules if needs_observation(rule)),
+        neighbours=tuple(rule.id for rule in rules if rule.traits.get("needs") == "neighbours"),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.compat.catalog_hits import CatalogHits
 from mcproof.compat.client_choice import choose_clients
 from mcproof.compat.client_effects import improvements
+from mcproof.compat.client_fix import is_fixable_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_verdicts import judge_clients
 from mcproof.errors import UsageError
@@ -19,13 +20,15 @@ from mcproof.rules.compat.client_remedies import remedy_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcproof.catalog.model import Catalog
+    from mcproof.compat.client_choice import ClientChoice
     from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_profiles import Profile
     from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CompatRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.results.run import RunResult
+    from mcproof.results.run import RunResult, TargetResult
 
 
 class _Judge:
@@ -57,9 +60,23 @@ def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
         payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
         plan = target.plan._replace(clients=hits)
         result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload)
+        if _is_fixable(target.catalog, result, judge.choice, request.server_key):
+            result = result._replace(payload=payload._replace(is_fixable=True))
         return Checked(result._replace(gates=[*result.gates, *_gates(request, outcomes)]))
 
     return run.run(check)
+
+
+def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, server_key: str) -> bool:
+    """Whether `compat --fix` has edits for the findings about a snapshot."""
+    if catalog.source is not None or catalog.connection is not None:
+        return False
+    rules: dict[str, set[str]] = {}
+    for each in result.findings:
+        if each.rule.fixable:
+            rules.setdefault(each.item_pointer, set()).add(each.rule.id)
+    to_fix = {tool.index: rules[tool.pointer] for tool in catalog.tools if tool.pointer in rules}
+    return bool(to_fix) and is_fixable_for_clients(catalog, choice, to_fix, server_key)
 
 
 def _improvements(outcomes: list[ClientOutcome], tools: int, named: tuple[str, ...]) -> list[Improvement]:

@@ -21,7 +21,7 @@ _OF_SOURCE = ("SourceFlows", "SourceConfiguration")
 _OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")
 _OF_CONNECTIONS = ("ListStability", "SessionIds", "ResourceBodies")
 
-_NO_SOURCE = Unjudged("the target is not Python source")
+_NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
 _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
@@ -51,8 +51,9 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
     ]
     if catalog.source is not None:
         from mcproof.discovery import flows_of
+        from mcproof.discovery.configuration.collect_configuration import source_configuration
 
-        facts.append(flows_of(catalog.source))
+        facts += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
     absent = _absent(source)
@@ -68,7 +69,8 @@ def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions
     facts = observe_live(source.server, options, None)
     if not any(_is_reached(fact) for fact in facts):
         return None
-    absent = {**_absent(source), **dict.fromkeys(_OF_CONNECTIONS, Unjudged(error.message))}
+    unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
+    absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
 
 
@@ -99,7 +101,8 @@ def _is_reached(fact: Any) -> bool:
 def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:
     """Who can reach a server: known from the first request, which is sent without credentials."""
     if not isinstance(source.server, UrlEndpoint):
-        return Exposure()
+        bindings = [fact.bindings for fact in facts if type(fact).__name__ == "SourceConfiguration"]
+        return Exposure(listens_openly=any(bindings))
     opening = next((fact.opening for fact in facts if type(fact).__name__ == "PerimeterFacts"), None)
     if opening is None:
         return Exposure(is_http=True, needs_credentials=source.server.has_authorization)

@@ -14,6 +14,7 @@ from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.registry import rules_of
 from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.linting.unobserved import Unjudged, unjudged_rules
+from mcproof.poisoning.tool_graph import graph_of
 from mcproof.results.payloads import ScanPayload
 from mcproof.results.run import Gate
 from mcproof.scores.trust import trust_score
@@ -72,4 +73,5 @@ def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindi
     running = {rule.id for rule in plan.rules}
     unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
     unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
-    return ScanPayload(trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds))
+    trust = trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds)
+    return ScanPayload(trust, graph_of(catalog))

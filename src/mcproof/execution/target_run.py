@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
+from mcproof.catalog.model import Neighbour
 from mcproof.console import plural
 from mcproof.errors import FAILED, INTERRUPTED, InputError, McproofError
 from mcproof.exchange.connection_facts import expired_text
@@ -86,6 +87,8 @@ class TargetRun:
         self._listen = listen
         self._names = self._planner.target_names()
         self._skipped = SkippedFiles()
+        self._neighbours: dict[str, list[Neighbour]] = {}
+        """The servers that were read, by the client configuration that names them."""
         command = self._planner.kind.command
         self._inputs = inputs_of(self._names, self._targets, command=command, skipped=self._skipped)
         # All plans first: an error in the configuration of the last target is reported before any work is done.
@@ -244,6 +247,7 @@ class TargetRun:
             if needs_all:
                 refuse_partial(catalog)
             catalog.judged_as = self._targets.protocol
+            self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan))
             self._note_expired(source, catalog)
             return checked._replace(catalog=catalog)
@@ -274,9 +278,17 @@ class TargetRun:
         with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
             catalog.judged_as = self._targets.protocol
+            self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan, open_server))
         self._note_expired(source, catalog)
         return checked._replace(catalog=catalog)
+
+    def _add_neighbours(self, source: Input, catalog: Catalog) -> None:
+        """Tell a catalog which servers of its client configuration were read before it."""
+        if source.origin is not None and source.origin.line is not None:
+            known = self._neighbours.setdefault(source.origin.file, [])
+            catalog.neighbours = tuple(known)
+            known.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
 
     def _note_expired(self, source: Input, catalog: Catalog) -> None:
         """Keep a notice about a server that has ended sessions."""

@@ -51,12 +51,15 @@ def check(
         from mcproof.compat.client_hits import usual_checks
 
         checks = usual_checks()
+    facts = tuple(facts)
+    bodies = next((fact.bodies for fact in facts if type(fact).__name__ == "ResourceBodies"), ())
     for each in catalog.by_server():
         run.check("Catalog", each, catalog.server)
         if checks is not None:
             run.check_hits(partial(checks.places_on_server, each), catalog.server)
         if run.has_rules_for("ModelTexts"):
-            run.check_texts(each, catalog.server)
+            run.check_texts(each, catalog.server, bodies)
+            bodies = ()
     server_key = checks.key_of(catalog) if checks is not None else ""
     survey = run.survey(catalog)
     if survey is not None:
@@ -173,11 +176,11 @@ class _RuleRun:
         if hits is not None:
             self._run([rule for rule in rules if rule.id in hits.by_rule], hits, item)
 
-    def check_texts(self, catalog: Catalog, item: Item) -> None:
-        """Run the rules about texts that a model reads on those of one server."""
+    def check_texts(self, catalog: Catalog, item: Item, bodies: Iterable[tuple[str, str]]) -> None:
+        """Run the rules about texts that a model reads on those of one server, with the resources that were read."""
         from mcproof.poisoning.model_texts import ModelTexts
 
-        self.check("ModelTexts", ModelTexts(catalog), item)
+        self.check("ModelTexts", ModelTexts(catalog, bodies), item)
 
     def add_deferred(self, item: Item) -> None:
         """Add the findings of catalog-wide rules about an item."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Item
-    from mcproof.discovery.locations import SourceLocation
+    from mcproof.discovery.locations import HiddenLine, SourceLocation
     from mcproof.linting.registry import Rule
     from mcproof.text.json_positions import Span
 
@@ -46,7 +46,7 @@ class Problem(NamedTuple):
     """The argument at fault, if there is one."""
     evidence: dict[str, Any] | None = None
     fix: SetMember | None = None
-    near: str | Span | SourceLocation | None = None
+    near: str | Span | SourceLocation | HiddenLine | None = None
     """A pointer, a span in the document or a place in source to show instead, for what has no pointer of its own."""
     item: Item | None = None
     """The item at fault, if a catalog-wide rule reports a single item."""
@@ -85,7 +85,7 @@ class Finding(NamedTuple):
         return self.problem.fix
 
     @property
-    def near(self) -> str | Span | SourceLocation | None:
+    def near(self) -> str | Span | SourceLocation | HiddenLine | None:
         return self.problem.near
 
     @property

@@ -39,6 +39,8 @@ class RuleCase(NamedTuple):
     """The fields of a fact that `scan` collects, by the name of its class."""
     before: Any = None
     """The snapshot that was locked, for rules about what changed since; `catalog` is the new one."""
+    neighbours: dict[str, list[str]] | None = None
+    """The tools of other servers of a client configuration, for rules about several servers; `catalog` is one more."""
     levels: int | None = None
     """The nesting depth of a generated tool, for schemas too large to show."""
     tools: int | None = None
@@ -54,7 +56,8 @@ class RuleCase(NamedTuple):
         """The case as the text of a snapshot; None if it is not a snapshot."""
         if self.text is not None:
             return self.text
-        if any(each is not None for each in (self.crash, self.wire, self.trial, self.source, self.facts, self.before)):
+        observed = (self.crash, self.wire, self.trial, self.source, self.facts, self.before, self.neighbours)
+        if any(each is not None for each in observed):
             return None
         document = self.catalog if self.catalog is not None else {"tools": [self.subject]}
         if self.tools is not None:
@@ -88,6 +91,9 @@ class RuleCase(NamedTuple):
             return f"(texts of {self.length:,} characters)"
         if self.before is not None:
             return f"before: {compact_json(self.before)}\nnow: {compact_json(self.catalog)}"
+        if self.neighbours is not None:
+            others = "\n".join(f"{server}: {', '.join(tools)}" for server, tools in self.neighbours.items())
+            return f"{others}\nthis server: {compact_json(self.catalog)}"
         subject = next(
             each for each in (self.crash, self.wire, self.facts, self.tool, self.catalog) if each is not None
         )
@@ -98,7 +104,7 @@ class RuleCase(NamedTuple):
         """The language of the displayed case, for syntax highlighting."""
         if self.source is not None:
             return "python"
-        return "json" if self.trial is None and self.before is None else "text"
+        return "json" if self.trial is None and self.before is None and self.neighbours is None else "text"
 
 
 class RuleCases(NamedTuple):

@@ -90,7 +90,7 @@ def _after_escapes(text: str) -> Iterator[Concealed]:
 
 
 def _after_whitespace(text: str) -> Iterator[Concealed]:
-    gaps = [match for match in _gap(text) if _hides(text, match)]
+    gaps = [match for match in _gap(text) if _hides(text, match)] if _may_have_gap(text) else []
     if len({text.count("\n", 0, match.start()) for match in gaps[:TABLE_LINES]}) < TABLE_LINES or any(
         len(match[0].expandtabs()) >= 100 for match in gaps
     ):
@@ -106,6 +106,10 @@ def _after_whitespace(text: str) -> Iterator[Concealed]:
         if content:
             yield Concealed(PADDING, match.start(), len(text), content.strip(), whitespace=match[0])
         return
+
+
+def _may_have_gap(text: str) -> bool:
+    return " " * FAR in text or "\t" in text or "&" in text or not text.isascii()
 
 
 def _hides(text: str, gap: re.Match[str]) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.sentence_words import tool_names
+from mcproof.poisoning.signal_suspects import may_signal
 from mcproof.poisoning.signals import signals_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.poisoning.model_texts import ModelText, ModelTexts
+    from mcproof.poisoning.sentence_words import ToolNames
     from mcproof.poisoning.signals import Signal
 
 MAX_OWNERS = 20
@@ -45,10 +48,10 @@ def instruction_tags(texts: ModelTexts) -> Iterator[tuple[str, str]]:
 
 
 def _collect(texts: ModelTexts) -> list[FoundSignal]:
-    names = [tool.name for tool in texts.catalog.tools if tool.name]
+    names = tool_names(tool.name for tool in texts.catalog.tools if tool.name)
     found: dict[tuple[str, str], FoundSignal] = {}
     for text in texts.distinct:
-        if " " in text or not text.isascii():
+        if (" " in text or not text.isascii()) and may_signal(text, names):
             for signal, uses in _of_text(text, texts, names):
                 key = signal.kind, signal.sentence
                 known = found.setdefault(key, FoundSignal(signal, []))
@@ -56,7 +59,7 @@ def _collect(texts: ModelTexts) -> list[FoundSignal]:
     return list(found.values())
 
 
-def _of_text(text: str, texts: ModelTexts, names: list[str]) -> Iterator[tuple[Signal, list[ModelText]]]:
+def _of_text(text: str, texts: ModelTexts, names: ToolNames) -> Iterator[tuple[Signal, list[ModelText]]]:
     """The signals of a text with the places where it has them: whose tool it is decides which tools are others."""
     uses_of: dict[str, list[ModelText]] = {}
     if not signals_in(text, names, "?"):

@@ -22,6 +22,7 @@ LOOKALIKES = {**_CYRILLIC, **_GREEK, **_ARMENIAN, **_CHEROKEE, **_LATIN}
 _TO_ASCII = str.maketrans(LOOKALIKES)
 _OTHER_SCRIPT = re.compile("[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff]")
 _word = re.compile(r"[^\W\d_]{3,100}").finditer
+_lookalike = re.compile(f"[{''.join(LOOKALIKES)}]").search
 
 _STYLED = (
     "\U0001d400-\U0001d7ff"  # mathematical letters and digits
@@ -67,7 +68,9 @@ def lookalike_words(text: str) -> list[tuple[int, int, str]]:
     A word counts if it mixes ASCII letters with lookalikes, or consists of lookalikes within a text that has no other
     letters of that script: Russian words are Russian words. In a text with such letters, a mixed word must be longer.
     """
-    found = []
+    found: list[tuple[int, int, str]] = []
+    if _lookalike(text) is None:
+        return found
     others: bool | None = None
     for match in _word(text):
         word = match[0]
@@ -102,9 +105,10 @@ def styled_words(text: str) -> list[tuple[int, int, str]]:
     Full-width words within East Asian text are usual.
     """
     found = []
-    for match in _styled_word(text):
-        if _full_width(match[0]) and _east_asian(text):
-            continue
-        found.append((match.start(), match.end(), normalize("NFKC", match[0].translate(_FROM_ENCLOSED))))
-    found += [(match.start(), match.end(), _OVERLAYS.sub("", match[0])) for match in _overlaid_word(text)]
+    if _styled.search(text) is not None:
+        for match in _styled_word(text):
+            if not (_full_width(match[0]) and _east_asian(text)):
+                found.append((match.start(), match.end(), normalize("NFKC", match[0].translate(_FROM_ENCLOSED))))
+    if _OVERLAYS.search(text) is not None:
+        found += [(match.start(), match.end(), _OVERLAYS.sub("", match[0])) for match in _overlaid_word(text)]
     return found

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Analysis = TypeVar("Analysis")
 
-MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 200_000, 20_000_000, 500, 1_000
+MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 1_000_000, 100_000_000, 500, 1_000
 """Limits: distinct texts and their characters for each server, levels of nesting, and recorded uses of one text."""
 
 INTRODUCTIONS = ("initialize", "discover")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.word_classes import WRITTEN, lexicon
+from mcproof.poisoning.word_classes import WRITTEN, class_bits
 
 if TYPE_CHECKING:
     from mcproof.poisoning.sentence_words import Word
@@ -26,7 +26,7 @@ OVERREACHES = "out-of-scope-parameter"
 PRAISES = "self-praise"
 KINDS = (CONCEALS, OVERRIDES, SECRETS, DESTROYS, SENDS, TAMPERS, OVERREACHES, PRAISES)
 
-FRAMED, CONDITIONAL, OBLIGED, OTHERS, RUINOUS, SHELL, PRETEXT, NAMED = (1 << at for at in range(8))
+FRAMED, CONDITIONAL, OBLIGED, OTHERS, RUINOUS, SHELL, PRETEXT, NAMED, FIRM = (1 << at for at in range(9))
 _NEEDS = {
     "framed": FRAMED,  # speaks to a model, or continues a sentence that does
     "conditional": CONDITIONAL,  # has a condition such as "before using this tool"
@@ -35,12 +35,18 @@ _NEEDS = {
     "ruinous": RUINOUS,  # has a shell or SQL command that destroys
     "shell": SHELL,  # has a shell command
     "pretext": PRETEXT,  # justifies itself by security, compliance or the like, or the next sentence does
+    "firm": FIRM,  # speaks to a model by itself, not only by its position in the text
     "named": NAMED,  # belongs to a tool with a name
 }
 
 _TABLE: dict[tuple[str, str], str] = {
     (CONCEALS, ""): """
-        NEG|WITHOUT <3 TELLU <3 USER
+        NEG|WITHOUT <3 TELLU <3 USER ^TO|DET|THEIR|YOUR
+        TELL|SAY =2 NOTHING
+        +HIDE|DESTROY =3 MENTION
+        +HIDE|DESTROY <6 FROM <3 RESULT if firm
+        WITHOUT <2 THIS <3 TOLD|SEEN
+        +PRETEND
         NEG|WITHOUT <3 TELL <2 THIS
         NEG|WITHOUT <3 TELL|SHOW <3 THIS <3 ACT
         NEG|WITHOUT <3 TELL|SHOW <5 ACT <5 USER
@@ -65,9 +71,13 @@ _TABLE: dict[tuple[str, str], str] = {
         +IGNORE|IGNOREW <4 PRIOR|ALL|YOUR <3 INSTR
         +IGNORE <1 DET <3 INSTR|GUARD
         +IGNORE =3 GUARD if framed
-        +IGNOREW <4 GUARD if obliged
-        PRIOR|ALL <2 INSTR|GUARD <3 VOID
-        !PRIORITY <6 USER|INSTR
+        +IGNOREW <4 GUARD if framed
+        !PRIORITY <4 OVER <5 USER|INSTR
+        !OUTRANK <5 USER|INSTR
+        YOUR|PRIOR|ALL|MODEL <3 INSTR|GUARD <4 VOID
+        INSTR|GUARD <4 VOID <5 MODEL
+        REGARDLESS <3 PRIOR <2 INSTR
+        TREAT <9 AS <2 INSTR if framed
         SELF <5 HIGHEST <1 PRIORITY
         NEG <2 OBEY <4 USER|INSTR
         OBLIGE|MUST <4 OBEY <4 STEPS if framed
@@ -79,12 +89,14 @@ _TABLE: dict[tuple[str, str], str] = {
         REGARDLESS <5 USER <4 REQUEST
         REGARDLESS <3 ACTUAL <2 RESULT|REQUEST if framed
         USER <4 MUST <3 CHANGED
+        +APPROVE <6 BEHALF
         NEG|WITHOUT <3 ASK <3 CONSENT <4 USER
         NEG|WITHOUT <3 ASK <4 USER <3 CONSENT if framed
         NEG|WITHOUT <3 ASK <3 CONSENT if framed
     """,
     (OVERRIDES, "identity"): """
         BECOME if framed
+        MODEL <4 GRANTED <2 ROOT
         NOW <5 ROOT|MODE
         YOUR <2 NEWGOAL <2 GOAL
         ACTAS <4 ROOT
@@ -92,19 +104,25 @@ _TABLE: dict[tuple[str, str], str] = {
     """,
     (SECRETS, ""): """
         +READ|CALL|SET|SEND|CHANGE|DESTROY|TAKE <14 PATH if framed
-        +TAKE <5 SECRET if framed
+        +TAKE <5 SECRET if firm
+        +TAKE <5 SECRET|WEAK =3 FROM if firm
+        MUST <4 CALL <5 SIBLING&SECRET if conditional
+        MUST <9 CALL <5 SIBLING&SECRET if pretext
         DATA <4 PATH|SECRET <4 MUST <4 ADDED
         PATH <6 ADDED if framed
     """,
     (DESTROYS, ""): """
         +CALL|SET|CHANGE if framed, ruinous
-        +CALL if obliged, shell
+        +CALL if framed, shell
         +DESTROY <4 ALL <4 THINGS if conditional
         ALL <2 THINGS <8 MUST <4 DESTROYED if others
         +CALL <4 STEPS <4 COMMAND if obliged
+        +DESTROY <4 LOGS if framed
+        +CALL <5 SIBLING&RUINER if framed, named
     """,
     (SENDS, ""): """
         +SEND <14 ADDRESS if framed
+        +SEND =3 ALL <8 ADDRESS
         MUST <4 WEAKSEND <9 ADDRESS if framed
         MUST <3 SENT <8 ADDRESS|OUTSIDE if framed
         ADDRESS <4 ADDED if framed
@@ -118,11 +136,14 @@ _TABLE: dict[tuple[str, str], str] = {
         +CHANGE <2 LITERAL|QUOTED <6 PARAM|TARGET if conditional
         +DIVERT <7 SIBLING if named
         MUST <3 CHANGE <6 SIBLING if framed
+        +SET|SEND|TAKE|CHANGE <9 INTO <1 ALL <2 OUTGO if framed
         PARAM|TARGET|LITERAL <7 MUST <3 CHANGED if conditional
         PARAM|TARGET|LITERAL <7 MUST <3 CHANGED if others
         RESULT <3 SIBLING <4 MUST <4 CHANGED
         +SET <6 PARAM|TARGET|LITERAL <6 INTO <4 LITERAL|QUOTED if others, conditional
-        COND <5 SIBLING <20 +SET|CHANGE <8 PARAM|TARGET|LITERAL|QUOTED if named
+        COND <5 SIBLING <20 +SET|CHANGE <8 PARAM|TARGET|LITERAL|QUOTED|ADDRESS|PATH if named
+        FOR =2 SIBLING <5 +SET|CHANGE <6 PARAM|TARGET|LITERAL if named
+        RESULT|ALL|REQUEST|DATA <5 SIBLING <3 MUST <5 CHANGED|FLIPPED if named
         +CHANGE =8 PARAM|TARGET =4 SIBLING if named
         +CALL <4 SIBLING <12 LITERAL|QUOTED if others, conditional
         WHEN <9 SIBLING <26 +CALL|READ <7 SIBLING if named
@@ -134,6 +155,8 @@ _TABLE: dict[tuple[str, str], str] = {
         +TAKE|SET|SEND <5 CONTEXT if framed
         YOUR <3 PROMPT
         WHOLE <2 CONTEXT <3 SOFAR
+        CONTEXT <2 SOFAR
+        LATEST <2 MESSAGES <3 USER
         ALL =2 TOOL =2 HAVE
         IDENT <4 MODEL <3 CALLS
     """,
@@ -150,6 +173,8 @@ class Element(NamedTuple):
     """One step of a pattern."""
 
     classes: int
+    also: int
+    """A class that the word must have besides."""
     is_command: bool
     is_affirmed: bool
     within: int
@@ -164,6 +189,8 @@ class Pattern(NamedTuple):
     kind: str
     about: str
     elements: tuple[Element, ...]
+    not_before: int
+    """Classes that the word after the match must not have."""
     needs: int
     required: tuple[int, ...]
     """Classes of which a text must have words, for a first look at it."""
@@ -182,25 +209,48 @@ def patterns() -> list[Pattern]:
 
 
 def _pattern(kind: str, about: str, written: str) -> Pattern:
-    bits = lexicon().bits
+    bits = class_bits()
     by_writing = 0
     for name in WRITTEN:
         by_writing |= bits[name]
     sequence, _, conditions = written.partition(" if ")
-    elements, within, in_clause = [], 0, False
+    elements: list[Element] = []
+    within, in_clause, not_before = 0, False, 0
     for part in sequence.split():
         if part[0] in "<=":
             within, in_clause = int(part[1:]), part[0] == "="
             continue
-        classes = 0
-        for name in part.lstrip("+!").split("|"):
-            classes |= bits[name]
-        elements.append(Element(classes, part[0] == "+", part[0] == "!", within, in_clause))
+        if part[0] == "^":
+            not_before = _union(part[1:], bits)
+            continue
+        alternatives, _, also = part.lstrip("+!").partition("&")
+        elements.append(
+            Element(
+                _union(alternatives, bits),
+                bits[also] if also else 0,
+                is_command=part[0] == "+",
+                is_affirmed=part[0] == "!",
+                within=within,
+                in_clause=in_clause,
+            )
+        )
+    required = tuple(each.classes for each in elements if not each.classes & by_writing)
+    return Pattern(kind, about, tuple(elements), not_before, needs_of(conditions), required, written)
+
+
+def _union(names: str, bits: dict[str, int]) -> int:
+    classes = 0
+    for name in names.split("|"):
+        classes |= bits[name]
+    return classes
+
+
+def needs_of(conditions: str) -> int:
+    """What the words after `if` require of a sentence."""
     needs = 0
     for condition in conditions.replace(",", " ").split():
         needs |= _NEEDS[condition]
-    required = tuple(each.classes for each in elements if not each.classes & by_writing)
-    return Pattern(kind, about, tuple(elements), needs, required, written)
+    return needs
 
 
 class ReadSentence:
@@ -218,7 +268,8 @@ class ReadSentence:
 
     def fits(self, element: Element, at: int) -> bool:
         """Whether a word has a class of an element, and its mood."""
-        if not self.words[at].classes & element.classes:
+        classes = self.words[at].classes
+        if not classes & element.classes or element.also & ~classes:
             return False
         if element.is_command:
             return self.commands[at]
@@ -227,18 +278,16 @@ class ReadSentence:
 
 def _moods(words: list[Word]) -> tuple[list[bool], list[bool]]:
     """For each word, whether a verb there is a command, and whether it is negated."""
-    bits = lexicon().bits
+    bits = class_bits()
     clause, lead, negative = bits["CLAUSE"], bits["LEAD"] | bits["MUST"], bits["NEG"] | bits["WITHOUT"]
-    leading, foreign = bits["LEADING"], bits["FOREIGN"]
+    leading = bits["LEADING"]
     commands, negated = [], []
     since_negation = 9
     before: Word | None = None
     for word in words:
         if word.classes & clause:
             since_negation = 9
-        if word.classes & foreign:
-            leads = True
-        elif word.text.endswith("ing"):
+        if word.text.endswith("ing"):
             leads = before is not None and bool(before.classes & leading)
         elif before is None or word.classes & clause:
             leads = True
@@ -264,14 +313,18 @@ def match(pattern: Pattern, sentence: ReadSentence) -> tuple[int, int] | None:
     for start in range(len(sentence.words)):
         if sentence.fits(first, start):
             end = _end_of_match(pattern.elements, sentence, start)
-            if end is not None:
+            if end is not None and not (
+                pattern.not_before
+                and end + 1 < len(sentence.words)
+                and sentence.words[end + 1].classes & pattern.not_before
+            ):
                 return start, end
     return None
 
 
 def _end_of_match(elements: tuple[Element, ...], sentence: ReadSentence, start: int) -> int | None:
     """The last word of a match that starts at a word. Names of other tools must differ from each other."""
-    bits = lexicon().bits
+    bits = class_bits()
     clause, sibling = bits["CLAUSE"], bits["SIBLING"]
     words = sentence.words
     at, named = start, {words[start].text}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.word_classes import UNSPACED, lexicon
+from mcproof.poisoning.word_classes import lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcproof.poisoning.word_classes import Lexicon
 
@@ -20,8 +20,8 @@ _quotations = re.compile(
     r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|`[^`\n]{1,300}`|(?<![\w'])'[^'\n]{1,300}'(?!\w)|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
 ).finditer
 _spaced = re.compile(r"[\w@~$%/\\.:#&=+'’‘-]+").finditer
-_unspaced = re.compile(UNSPACED).search
 _parts = re.compile(r"\w+(?:['-]\w+)*").finditer
+_pieces = re.compile(r"\w+").finditer
 secret_path = re.compile(
     r"\.ssh\b|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|\.aws(?![\w-])"
     r"|/etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|\.env\b|\.netrc|\.npmrc|\.pypirc|git-credentials|\.gitconfig"
@@ -40,6 +40,29 @@ _domain = re.compile(
     r"(?:[a-z0-9-]{1,63}\.){1,4}"
     r"(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|example|test)(?:/|$)"
 ).match
+_SPACES = {each: " " for each in range(128) if not (chr(each).isalnum() or chr(each) == "_")}
+_MARKS = {ord(each): " " for each in "’‘ʼ“”«»„…—–·•，。、：；（）！？"}
+TO_SPACES = str.maketrans(_SPACES | _MARKS)
+"""Maps characters that separate words to spaces."""
+
+
+class ToolNames(NamedTuple):
+    """The names of the tools that a model sees, in lower case."""
+
+    names: frozenset[str]
+    plain: frozenset[str]
+    """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
+    words: frozenset[bytes]
+    """The longest word of each other name."""
+
+
+def tool_names(names: Iterable[str]) -> ToolNames:
+    """Return names in the form that the analysis needs."""
+    given = set(names)
+    plain = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
+    pieces = (each.lower().translate(TO_SPACES).split() for each in given - plain)
+    words = frozenset(max(each, key=len, default="").encode() for each in pieces)
+    return ToolNames(frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), words)
 
 
 class Word(NamedTuple):
@@ -52,16 +75,15 @@ class Word(NamedTuple):
     end: int
 
 
-def words_of(sentence: str, siblings: Collection[str], own_name: str) -> list[Word]:
-    """The words of a sentence; names of tools are given in lower case."""
-    known = lexicon()
+def words_of(sentence: str, names: ToolNames, own_name: str, known: Lexicon | None = None) -> list[Word]:
+    """The words of a sentence in the language of a lexicon; names of tools are given in lower case."""
+    known = known or lexicon()
     bits = known.bits
     clause, literal = bits["CLAUSE"], bits["LITERAL"]
     spans = _Quotations(sentence, bits["QUOTED"], literal)
-    unspaced = not sentence.isascii() and _unspaced(sentence) is not None
     found: list[Word] = []
     last_end = 0
-    for match in known.unspaced.finditer(sentence) if unspaced else _spaced(sentence):
+    for match in _spaced(sentence) if known.unspaced is None else known.unspaced.finditer(sentence):
         raw = match[0]
         written = raw.lstrip("\"'`:&=#+-,;()[]{}<>*|!?").rstrip("\"'`:.&=#+-,;()[]{}<>*|!?")
         if not written:
@@ -73,13 +95,29 @@ def words_of(sentence: str, siblings: Collection[str], own_name: str) -> list[Wo
             context |= clause
         last_end = end
         lowered = written.lower().translate(_APOSTROPHES)
-        if lowered in siblings:
-            found.append(Word(lowered, bits["SIBLING"] | context & ~literal, start, end))
-        elif lowered == own_name:
+        if lowered == own_name:
             found.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
+        elif lowered in names.names and (context & literal or lowered not in names.plain):
+            found.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
         else:
             found += _classified(lowered, context, start, known)
     return _in_context(found, known)
+
+
+_SECRETIVE = frozenset(
+    ("secret", "secrets", "credential", "credentials", "password", "passwords", "env", "printenv", "keys", "token")
+)
+_RUINING = frozenset(
+    ("delete", "remove", "drop", "purge", "wipe", "destroy", "reset", "erase", "truncate", "void", "kill", "revoke")
+)
+_subwords = re.compile("[a-z0-9]+").findall
+
+
+def _purpose(name: str, bits: dict[str, int]) -> int:
+    """What the name of a tool shows of its purpose."""
+    words = _subwords(name)
+    is_secretive = not _SECRETIVE.isdisjoint(words) or "env" in name[-4:]
+    return (bits["SECRET"] if is_secretive else 0) | (0 if _RUINING.isdisjoint(words) else bits["RUINER"])
 
 
 class _Quotations:
@@ -101,27 +139,27 @@ class _Quotations:
 
 def _classified(lowered: str, context: int, start: int, known: Lexicon) -> Iterator[Word]:
     """A run of characters without spaces as words: one, or several joined by punctuation."""
-    bits, classes_of = known.bits, known.words
+    bits, classes_of = known.bits, known.classes_of
     classes = 0
     if "/" in lowered or "." in lowered or "~" in lowered or "\\" in lowered or "@" in lowered:
         if _address(lowered) or _domain(lowered):
             classes = bits["ADDRESS"]
         if secret_path(lowered):
             classes |= bits["PATH"]
-    classes |= classes_of.get(lowered, 0)
+    classes |= known.words.get(lowered, 0)
     if classes:
         yield Word(lowered, classes | context, start, start + len(lowered))
         return
-    for part in _parts(lowered):
+    for part in _pieces(lowered) if known.stems else _parts(lowered):
         word = part[0]
-        classes = classes_of.get(word, 0)
+        classes = classes_of(word)
         if word.isdigit():
             classes = bits["LITERAL"]
         elif not classes and word.endswith("'s"):
-            classes = classes_of.get(word[:-2], 0)
+            classes = classes_of(word[:-2])
         elif not classes and "-" in word:
             for piece in word.split("-"):
-                classes |= classes_of.get(piece, 0)
+                classes |= classes_of(piece)
         yield Word(word, classes | context, start + part.start(), start + part.end())
         context &= ~bits["CLAUSE"]
 

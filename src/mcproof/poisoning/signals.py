@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.foreign_sentences import foreign_matches, foreign_needs_met
 from mcproof.poisoning.sentence_patterns import (
     CONCEALS,
     CONDITIONAL,
     DESTROYS,
+    FIRM,
     FRAMED,
     KINDS,
     NAMED,
@@ -27,12 +29,14 @@ from mcproof.poisoning.sentence_patterns import (
     match,
     patterns,
 )
-from mcproof.poisoning.sentence_words import words_of
-from mcproof.poisoning.word_classes import lexicon
+from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
+from mcproof.poisoning.signal_suspects import look_at, may_be_foreign
+from mcproof.poisoning.word_classes import class_bits, language_of, lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from mcproof.poisoning.foreign_sentences import Cluster
     from mcproof.poisoning.sentence_patterns import Pattern
     from mcproof.poisoning.sentence_words import Word
 
@@ -89,80 +93,166 @@ class Signal(NamedTuple):
     """What it is about: a path, an address, the name of another tool; for `OVERRIDES`, what is overridden."""
 
 
-def signals_in(text: str, siblings: Collection[str] = (), own_name: str = "") -> list[Signal]:
+def signals_in(text: str, siblings: Collection[str] | ToolNames = (), own_name: str = "") -> list[Signal]:
     """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees."""
     return [signal for signal, _ in explained_signals(text, siblings, own_name)]
 
 
 def explained_signals(
-    text: str, siblings: Collection[str] = (), own_name: str = ""
-) -> Iterator[tuple[Signal, Pattern]]:
+    text: str, siblings: Collection[str] | ToolNames = (), own_name: str = ""
+) -> Iterator[tuple[Signal, Pattern | Cluster]]:
     """The signals of a text with the patterns that they match: one for each kind in a sentence."""
-    own = own_name.lower()
-    names = {each.lower() for each in siblings} - {own}
-    read = [
-        (start, end, words)
-        for start, end in sentences(text[:LONGEST_TEXT])
-        if (words := words_of(text[start:end], names, own))
-    ]
-    pretext = lexicon().bits["PRETEXT"]
+    names = siblings if isinstance(siblings, ToolNames) else tool_names(siblings)
+    read = _read(text[:LONGEST_TEXT], names, own_name.lower())
+    bits = class_bits()
+    starters = _verbs() | bits["STARTER"]
+    describes = bool(read) and _describes(text[read[0].start : read[0].end])
     following = 0
-    for at, (start, end, words) in enumerate(read):
+    for at, (start, end, language, words, _, possible) in enumerate(read):
+        if not words:
+            following = max(0, following - 1)
+            continue
         written = text[start:end]
-        meets = _needs_met(written, words) | (NAMED if own else 0)
-        if at + 1 < len(read) and any(word.classes & pretext for word in read[at + 1][2]):
+        meets = _needs_met(words) if language == "en" else foreign_needs_met(words)
+        meets |= _commands_in(written.lower()) | (NAMED if own_name else 0)
+        if at + 1 < len(read) and read[at + 1].classes & bits["PRETEXT"]:
             meets |= PRETEXT
         if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
             following = _FOLLOWING
         elif following:
             following -= 1
             meets |= FRAMED
-        for pattern, span in _matches(ReadSentence(words, meets)):
-            about = pattern.about or _object_of(pattern.kind, words, span)
-            yield Signal(pattern.kind, written.strip(), start, end, about), pattern
+        if meets & FRAMED:
+            meets |= FIRM
+        elif describes and at and language == "en" and words[0].classes & starters:
+            meets |= FRAMED
+        if possible:
+            matches = (
+                _matches(ReadSentence(words, meets), possible) if language == "en" else foreign_matches(words, meets)
+            )
+            for pattern, span in matches:
+                about = pattern.about or _object_of(pattern.kind, words, span)
+                yield Signal(pattern.kind, written.strip(), start, end, about), pattern
 
 
-def sentences(text: str) -> Iterator[tuple[int, int]]:
+class _Part(NamedTuple):
+    """A sentence of a text."""
+
+    start: int
+    end: int
+    language: str
+    words: list[Word]
+    """Empty if no signal depends on them."""
+    classes: int
+    """The classes that its words may have."""
+    possible: int
+    """The patterns that may match, as bits."""
+
+
+def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
+    """The sentences of a text. Only those on which a signal may depend are read word by word."""
+    bits = class_bits()
+    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
+    is_foreign = may_be_foreign(text)
+    of_text = language_of(text[:2_000]) if is_foreign else "en"
+    has_tags = _tag(text.lower()) is not None
+    framed_until = last_suspect = -1
+    parts: list[_Part] = []
+    framers: list[int] = []
+    for at, (start, end) in enumerate(sentences(text)):
+        written = text[start:end]
+        language = language_of(written, of_text) if is_foreign else "en"
+        classes, possible = 0, -1
+        if language == "en":
+            is_framed = at <= framed_until or (at > 0 and bool(_first_classes(written) & starters))
+            classes, possible = look_at(written, names, is_framed=is_framed)
+        if (
+            language != "en"
+            or (classes & bits["COND"] and classes & orders)
+            or (has_tags and _tag(written[:80].lower()))
+        ):
+            framed_until = at + _FOLLOWING
+            framers.append(at)
+        if possible:
+            last_suspect = at
+        parts.append(_Part(start, end, language, [], classes, possible))
+    needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
+    for at, part in enumerate(parts[: last_suspect + 1]):
+        if part.possible or at in needed:
+            part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
+    return parts[: last_suspect + 2]
+
+
+def _first_classes(written: str) -> int:
+    """The classes of the first word of a sentence."""
+    first = written.split(None, 1)
+    return lexicon().words.get(first[0].strip("*-#>`'\"(:,").lower(), 0) if first else 0
+
+
+def _describes(first_sentence: str) -> bool:
+    """Whether a text begins like a description, "Adds two numbers" or "Dice roller": later imperatives are orders."""
+    first = first_sentence.split(None, 5)
+    if not first:
+        return False
+    word = first[0].lower().strip(".,:;")
+    if word.endswith("s") and not word.endswith("ss"):
+        return True
+    return len(first) <= 4 and not lexicon().words.get(word, 0) & (_verbs() | class_bits()["STARTER"])
+
+
+def _verbs() -> int:
+    bits = class_bits()
+    return bits["SEND"] | bits["TAKE"] | bits["CALL"] | bits["CHANGE"] | bits["READ"] | bits["SET"] | bits["DESTROY"]
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
     """The spans of the sentences of a text; long ones are cut."""
+    found = []
     start = 0
     for boundary in _ends(text):
-        end = boundary.end()
-        if boundary[0][0] == "." and _abbreviation(text[max(0, boundary.start() - 8) : boundary.start()]):
+        at, end = boundary.span()
+        if text[at] == "." and _abbreviation(text[max(0, at - 8) : at]):
             continue
-        yield from _pieces(start, end)
+        if end - start > LONGEST_SENTENCE:
+            found += [
+                (each, each + LONGEST_SENTENCE) for each in range(start, end - LONGEST_SENTENCE, LONGEST_SENTENCE)
+            ]
+            start = found[-1][1]
+        found.append((start, end))
         start = end
-    yield from _pieces(start, len(text))
+    found += [(each, min(len(text), each + LONGEST_SENTENCE)) for each in range(start, len(text), LONGEST_SENTENCE)]
+    return found
 
 
-def _pieces(start: int, end: int) -> Iterator[tuple[int, int]]:
-    for at in range(start, end, LONGEST_SENTENCE):
-        yield at, min(end, at + LONGEST_SENTENCE)
-
-
-def _matches(sentence: ReadSentence) -> Iterator[tuple[Pattern, tuple[int, int]]]:
+def _matches(sentence: ReadSentence, possible: int) -> Iterator[tuple[Pattern, tuple[int, int]]]:
     """The first pattern of each kind that a sentence matches."""
     found: set[str] = set()
-    for pattern in patterns():
+    for number, pattern in enumerate(patterns()):
+        if not possible >> number & 1:
+            continue
         if pattern.kind not in found and not (found and pattern.kind == OVERREACHES):
             span = match(pattern, sentence)
             if span is not None and not _is_mention(sentence.words, span):
                 found.add(pattern.kind)
                 if pattern.kind in (CONCEALS, OVERRIDES):
-                    sentence.meets |= FRAMED
+                    sentence.meets |= FRAMED | FIRM
                 yield pattern, span
 
 
-def _needs_met(written: str, words: list[Word]) -> int:
+def _needs_met(words: list[Word]) -> int:
     """How a sentence speaks to a model, by itself."""
-    bits = lexicon().bits
+    bits = class_bits()
     if words[0].classes & bits["WHETHER"]:
         return 0
     meets, classes = 0, 0
+    vocative, clause = bits["VOCATIVE"], bits["CLAUSE"]
     condition, use = bits["COND"], bits["USE"] | bits["TOOL"] | bits["SIBLING"] | bits["OWN"]
     for at, word in enumerate(words):
         classes |= word.classes
         if word.classes & condition and any(each.classes & use for each in words[at + 1 : at + 7]):
             meets |= CONDITIONAL | FRAMED
+        elif word.classes & vocative and at + 1 < len(words) and words[at + 1].classes & clause:
+            meets |= FRAMED
     if classes & (bits["OBLIGE"] | bits["MUST"]):
         meets |= OBLIGED | FRAMED
     if classes & (bits["STRONGCOND"] | bits["FIRST"]) or (classes & bits["PRETEXT"] and classes & bits["FOR"]):
@@ -171,19 +261,26 @@ def _needs_met(written: str, words: list[Word]) -> int:
         meets |= PRETEXT
     if classes & bits["SIBLING"]:
         meets |= OTHERS
-    lowered = written.lower()
-    if _ruinous(lowered):
-        meets |= RUINOUS
-    if _shell(lowered):
-        meets |= SHELL
     return meets
+
+
+def _commands_in(lowered: str) -> int:
+    """Which commands for a shell or a database a sentence has."""
+    return (RUINOUS if _ruinous(lowered) else 0) | (SHELL if _shell(lowered) else 0)
 
 
 def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:
     """Whether a match is what a sentence warns of, looks for, or gives as an example."""
-    bits = lexicon().bits
-    example, own = bits["EXAMPLE"], bits["OBLIGE"] | bits["COND"]
+    bits = class_bits()
+    example, own, quoted = bits["EXAMPLE"], bits["OBLIGE"] | bits["COND"], bits["QUOTED"]
+    is_quoted = words[span[0]].classes & quoted
+    negative = bits["NEG"]
+    without = next((at for at in range(span[0], span[1] + 1) if words[at].classes & bits["WITHOUT"]), None)
+    if without is not None and any(each.classes & negative for each in words[max(0, without - 7) : without]):
+        return True
     for at in range(span[0] - 1, -1, -1):
+        if is_quoted and words[at].classes & quoted:
+            continue
         if words[at].classes & own:
             return False
         if words[at].classes & example:
@@ -203,7 +300,7 @@ _OBJECTS = {
 
 def _object_of(kind: str, words: list[Word], span: tuple[int, int]) -> str:
     """The word that a signal is about: in the match, or else anywhere in the sentence."""
-    bits = lexicon().bits
+    bits = class_bits()
     for name in _OBJECTS.get(kind, ()):
         for word in (*words[span[0] : span[1] + 1], *words):
             if word.classes & bits[name]:

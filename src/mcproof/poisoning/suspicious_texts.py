@@ -56,27 +56,29 @@ _ROWS: tuple[tuple[bytes, Decoder], ...] = (
     (b"00000000 00000000", encodings.of_codes),
     (b"0" * 48, encodings.of_codes),
 )
-_WRITTEN: tuple[tuple[str, Decoder], ...] = (
-    ("\\u", encodings.of_escapes),
-    ("\\x", encodings.of_escapes),
-    ("\\1", encodings.of_escapes),
-    ("&#", encodings.of_escapes),
-    ("%", encodings.of_escapes),
-    ("=20", encodings.of_escapes),
-    ("U+", encodings.of_codes),
-    ("<~", encodings.of_base85),
-    ("-.", encodings.of_morse),
-    *((sign, encodings.of_sentences) for sign in encodings.ROTATED_SIGNS),
+_WRITTEN: tuple[tuple[str, str, Decoder], ...] = (
+    ("\\", "\\u", encodings.of_escapes),
+    ("\\", "\\x", encodings.of_escapes),
+    ("\\", "\\1", encodings.of_escapes),
+    ("&", "&#", encodings.of_escapes),
+    ("%", "%", encodings.of_escapes),
+    ("=", "=6", encodings.of_escapes),
+    ("+", "U+", encodings.of_codes),
+    ("~", "<~", encodings.of_base85),
+    ("-", "-.", encodings.of_morse),
+    *(("@", sign, encodings.of_sentences) for sign in encodings.ROTATED_SIGNS),
 )
+"""Signs of written codes, each with its rarest character: to search for one character first is fast."""
 _DIGITS = (b"a0a", b" 0a", b"a0 ")
 """Digits at the places of letters."""
 _LEAST_MIXED, _LEAST_DIGITS = 3, 4
 
 
 _SIGNS_OF_CONCEALMENT = (
-    *("<!--", "\x1b", "\x9b", " " * 40, "&nbsp;&nbsp;&nbsp;", "&#160;&#160;&#160;", "]: #", "]: <>"),
-    *("display:none", "display: none", "visibility:", "font-size:", "opacity:", "color:", " hidden", "-hidden"),
+    *(("<", "<!--"), ("\x1b", "\x1b"), ("\x9b", "\x9b"), (" ", " " * 40), ("#", "]: #"), (">", "]: <>")),
+    *(("&", "&nbsp;&nbsp;"), ("&", "&#160;&#160;"), ("<", "style="), ("<", " hidden"), ("<", "-hidden")),
 )
+"""Signs of concealed parts, each with its rarest character."""
 _control = re.compile("[\x00-\x08\x0e-\x1f\x7f]").finditer
 _blank_lines = re.compile(r"\n[ \t\r]*+\n[ \t\r]*+\n[ \t\r]*+\n[ \t\r]*+\n").finditer
 _gap_with_tabs = re.compile(r"\t[ \t]{5}").finditer
@@ -85,13 +87,13 @@ _gap_with_tabs = re.compile(r"\t[ \t]{5}").finditer
 def hiding_suspects(texts: ModelTexts) -> list[str]:
     """The texts of a server that may hide something from people."""
     joined = texts.joined
-    offsets = [at for sign in _SIGNS_OF_CONCEALMENT for at in occurrences(joined, sign)]
+    offsets = [at for rarest, sign in _SIGNS_OF_CONCEALMENT if rarest in joined for at in occurrences(joined, sign)]
     offsets += [match.start() for match in _blank_lines(joined)]
     if "\t" in joined:
         offsets += [match.start() for match in _gap_with_tabs(joined)]
     if not texts.is_plain:
         offsets += [match.start() for match in _control(joined)]
-    found = {texts.text_at(offset): None for offset in offsets}
+    found = dict.fromkeys(texts.text_at(offset) for offset in offsets)
     if not joined.isascii():
         found |= {text: None for text in texts.distinct if not text.isascii()}
     return list(found)
@@ -104,6 +106,10 @@ def encoded_suspects(texts: ModelTexts) -> dict[str, list[Decoder]]:
         decoders = found.setdefault(texts.text_at(offset), [])
         if decoder not in decoders:
             decoders.append(decoder)
+    if not texts.joined.isascii():
+        for text in texts.distinct:
+            if not text.isascii() and _unusual_letter(text) is not None:
+                found.setdefault(text, []).append(encodings.of_other_letters)
     return found
 
 
@@ -122,16 +128,14 @@ def _suspicions(texts: ModelTexts) -> Iterator[tuple[int, Decoder]]:
     for row, decoder in _ROWS:
         for offset in occurrences(rows, row):
             yield offset, decoder
-    for sign, decoder in _WRITTEN:
-        for offset in occurrences(joined, sign):
-            yield offset, decoder
-    if not joined.isascii():
-        for offset in (match.start() for match in _unusual_letters(joined)):
-            yield offset, encodings.of_other_letters
+    for rarest, sign, decoder in _WRITTEN:
+        if rarest in joined:
+            for offset in occurrences(joined, sign):
+                yield offset, decoder
     yield from _ciphers(data.translate(_WORDS))
 
 
-_unusual_letters = re.compile("[ɐǝɥɹʇʌʍʎ\u2801-\u28ff]{3}|[ɐǝɥɹʇʌʍʎ][a-z][ɐǝɥɹʇʌʍʎ]").finditer
+_unusual_letter = re.compile("[ɐǝɥɹʇʌʍʎ\u2801-\u28ff]").search
 
 
 def _runs(marked: bytes) -> Iterator[tuple[int, int]]:

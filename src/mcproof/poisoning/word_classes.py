@@ -1,7 +1,8 @@
-"""The lexicon: words that instructions to a model are made of, in classes.
+"""The lexicons: words that instructions to a model are made of, in classes, for each language.
 
-`lexicon.json` has the words of each class for each language; `_` joins the words of a phrase. A class is a bit, so that
-the classes of a word are one number.
+`lexicons/en.json` has the words of each class; `_` joins the words of a phrase. In other languages `*` ends a stem, and
+`FUNCTION` has the words by which the language is recognised. A class is a bit, so that the classes of a word are one
+number.
 """
 
 from __future__ import annotations
@@ -12,45 +13,124 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "SIBLING", "OWN", "PATH", "ADDRESS", "FOREIGN")
+WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "SIBLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
 """Classes that follow from how a word is written: first of a clause; in a quotation of several words; a quoted word or
-a number; the name of another tool, or of this one; a path of keys or settings; a URL, an email or IP address; in a
-language other than English."""
+a number; the name of another tool, or of this one; a path of keys or settings; a URL, an email or IP address."""
 
-UNSPACED = "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-"""Letters of languages without spaces between words, or with endings that join words."""
-_is_unspaced = re.compile(UNSPACED).search
+SPACED = ("es", "pt", "fr", "it", "de", "nl", "pl", "tr")
+"""Languages in Latin script."""
+_SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff]").search),
+    ("ko", re.compile("[\uac00-\ud7af]").search),
+    ("zh", re.compile("[\u3400-\u9fff]").search),
+    ("ru", re.compile("[\u0400-\u04ff]").search),
+    ("ar", re.compile("[\u0600-\u06ff]").search),
+)
+"""Languages by their letters. Japanese comes before Chinese, with which it shares letters."""
+_UNSPACED = ("ja", "ko", "zh")
+_LONGEST_STEM = 14
+
+ENGLISH = frozenset(
+    (
+        *("the", "of", "and", "to", "for", "with", "from", "this", "that", "these", "are", "by", "it", "its", "be"),
+        *("which", "when", "all", "if", "your", "you", "can", "has", "have", "not", "any", "into", "is", "in", "on"),
+        *("at", "as", "an", "or", "a", "before", "must", "should"),
+    )
+)
 
 
 class Lexicon(NamedTuple):
-    """Word classes as bits, and the words that have them."""
+    """Word classes as bits, and the words of a language that have them."""
 
+    language: str
     bits: dict[str, int]
     words: dict[str, int]
+    stems: dict[str, int]
     phrases: dict[str, list[tuple[tuple[str, ...], int]]]
     """Phrases by their first word: the other words, and the classes."""
-    unspaced: re.Pattern[str]
-    """Words of languages without spaces, and everything in ASCII between them."""
+    unspaced: re.Pattern[str] | None
+    """Words of a language without spaces, and everything in ASCII between them."""
+
+    def classes_of(self, word: str) -> int:
+        """The classes of a word, by itself or by its stem."""
+        found = self.words.get(word, 0)
+        if not found and self.stems:
+            for length in range(min(len(word), _LONGEST_STEM), 1, -1):
+                found = self.stems.get(word[:length], 0)
+                if found:
+                    return found
+        return found
 
 
 @cache
-def lexicon() -> Lexicon:
-    """The lexicon that ships with mcproof."""
-    tables = json.loads(Path(__file__).with_name("lexicon.json").read_bytes())
-    bits = {name: 1 << at for at, name in enumerate((*WRITTEN, *tables["en"]))}
+def lexicon(language: str = "en") -> Lexicon:
+    """The lexicon of a language."""
+    table = _table(language)
+    bits = class_bits()
     words: dict[str, int] = {}
+    stems: dict[str, int] = {}
     phrases: dict[str, dict[tuple[str, ...], int]] = {}
-    for language, classes in tables.items():
-        foreign = 0 if language == "en" else bits["FOREIGN"]
-        for name, listed in classes.items():
-            bit = bits[name] | foreign
-            for word in listed.split():
-                first, *rest = word.split("_")
-                if rest:
-                    below = phrases.setdefault(first, {})
-                    below[tuple(rest)] = below.get(tuple(rest), 0) | bit
-                else:
-                    words[word] = words.get(word, 0) | bit
+    for name, listed in table.items():
+        bit = bits[name]
+        for word in listed.split():
+            first, *rest = word.split("_")
+            if rest:
+                below = phrases.setdefault(first, {})
+                below[tuple(rest)] = below.get(tuple(rest), 0) | bit
+            elif word.endswith("*"):
+                stems[word[:-1]] = stems.get(word[:-1], 0) | bit
+            else:
+                words[word] = words.get(word, 0) | bit
+    for word in words:
+        for length in range(len(word), 1, -1):
+            words[word] |= stems.get(word[:length], 0)
+    unspaced = None
+    if language in _UNSPACED:
+        longest_first = sorted(words, key=lambda each: (-len(each), each))
+        unspaced = re.compile("|".join([*longest_first, "[!-~]+"]))
     listed_phrases = {first: list(below.items()) for first, below in phrases.items()}
-    unspaced = sorted(filter(_is_unspaced, words), key=lambda each: (-len(each), each))
-    return Lexicon(bits, words, listed_phrases, re.compile("|".join([*unspaced, r"[!-~]+"])))
+    return Lexicon(language, bits, words, stems, listed_phrases, unspaced)
+
+
+@cache
+def class_bits() -> dict[str, int]:
+    """The bit of each class."""
+    return {name: 1 << at for at, name in enumerate((*WRITTEN, *_table("en")))}
+
+
+@cache
+def _table(language: str) -> dict[str, str]:
+    table: dict[str, str] = json.loads((Path(__file__).parent / "lexicons" / f"{language}.json").read_bytes())
+    return table
+
+
+@cache
+def function_words() -> dict[str, frozenset[str]]:
+    """The words by which languages in Latin script are recognised."""
+    return {language: frozenset(_table(language)["FUNCTION"].split()) for language in SPACED}
+
+
+@cache
+def foreign_function_words() -> frozenset[str]:
+    """Those of all languages in Latin script that are not English words."""
+    return frozenset().union(*function_words().values()) - ENGLISH
+
+
+def has_other_script(text: str) -> bool:
+    """Whether a text has letters of a script other than Latin for which there is a lexicon."""
+    return not text.isascii() and any(occurs(text) for _, occurs in _SCRIPTS)
+
+
+def language_of(text: str, fallback: str = "en") -> str:
+    """The language of a text, as far as there is a lexicon for it; the fallback if in doubt."""
+    if not text.isascii():
+        for language, occurs in _SCRIPTS:
+            if occurs(text):
+                return language
+    words = set(text.lower().replace("'", " ").replace("’", " ").split())
+    english = len(words & ENGLISH)
+    counts = {language: len(words & known) for language, known in function_words().items()}
+    best = max(counts, key=counts.__getitem__)
+    if counts[best] > max(1, english):
+        return best
+    return "en" if english > 1 else fallback

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.catalog.tool_effect import effect_of
 from mcproof.catalog.tool_names import words_of
-from mcproof.prove.tool_effect import effect_of
-from mcproof.prove.tool_verbs import DESTRUCTIVE
+from mcproof.catalog.tool_verbs import DESTRUCTIVE
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Tool

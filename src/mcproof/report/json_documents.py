@@ -25,7 +25,7 @@ from mcproof.results.records import (
     summary_record,
     test_record,
 )
-from mcproof.results.stored_trust import trust_record
+from mcproof.results.stored_trust import graph_record, trust_record
 from mcproof.results.suite_tests import count_outcomes
 
 if TYPE_CHECKING:
@@ -109,7 +109,12 @@ def _compat_document(result: TargetResult, notices: Record) -> Iterator[str]:
 def _scan_document(result: TargetResult, notices: Record) -> Iterator[str]:
     if result.payload.kind != "scan" or result.payload.trust is None:
         raise ValueError("not a result of a scan")
-    head = {"trust": trust_record(result.payload.trust), "gates": [gate._asdict() for gate in result.gates]}
+    graph = result.payload.graph
+    head = {
+        "trust": trust_record(result.payload.trust),
+        **({} if graph is None else {"tool_graph": graph_record(graph)}),
+        "gates": [gate._asdict() for gate in result.gates],
+    }
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
 
 

@@ -39,7 +39,7 @@ def _status(each: LockedTarget) -> str:
 
 def _difference_lines(difference: Difference, style: Style) -> Iterator[str]:
     name = f"{difference.item.kind} {difference.item.label}" if difference.item.kind != "server" else "server"
-    fires = f" ({', '.join(difference.fires)} now reports it)" if difference.fires else ""
+    fires = f" (now reported by {', '.join(difference.fires)})" if difference.fires else ""
     yield f"  {style.text(name)}: {style.text(difference.summary)}{fires}\n"
     for line in difference.lines:
         colour = {"-": "error", "+": "good"}.get(line[:1], "dim")

@@ -88,7 +88,7 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     if result.payload.kind == "scan" and result.payload.trust is not None:
         from mcproof.report.markdown_trust import trust_sections
 
-        yield from trust_sections(result.payload.trust)
+        yield from trust_sections(result.payload.trust, result.payload.graph)
     if result.scores.grade is not None and result.scores.grade.gains and result.scores.grade.score < 100:
         helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in result.scores.grade.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"

@@ -10,10 +10,14 @@ from mcproof.report.trust_phrases import action_gain, outcome_counts, unseen_rul
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.poisoning.tool_graph import ToolGraph
     from mcproof.scores.trust import Trust
 
+_EDGES = 30
+"""How many edges of the tool graph are listed."""
 
-def trust_sections(trust: Trust) -> Iterator[str]:
+
+def trust_sections(trust: Trust, graph: ToolGraph | None) -> Iterator[str]:
     """Write why the verdict is what it is, what to do, and which rules were not judged."""
     yield f"\n{outcome_counts(trust)}.\n"
     if trust.reasons:
@@ -29,3 +33,7 @@ def trust_sections(trust: Trust) -> Iterator[str]:
         yield "\n| not judged | why |\n| --- | --- |\n"
         for group in unseen:
             yield f"| {', '.join(map(code, group.rules))} | {escaped(group.why)} |\n"
+    if graph is not None and graph.edges:
+        yield "\n| tool | names | sentence |\n| --- | --- | --- |\n"
+        for edge in graph.edges[:_EDGES]:
+            yield f"| {code(edge.source)} | {edge.kind} {code(edge.target)} | {escaped(edge.sentence)} |\n"

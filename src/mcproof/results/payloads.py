@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_verdicts import ClientOutcome
+    from mcproof.poisoning.tool_graph import ToolGraph
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
     from mcproof.scores.trust import Trust
@@ -36,6 +37,8 @@ class CompatPayload(NamedTuple):
     improvements: list[Improvement] = []  # noqa: RUF012 (never mutated)
     named: tuple[str, ...] = ()
     """The ids of the clients that the user named; empty for all."""
+    is_fixable: bool = False
+    """Whether `compat --fix` has edits."""
     kind: Literal["compat"] = "compat"
 
 
@@ -43,6 +46,8 @@ class ScanPayload(NamedTuple):
     """Whether to trust a server; None if it could not be judged."""
 
     trust: Trust | None = None
+    graph: ToolGraph | None = None
+    """Which tool's description names which other tool."""
     kind: Literal["scan"] = "scan"
 
 

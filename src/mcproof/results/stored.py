@@ -120,9 +120,11 @@ def _target(result: TargetResult) -> Iterator[str]:
         yield ',\n"clients": '
         yield from clients_text(payload)
     if payload.kind == "scan" and payload.trust is not None:
-        from mcproof.results.stored_trust import trust_record
+        from mcproof.results.stored_trust import graph_record, trust_record
 
         yield f',\n"trust": {printable(encode(trust_record(payload.trust)))}'
+        if payload.graph is not None:
+            yield f',\n"tool_graph": {printable(encode(graph_record(payload.graph)))}'
     if result.code_help:
         yield ",\n"
         yield from listed("code_help", (encode(each._asdict()) for each in result.code_help))
@@ -324,9 +326,10 @@ def _read_payload(record: Record, timings: Record, command: str) -> Payload:
 
             return read_clients(record["clients"])
         case ScanPayload():
-            from mcproof.results.stored_trust import read_trust
+            from mcproof.results.stored_trust import read_graph, read_trust
 
-            return ScanPayload(read_trust(record["trust"]))
+            graph = record.get("tool_graph")
+            return ScanPayload(read_trust(record["trust"]), None if graph is None else read_graph(graph))
         case FuzzPayload():
             return FuzzPayload(_read_fuzzing(record["fuzzing"]))
         case SuitePayload():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def clients_text(payload: CompatPayload) -> Iterator[str]:
     """Write a payload as a JSON object, one client a line."""
-    yield f'{{"named": {printable(encode(payload.named))},\n'
+    yield f'{{"named": {printable(encode(payload.named))}, "fixable": {encode(payload.is_fixable)},\n'
     yield from listed("outcomes", (encode(_outcome_record(each)) for each in payload.outcomes))
     yield ",\n"
     yield from listed("improvements", (encode(improvement_record(each)) for each in payload.improvements))
@@ -36,6 +36,7 @@ def read_clients(record: Record) -> CompatPayload:
         outcomes=[_read_outcome(each) for each in record["outcomes"]],
         improvements=[_read_improvement(each) for each in record["improvements"]],
         named=tuple(record["named"]),
+        is_fixable=record.get("fixable", False),
     )
 
 

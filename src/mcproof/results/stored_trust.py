@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.poisoning.tool_graph import ToolEdge, ToolGraph
 from mcproof.scores.trust import Action, RuleOutcome, Trust
 
 if TYPE_CHECKING:
@@ -46,3 +47,17 @@ def read_trust(record: Record) -> Trust:
             for each in record["rules"]
         ],
     )
+
+
+def graph_record(graph: ToolGraph) -> Record:
+    return {
+        "tools": list(graph.tools),
+        "edges": [each._asdict() for each in graph.edges],
+        "left_out": graph.left_out,
+    }
+
+
+def read_graph(record: Record) -> ToolGraph:
+    """Read a graph from a run report."""
+    edges = tuple(ToolEdge(**each) for each in record["edges"])
+    return ToolGraph(tuple(record["tools"]), edges, record["left_out"])

@@ -20,8 +20,8 @@ HEAD = "0001"
 _REVISIONS = ("0001",)
 _BUSY_SECONDS = 60
 """How long a writer waits for others."""
-_MIGRATING = 7_020_613
-"""The advisory lock of PostgreSQL that one migrating process holds."""
+_WRITING = 7_020_613
+"""The advisory lock of PostgreSQL that the one writing process holds, as SQLite has one."""
 _WRITES = "mcproof_writes"
 """The execution option of a transaction that writes."""
 
@@ -73,10 +73,12 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Open a transaction that is written as a whole or not at all."""
+        """Open a transaction that is written as a whole or not at all; one process writes at a time."""
         with self._reported(), self.engine.connect() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
+                if not self.is_sqlite:
+                    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
                 yield connection
 
     @contextmanager
@@ -162,8 +164,6 @@ def _migrate(database: Database) -> None:
         if _revision(connection, database) == HEAD:
             return
     with database.writing() as connection:
-        if not database.is_sqlite:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
         if _revision(connection, database) == HEAD:
             return
         from alembic import command

@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 
-from mcproof.errors import InputError, nearest
-from mcproof.store.tables import CATALOGS, RUNS, SCORES, SERVERS
+from mcproof.errors import InputError, UsageError, nearest
+from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SCORES, SERVERS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -53,6 +53,56 @@ def history_of(database: Database, name: str, most: int) -> History:
             raise InputError(_unknown(connection, name), file=database.label)
         rows = connection.execute(_runs_of(server.id).limit(most)).all()
         return History(name, server.runs, [PastRun(*row) for row in reversed(rows)])
+
+
+class RunPage(NamedTuple):
+    """A page of runs, the newest first."""
+
+    runs: list[PastRun]
+    next: str
+    """The cursor of the next page; empty if this is the last."""
+
+
+def list_runs(database: Database, name: str, *, cursor: str = "", size: int = 50) -> RunPage | None:
+    """Return a page of the runs of a server; None if there is no such server. A cursor is the id of a run."""
+    with database.reading() as connection:
+        server = connection.execute(select(SERVERS.c.id).where(SERVERS.c.name == name)).scalar()
+        if server is None:
+            return None
+        query = _runs_of(server)
+        if cursor:
+            found = connection.execute(select(RUNS.c.started, RUNS.c.id).where(RUNS.c.uid == cursor)).first()
+            if found is None:
+                raise UsageError("the cursor is not one of this list")
+            older = and_(RUNS.c.started == found.started, RUNS.c.id < found.id)
+            query = query.where(or_(RUNS.c.started < found.started, older))
+        rows = connection.execute(query.limit(size + 1)).all()
+    runs = [PastRun(*row) for row in rows[:size]]
+    return RunPage(runs, runs[-1].uid if len(rows) > size else "")
+
+
+class StoredFinding(NamedTuple):
+    """A finding of a run."""
+
+    number: int
+    rule: str
+    level: str
+    severity: str
+    subject: str
+    pointer: str
+    message: str
+    fingerprint: str
+
+
+def list_findings(database: Database, uid: str, *, after: int = -1, size: int = 200) -> list[StoredFinding] | None:
+    """Return findings of a run from a number on; None if there is no such run."""
+    columns = [FINDINGS.c[field] for field in StoredFinding._fields]
+    with database.reading() as connection:
+        run = connection.execute(select(RUNS.c.id).where(RUNS.c.uid == uid)).scalar()
+        if run is None:
+            return None
+        query = select(*columns).where(FINDINGS.c.run_id == run, FINDINGS.c.number > after)
+        return [StoredFinding(*row) for row in connection.execute(query.order_by(FINDINGS.c.number).limit(size))]
 
 
 def _runs_of(server: int):  # type: ignore[no-untyped-def]

@@ -36,6 +36,9 @@ CATALOGS = Table(
     Column("tools", Integer, nullable=False),
 )
 
+UNKNOWN = -1
+"""A score or a number of tokens of a server that is not known: a number, so that one index orders all servers."""
+
 SERVERS = Table(
     "servers",
     METADATA,
@@ -47,15 +50,20 @@ SERVERS = Table(
     Column("last_seen", String(32), nullable=True),
     Column("is_reachable", Boolean, nullable=True),
     Column("grade", String(1), nullable=True),
-    Column("score", Integer, nullable=True),
+    Column("score", Integer, nullable=False),
     Column("change", Integer, nullable=True),  # of the score, since the run before
-    Column("tokens", Integer, nullable=True),
+    Column("tokens", Integer, nullable=False),
     Column("tools", Integer, nullable=True),
-    Column("trust", Integer, nullable=True),
+    Column("trust", Integer, nullable=False),
     Column("verdict", String(6), nullable=True),
+    Column("surface", String(64), nullable=True),  # the hash of the newest catalog
+    Column("changed", String(32), nullable=True),  # when a run last differed from the one before
+    Column("changes", Text, nullable=True),  # how it differed
+    Index("ix_servers_changed", "changed", "id"),
     Index("ix_servers_score", "score", "id"),
     Index("ix_servers_last_seen", "last_seen", "id"),
     Index("ix_servers_tokens", "tokens", "id"),
+    Index("ix_servers_trust", "trust", "id"),
     Index("ix_servers_grade", "grade", "score", "id"),
     Index("ix_servers_verdict", "verdict", "score", "id"),
 )
@@ -119,6 +127,34 @@ FIRING = Table(
 )
 """The rules that fire in the newest run of each server."""
 
+WORDS = Table(
+    "words",
+    METADATA,
+    Column("word", String(60), primary_key=True),
+    Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
+    Index("ix_words_server", "server_id"),
+)
+"""The words of names and titles, for searches."""
+
+TALLIES = Table(
+    "tallies",
+    METADATA,
+    Column("kind", String(10), primary_key=True),  # servers, grade or verdict
+    Column("word", String(10), primary_key=True),
+    Column("servers", Integer, nullable=False),
+)
+"""How many servers there are in all and with each grade and verdict."""
+
+DAYS = Table(
+    "days",
+    METADATA,
+    Column("day", String(10), primary_key=True),
+    Column("runs", Integer, nullable=False),
+    Column("graded", Integer, nullable=False),
+    Column("points", BigInteger, nullable=False),  # the sum of the scores of the graded runs
+)
+"""Each day's runs, for the trend of all servers."""
+
 BREAKING = Table(
     "breaking",
     METADATA,
@@ -128,4 +164,17 @@ BREAKING = Table(
 )
 """The clients in which each server breaks, by its newest `compat` run."""
 
-__all__ = ["BREAKING", "CATALOGS", "FINDINGS", "FIRING", "METADATA", "RUNS", "SCORES", "SERVERS"]
+__all__ = [
+    "BREAKING",
+    "CATALOGS",
+    "DAYS",
+    "FINDINGS",
+    "FIRING",
+    "METADATA",
+    "RUNS",
+    "SCORES",
+    "SERVERS",
+    "TALLIES",
+    "UNKNOWN",
+    "WORDS",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.flows import flow_expressions
 from mcproof.discovery.flows.flow_sinks import note_uses
@@ -21,10 +21,17 @@ from mcproof.discovery.flows.flow_tables import (
     SAFE_RESULTS,
     WORD_METHODS,
 )
-from mcproof.discovery.flows.flow_tests import assumed_check, proven, tested_by_function, tested_by_method
+from mcproof.discovery.flows.flow_tests import (
+    assumed_check,
+    proven,
+    tested_by_function,
+    tested_by_method,
+    tested_by_pattern,
+)
 from mcproof.discovery.flows.flow_values import (
     MOST_ELEMENTS,
     NOTHING,
+    Alternatives,
     FlowValue,
     Marks,
     changed,
@@ -36,7 +43,7 @@ from mcproof.discovery.flows.flow_values import (
     merged,
 )
 from mcproof.discovery.flows.sink_tables import PATH, PREFIX, SQL
-from mcproof.discovery.interp.values import UNKNOWN, Class, External, Function, Instance, Method
+from mcproof.discovery.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:
     from mcproof.discovery.flows.function_walk import FunctionWalk
@@ -77,6 +84,12 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
     given = _arguments(walk, node)
     base = func.base
+    if name == "super" and receiver is None and walk.function.owner is not None:
+        return constant(SuperOf(walk.function.owner, walk.own_object().base))
+    if receiver is not None and isinstance(receiver.base, SuperOf):
+        receiver = walk.own_object()
+    if isinstance(base, Alternatives):
+        return either_of([_call_option(walk, each, given) for each in base.options])
     if isinstance(base, Function):
         return _project_call(walk, base, receiver, given)
     if isinstance(base, Class):
@@ -86,19 +99,26 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if isinstance(base, Method) and isinstance(base.of, Class) and (made := model_of(walk, base.of, name, given)):
         return made
     dotted = dotted_name(base)
+    matched = tested_by_pattern(dotted, receiver, given.args)
+    if matched is not None:
+        return matched
     note_uses(walk, dotted, name, receiver, given)
     deferred = _deferred(walk, name, given)
     if deferred is not None:
         return deferred
-    if receiver is not None and (
-        not dotted or receiver.marks or receiver.elements is not None or isinstance(receiver.base, str)
-    ):
+    if receiver is not None and (not dotted or _is_plain_object(receiver)):
         found = _method_of_value(walk, receiver, name, given, dotted)
         if found is not None:
             return found
     if not dotted and any(each.marks for each in given.everything()):
         return _unknown_call(walk, name, receiver, given)
     return _external(walk, dotted, given)
+
+
+def _is_plain_object(value: FlowValue) -> bool:
+    """Whether a value is a text, a path, a container or made from a label, rather than an object of a library."""
+    is_text = isinstance(value.base, str) or dotted_name(value.base) in PATH_TYPES
+    return bool(value.marks) or value.elements is not None or is_text
 
 
 def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
@@ -130,6 +150,15 @@ def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
 
 
 # --- the project
+
+
+def _call_option(walk: FunctionWalk, option: Any, given: FlowCall) -> FlowValue:
+    """Call one of several functions, classes or objects."""
+    if isinstance(option, Class):
+        return _create(walk, option, given)
+    if isinstance(option, Instance):
+        option = walk.engine.attribute(option, "__call__")
+    return _project_call(walk, option, None, given) if isinstance(option, Function) else NOTHING
 
 
 def _project_call(walk: FunctionWalk, function: Function, receiver: FlowValue | None, given: FlowCall) -> FlowValue:
@@ -244,7 +273,8 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     marks = merged(each.all_marks() for each in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
-        return FlowValue(base)
+        is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
+        return given.args[0] if is_kept else FlowValue(base)
     if name == "os.path.commonprefix":
         walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")
     if name in ("os.path.commonpath", "os.path.commonprefix"):
@@ -311,6 +341,8 @@ def _method_of_value(
     if name == "relative_to" and receiver.marks:
         walk.state = walk.state.passed(proven(receiver, PATH))
         return FlowValue(receiver.base, receiver.marks)
+    if name == "values" and (chosen := flow_expressions.choice_of(receiver)) is not None:
+        return FlowValue(list(chosen.options), receiver.marks)
     if name in ("get", "pop", "setdefault") and given.args:
         found = flow_expressions.item_of(walk, receiver, first, given.node)
         return either(found, given.args[1]) if len(given.args) > 1 else found
@@ -320,8 +352,17 @@ def _method_of_value(
     if name == "join":
         made = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
         return flow_expressions.composed(walk, made, given.node)
-    if name in ("model_dump", "dict", "copy", "model_copy", "items", "values"):
-        return FlowValue(UNKNOWN, receiver.marks, fields=receiver.fields, elements=receiver.elements)
+    if name == "items":
+        is_model = receiver.fields is not None or isinstance(receiver.base, Instance)
+        keys = NOTHING if is_model else FlowValue(UNKNOWN, receiver.marks)
+        pair = FlowValue(UNKNOWN, elements=[keys, FlowValue(UNKNOWN, receiver.all_marks())])
+        return FlowValue(UNKNOWN, elements=[pair])
+    if name in ("model_dump", "dict", "copy", "model_copy", "values"):
+        base = receiver.base if isinstance(receiver.base, Instance) else UNKNOWN
+        return FlowValue(base, receiver.marks, fields=receiver.fields, elements=receiver.elements)
+    if name == "joinpath":
+        below = [changed(each.all_marks(), lambda mark: mark._replace(whole=False)) for each in given.args]
+        return FlowValue(receiver.base, merged((receiver.marks, *below)))
     if not receiver.marks:
         return None
     if name in LOSING_METHODS:
@@ -340,9 +381,6 @@ def _changed_text(receiver: FlowValue, name: str, given: FlowCall) -> FlowValue:
         return FlowValue(receiver.base, changed(marks, lambda mark: mark._replace(resolved=True)))
     if name in WORD_METHODS:
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
-    if name == "joinpath":
-        below = [changed(each.all_marks(), lambda mark: mark._replace(whole=False)) for each in given.args]
-        return FlowValue(receiver.base, merged((marks, *below)))
     base = receiver.base if dotted_name(receiver.base) in PATH_TYPES and name != "as_posix" else UNKNOWN
     return FlowValue(base, marks, text=receiver.text)
 

@@ -11,10 +11,11 @@ from mcproof.discovery.flows import flow_statements
 from mcproof.discovery.flows.flow_state import checked
 from mcproof.discovery.flows.flow_tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, Marks, constant, either, merged
-from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk
+from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk, decisive
 from mcproof.discovery.flows.symbols import OUTER, marks_at, symbolic
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.enumerations import is_enum
+from mcproof.discovery.interp.imports import import_from, import_modules
 from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.values import (
     MISSING,
@@ -93,6 +94,10 @@ class FlowEngine:
         self.run = run
         self.closures: dict[int, dict[str, FlowValue]] = {}
         """The names around nested functions, by the identity of their nodes."""
+        self.classes: dict[int, Class] = {}
+        """The classes whose methods were called, by identity."""
+        self.walked: set[int] = set()
+        """The functions that were walked, by the identity of their nodes."""
         self.steps = 0
         self.limit = 0
         self._summaries: dict[tuple[int, Any], Summary] = {}
@@ -106,8 +111,9 @@ class FlowEngine:
         self.limit = min(self.steps + STEPS_OF_ONE_TOOL, MOST_STEPS)
         self._active.clear()
 
-    def count(self) -> None:
-        self.steps += 1
+    def count(self, work: int = 1) -> None:
+        """Count steps; what copies many values is many steps."""
+        self.steps += work
         if self.steps > self.limit:
             raise FlowLimitError
 
@@ -125,6 +131,13 @@ class FlowEngine:
     def lookup(self, name: str, scope: Scope) -> Any:
         found = self._asked(lambda: self.run.lookup(name, scope))
         return External(f"builtins.{name}") if found is UNKNOWN and name in _BUILTINS else found
+
+    def imported(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> list[tuple[str, Any]]:
+        """The names that an import inside a function binds."""
+        inner = Scope(scope.module, scope)
+        follow = import_modules if isinstance(node, ast.Import) else import_from
+        self._asked(lambda: follow(self.run, node, inner))  # type: ignore[arg-type]
+        return [(name, self._asked(lambda value=value: self.run.resolve(value))) for name, value in inner.names.items()]
 
     def attribute(self, base: Any, name: str) -> Any:
         return self._asked(lambda: attribute(self.run, base, name))
@@ -233,7 +246,7 @@ class FlowEngine:
             cases = frozenset(
                 (label, kind) for inner, kind in use.cases for label in marks_at(everything, inner)
             ) | frozenset(guard for guard in guards if guard[1].startswith("="))
-            for label, mark in marks_at(everything, use.label).items():
+            for label, mark in decisive(use.kind, marks_at(everything, use.label)).items():
                 outer = mark.after(step).through(use.mark)
                 left = checked(outer, guards, label, use.kind)
                 if left is not None:
@@ -247,6 +260,8 @@ class FlowEngine:
         """A value of a called function in terms of its caller."""
         if value is NOTHING:
             return value
+        if value.has_many_parts(depth):
+            value = value.collapsed()
         marks: Marks = merged(
             {label: mark.after(step).through(inner) for label, mark in marks_at(bound, own).items()}
             for own, inner in value.marks.items()
@@ -292,7 +307,10 @@ class FlowEngine:
 
     def _walk(self, function: Function, names: dict[str, FlowValue]) -> Summary:
         node = function.node
-        walk = FunctionWalk(self, function, names)
+        self.walked.add(id(node))
+        if function.owner is not None:
+            self.classes.setdefault(id(function.owner), function.owner)
+        walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:
             flow_statements.walk_function(walk)

@@ -6,16 +6,20 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.flows.flow_expressions import evaluate
+from mcproof.discovery.flows.flow_expressions import choice_of, evaluate
 from mcproof.discovery.flows.flow_state import FlowState, common_guards, joined
 from mcproof.discovery.flows.flow_tests import compared, tests_of, with_tests
-from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, changed, constant, merged
+from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, changed, constant, either, merged
 from mcproof.discovery.flows.function_walk import described
 from mcproof.discovery.interp.values import UNKNOWN, Function
 
 if TYPE_CHECKING:
     from mcproof.discovery.flows.flow_values import Guard
     from mcproof.discovery.flows.function_walk import Exit, FunctionWalk
+
+
+VALUES_PER_STEP = 32
+"""How many copied values count as one step."""
 
 
 def walk_function(walk: FunctionWalk) -> None:
@@ -98,12 +102,18 @@ def _if(walk: FunctionWalk, node: ast.If) -> bool:
     walk.labelled_conditions += is_labelled
     walk.plain_conditions += not is_labelled
     for guards, body in ((when_true, node.body), (when_false, node.orelse)):
-        walk.state = before.passed(guards)
+        walk.state = _branch(walk, before, guards)
         if walk_block(walk, body):
             after.append(walk.state)
     walk.labelled_conditions -= is_labelled
     walk.plain_conditions -= not is_labelled
     return _continue_with(walk, before, after, keeps_guards=not is_labelled)
+
+
+def _branch(walk: FunctionWalk, state: FlowState, guards: frozenset[Guard]) -> FlowState:
+    """The state at the start of a branch."""
+    walk.engine.count((len(state.names) + len(state.guards)) // VALUES_PER_STEP)
+    return state.passed(guards)
 
 
 def _continue_with(
@@ -130,18 +140,17 @@ def _for(walk: FunctionWalk, node: ast.For | ast.AsyncFor) -> bool:
 
 def element_of(many: FlowValue) -> FlowValue:
     """Any element of a value."""
-    if many.elements is not None:
-        found = NOTHING
-        for each in many.elements:
-            found = FlowValue(UNKNOWN, merged((found.marks, each.all_marks())), fields=each.fields)
-        return FlowValue(UNKNOWN, merged((found.marks, many.marks)), fields=found.fields)
-    return FlowValue(UNKNOWN, many.marks)
+    if many.elements:
+        found = reduce(either, many.elements)
+        return found.with_marks(merged((found.marks, many.marks))) if many.marks else found
+    chosen = choice_of(many)
+    return FlowValue(UNKNOWN if chosen is None else chosen, many.marks)
 
 
 def _while(walk: FunctionWalk, node: ast.While) -> bool:
     test = evaluate(walk, node.test)
     before = walk.state
-    walk.state = before.passed(test.when_true)
+    walk.state = _branch(walk, before, test.when_true)
     after = [before.passed(test.when_false)]
     if walk_block(walk, node.body):
         after.append(walk.state)
@@ -178,7 +187,7 @@ def _match(walk: FunctionWalk, node: ast.Match) -> bool:
     after: list[FlowState] = []
     for case in node.cases:
         guards = _matched(walk, subject, case.pattern)
-        walk.state = before.passed(guards)
+        walk.state = _branch(walk, before, guards)
         for each in ast.walk(case.pattern):
             name = each.name if isinstance(each, (ast.MatchAs, ast.MatchStar)) else None
             if name is not None:
@@ -212,6 +221,11 @@ def _define(walk: FunctionWalk, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     return True
 
 
+def _import(walk: FunctionWalk, node: ast.Import | ast.ImportFrom) -> bool:
+    walk.state.names.update((name, constant(value)) for name, value in walk.engine.imported(node, walk.function.scope))
+    return True
+
+
 def _delete(walk: FunctionWalk, node: ast.Delete) -> bool:
     for target in node.targets:
         if isinstance(target, ast.Name):
@@ -241,6 +255,8 @@ _HANDLERS: dict[Any, Any] = {
     ast.FunctionDef: _define,
     ast.AsyncFunctionDef: _define,
     ast.Delete: _delete,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
 }
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE, guards_on
 from mcproof.discovery.flows.flow_tables import ALL_KINDS
 from mcproof.discovery.flows.flow_values import ANY_USE, FlowValue, dotted_name
-from mcproof.discovery.flows.sink_tables import ARGUMENT, PATH, PREFIX, PROGRAM, URL
-from mcproof.discovery.interp.values import EnumMember
+from mcproof.discovery.flows.sink_tables import ARGUMENT, COMMAND, PATH, PREFIX, PROGRAM, URL
+from mcproof.discovery.interp.values import EnumMember, ExternalCall
 
 if TYPE_CHECKING:
     from mcproof.discovery.flows.flow_values import Guard
@@ -42,7 +42,7 @@ def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a word of a command, only the program is known."""
     found: frozenset[Guard] = _NO_GUARDS
     for label, mark in value.all_marks().items():
-        found |= guards_on((label,), *((PROGRAM, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
+        found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
     return found
 
 
@@ -54,6 +54,8 @@ def compared(left: FlowValue, operator: ast.cmpop, right: FlowValue) -> FlowValu
             when_true = proven(left, ANY_USE)
         elif right.marks and isinstance(left.base, str):
             when_false = _without_text(right, left.base)
+        elif right.marks and not left.all_marks() and all(mark.resolved for mark in right.marks.values()):
+            when_true = proven(right, PATH)  # `root in path.parents`
         if isinstance(operator, ast.NotIn):
             when_true, when_false = when_false, when_true
     elif isinstance(operator, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot)):
@@ -93,8 +95,6 @@ def tested_by_method(
         return with_tests(FlowValue(), _NO_GUARDS, proven(receiver, NOT_ABSOLUTE))
     if name == "startswith" and args:
         return _starts_with(walk, receiver, args[0], node)
-    if name in ("match", "fullmatch", "search") and dotted_name(receiver.base).startswith("re.compile()") and args:
-        return with_tests(FlowValue(), proven(args[0], ANY_USE), _NO_GUARDS)
     return None
 
 
@@ -131,13 +131,23 @@ def _names_a_folder(node: ast.Call) -> bool:
     )
 
 
+def tested_by_pattern(name: str, receiver: FlowValue | None, args: list[FlowValue]) -> FlowValue | None:
+    """The result of `re.match(pattern, text)` or `pattern.match(text)`; None for other functions."""
+    owner, _, method = name.rpartition(".")
+    if method not in ("match", "fullmatch", "search") or owner not in ("re", "re.compile()"):
+        return None
+    pattern: Any = None
+    if owner == "re":
+        pattern, args = args[0].base if args else None, args[1:]
+    elif receiver is not None and isinstance(receiver.base, ExternalCall):
+        pattern = receiver.base.argument(0, "pattern")
+    if not args or (isinstance(pattern, str) and not is_strict_pattern(pattern, method)):
+        return FlowValue()
+    return with_tests(FlowValue(), proven(args[0], ANY_USE), _NO_GUARDS)
+
+
 def tested_by_function(name: str, args: list[FlowValue]) -> FlowValue | None:
     """The result of an external function that tests an argument, with what it proves; None for other functions."""
-    if name in ("re.match", "re.fullmatch", "re.search") and len(args) > 1:
-        pattern = args[0].base if isinstance(args[0].base, str) else None
-        if pattern is None or is_strict_pattern(pattern, name):
-            return with_tests(FlowValue(), proven(args[1], ANY_USE), _NO_GUARDS)
-        return FlowValue()
     if name == "os.path.isabs" and args:
         return with_tests(FlowValue(), _NO_GUARDS, proven(args[0], NOT_ABSOLUTE))
     if name in ("builtins.any", "builtins.all", "builtins.bool") and args:
@@ -151,10 +161,10 @@ def tested_by_function(name: str, args: list[FlowValue]) -> FlowValue | None:
     return None
 
 
-def is_strict_pattern(pattern: str, function: str) -> bool:
+def is_strict_pattern(pattern: str, method: str) -> bool:
     """Whether a text that matches a regular expression has only the characters that it lists."""
-    is_whole = function == "re.fullmatch" or pattern.rstrip(")").endswith(("$", r"\Z", r"\z"))
-    starts = function != "re.search" or pattern.lstrip("(").startswith(("^", r"\A"))
+    is_whole = method == "fullmatch" or pattern.rstrip(")").endswith(("$", r"\Z", r"\z"))
+    starts = method != "search" or pattern.lstrip("(").startswith(("^", r"\A"))
     return is_whole and starts and _LOOSE.search(pattern.rstrip("$")) is None
 
 

@@ -22,6 +22,8 @@ LONGEST_LABEL = 4
 MOST_STEPS_OF_TRAIL = 16
 MOST_ELEMENTS = 64
 MOST_FIELDS = 64
+MOST_INNER_PARTS = 8
+DEEPEST_PART = 3
 LONGEST_TEXT = 2_000
 HOLE = "\0"
 """Takes the place of a computed part in the known text of a value."""
@@ -77,6 +79,12 @@ Marks = dict[tuple[str, ...], LabelMark]
 NO_MARKS: Marks = {}
 
 
+class Alternatives(NamedTuple):
+    """One of several functions, classes or objects, as in a table of handlers."""
+
+    options: tuple[Any, ...]
+
+
 class FlowValue:
     """A value: what the interpreter knows of it, and the labels that it depends on. Never changed after creation."""
 
@@ -128,6 +136,15 @@ class FlowValue:
                 found.setdefault(label, mark)
             waiting += [*(each.fields or {}).values(), *(each.elements or ())]
         return found
+
+    def collapsed(self, label: Label | None = None) -> FlowValue:
+        """The value without its parts; with their marks, or with one mark for all of them."""
+        marks = self.all_marks() if label is None else {label: LabelMark()}
+        return FlowValue(self.base, marks, text=self.text, is_open=self.is_open)
+
+    def has_many_parts(self, depth: int) -> bool:
+        """Whether it has too many parts to look at each, for a part of something larger."""
+        return depth > 0 and len(self.elements or ()) + len(self.fields or ()) > MOST_INNER_PARTS
 
     def opened(self) -> FlowValue:
         """The value as any number of elements."""
@@ -198,14 +215,16 @@ def either(one: FlowValue, other: FlowValue, depth: int = 0) -> FlowValue:
     base = one.base if _is_same(one.base, other.base) or other.base in (None, UNKNOWN) else other.base
     if one.base is not UNKNOWN and one.base is not None and other.base is UNKNOWN:
         base = one.base
-    elements = _either_elements(one.elements, other.elements)
+    if depth >= DEEPEST_PART:
+        return FlowValue(base, merged((one.all_marks(), other.all_marks())))
+    elements = _either_elements(one.elements, other.elements, depth + 1)
     fields: dict[str, FlowValue] | None = None
     if one.fields is not None or other.fields is not None:
         fields = dict(one.fields or {})
         for key, value in (other.fields or {}).items():
             if key not in fields:
                 fields[key] = value
-            elif depth < 3:
+            else:
                 fields[key] = either(fields[key], value, depth + 1)
     text = one.text if one.text == other.text else (one.text or other.text if one.marks or other.marks else None)
     if isinstance(base, str) and one.base != other.base:
@@ -226,12 +245,12 @@ def _is_same(one: Any, other: Any) -> bool:
     return one is other or (isinstance(one, (str, External)) and one == other)
 
 
-def _either_elements(one: list[FlowValue] | None, other: list[FlowValue] | None) -> list[FlowValue] | None:
+def _either_elements(one: list[FlowValue] | None, other: list[FlowValue] | None, depth: int) -> list[FlowValue] | None:
     """The elements of either list: what both begin with, then the rest of each, so that neighbours stay neighbours."""
     if one is None or other is None:
         return one if other is None else other
     if len(one) == len(other):
-        return [either(mine, its, 3) for mine, its in zip(one, other, strict=True)]
+        return [either(mine, its, depth) for mine, its in zip(one, other, strict=True)]
     common = 0
     while common < min(len(one), len(other)) and one[common] is other[common]:
         common += 1

@@ -6,14 +6,15 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.discovery.flows.flow_state import EQUALS, FlowState, checked, joined
-from mcproof.discovery.flows.flow_values import NOTHING, CodePlace, FlowValue, LabelMark, constant
+from mcproof.discovery.flows.flow_values import MOST_FIELDS, NOTHING, CodePlace, FlowValue, LabelMark, constant
+from mcproof.discovery.flows.sink_tables import SQL
 from mcproof.discovery.flows.symbols import OUTER, symbolic
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Function
 from mcproof.discovery.locations import FlowStep
 
 if TYPE_CHECKING:
     from mcproof.discovery.flows.flow_engine import FlowEngine
-    from mcproof.discovery.flows.flow_values import Guard, Label
+    from mcproof.discovery.flows.flow_values import Guard, Label, Marks
 
 
 class FlowUse(NamedTuple):
@@ -75,6 +76,12 @@ class FunctionWalk:
         """The names of the functions around it, as it sees them."""
         return {name: self.lookup(name) for name in self.outer}
 
+    def own_object(self) -> FlowValue:
+        """The object that a method belongs to."""
+        spec = self.function.node.args
+        first = next(iter((*spec.posonlyargs, *spec.args)), None)
+        return self.lookup(first.arg) if first is not None else NOTHING
+
     def has_marks(self, node: ast.expr) -> bool:
         """Whether a condition names a value that depends on a parameter."""
         names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
@@ -82,7 +89,7 @@ class FunctionWalk:
 
     def use(self, kind: str, value: FlowValue, node: ast.AST, call: str) -> None:
         """Note that a value is used in a dangerous way, unless checks make that safe."""
-        marks = value.all_marks()
+        marks = decisive(kind, value.all_marks())
         if not marks:
             return
         cases = frozenset(guard for guard in self.state.guards if guard[1].startswith(EQUALS))
@@ -99,8 +106,9 @@ class FunctionWalk:
         self.exits.append(Exit(value, self.state.copy(), is_optional))
 
     def end(self) -> tuple[FlowState, list[Exit]]:
-        """The state after the function, and the exits that count for it."""
-        certain = [each for each in self.exits if not each.is_optional] or self.exits
+        """The state after the function, and the exits that count for it: those without an error."""
+        good = [each for each in self.exits if not is_error(each.value)] or self.exits
+        certain = [each for each in good if not each.is_optional] or good
         state = joined([each.state for each in certain])
         return state if state is not None else self.state, certain
 
@@ -128,13 +136,28 @@ class FunctionWalk:
         else:
             key = ""
         known = self.lookup(holder.id)
-        if key:
+        if key and len(known.fields or ()) < MOST_FIELDS:
             fields = {**(known.fields or {}), key: value}
             self.state.names[holder.id] = FlowValue(
                 known.base, known.marks, fields=fields, elements=known.elements, text=known.text
             )
         elif value.all_marks():
             self.state.names[holder.id] = known.with_marks({**known.marks, **value.all_marks()})
+
+
+def decisive(kind: str, marks: Marks) -> Marks:
+    """The marks that matter for a use: a value inside a statement that is the caller's own adds nothing."""
+    if kind == SQL and len(marks) > 1 and any(mark.head for mark in marks.values()):
+        return {label: mark for label, mark in marks.items() if mark.head}
+    return marks
+
+
+def is_error(value: FlowValue) -> bool:
+    """Whether a returned value reports a failure: `{"error": …}`, `{"success": False}`, `"Error: …"`."""
+    if value.fields:
+        failed = any(key in value.fields and value.fields[key].base is False for key in ("success", "ok"))
+        return failed or "error" in value.fields
+    return value.text is not None and value.text.lower().startswith("error")
 
 
 def part_of(value: FlowValue, index: int) -> FlowValue:

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PREFIX, SHELL, SQL, URL
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.discovery.locations import FlowStep, SourceLocation
+
+
+RULES = {
+    SHELL: "TRU-301",
+    EVAL: "TRU-302",
+    SQL: "TRU-303",
+    PATH: "TRU-304",
+    PREFIX: "TRU-305",
+    URL: "TRU-306",
+    ARGUMENT: "TRU-307",
+    ATTRIBUTE: "TRU-308",
+}
+"""The rule that reports each kind of use."""
 
 
 class SourceFlow(NamedTuple):
@@ -29,15 +44,22 @@ class SourceFlow(NamedTuple):
     """From the parameter to the call, which is the last step."""
     further: tuple[FlowStep, ...] = ()
     """More calls of the same kind in the same function, with the same parameters."""
-    is_exposed: bool = False
-    """Whether the source serves the tool over HTTP without authentication."""
+    is_used: bool = True
+    """Whether a tool reaches the call; false for a method that no tool calls, of a class that tools use."""
 
 
 class SourceFlows(NamedTuple):
     """All flows of one server."""
 
     flows: tuple[SourceFlow, ...]
-    unobserved: Mapping[str, str] = {}
-    """Why single rules were not checked, by their ids."""
     incomplete: tuple[str, ...] = ()
     """Tools whose source was too large to follow."""
+
+    @property
+    def unobserved(self) -> Mapping[str, str]:
+        """Why single rules do not pass although nothing was found, by their ids."""
+        if not self.incomplete:
+            return {}
+        found = {flow.kind for flow in self.flows}
+        why = f"the source of `{self.incomplete[0]}` is too large to follow"
+        return {rule: why for kind, rule in RULES.items() if kind not in found}

@@ -24,6 +24,8 @@ def symbolic(value: FlowValue, label: Label) -> tuple[FlowValue, Any]:
     """The value as its receiver sees it, with labels of its own, and a key that identifies its shape."""
     if not value.all_marks():
         return value, _key_of(value, 0)
+    if value.has_many_parts(len(label) - 1):
+        return value.collapsed(label), ("many", _base_key(value.base))
     marks: Marks = {}
     resolved = False
     if value.marks:
@@ -65,7 +67,7 @@ def _base_key(base: Any) -> Any:
 def _key_of(value: FlowValue, depth: int) -> Any:
     """The shape of a value without marks."""
     own = _base_key(value.base)
-    if depth > 2 or (value.fields is None and value.elements is None):
+    if depth > 2 or value.has_many_parts(depth) or (value.fields is None and value.elements is None):
         return own
     fields = tuple((key, _key_of(part, depth + 1)) for key, part in (value.fields or {}).items())
     return own, fields, tuple(_key_of(part, depth + 1) for part in value.elements or ())

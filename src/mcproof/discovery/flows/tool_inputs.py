@@ -20,13 +20,23 @@ _CONTEXT_TYPES = frozenset(("Context", "Request", "RequestContext", "ServerSessi
 _CONTEXT_NAMES = frozenset(("ctx", "context", "_ctx", "_context", "self", "cls"))
 
 
+MOST_UNUSED = 400
+
+
 class ToolEntry(NamedTuple):
     """A function that a client calls through a tool."""
 
     name: str
     """The name of the tool; empty if one function handles all tools of a server."""
     function: Function
-    server: ServerValue
+    server: ServerValue | None
+    is_reached: bool = True
+    """Whether a client can call it; false for a method that no tool calls."""
+
+    @property
+    def is_common(self) -> bool:
+        """Whether it handles all tools of a server."""
+        return not self.name
 
 
 def tool_entries(domain: McpDomain) -> Iterator[ToolEntry]:
@@ -45,6 +55,18 @@ def tool_entries(domain: McpDomain) -> Iterator[ToolEntry]:
             if (id(function.node), id(server)) not in seen:
                 seen.add((id(function.node), id(server)))
                 yield ToolEntry("", function, server)
+
+
+def unused_methods(engine: FlowEngine) -> list[ToolEntry]:
+    """The public methods that no tool calls, of classes whose other methods tools call."""
+    found = []
+    for cls in list(engine.classes.values()):
+        for name, value in list(cls.body.names.items()):
+            method = value.exposed() if isinstance(value, Function) else None
+            if method is None or name.startswith("_") or method.owner is not cls or id(method.node) in engine.walked:
+                continue
+            found.append(ToolEntry(name, method, None, is_reached=False))
+    return found[:MOST_UNUSED]
 
 
 def inputs_of(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> dict[str, FlowValue]:

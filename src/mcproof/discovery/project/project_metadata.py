@@ -101,7 +101,7 @@ def _console_scripts(text: str, heading: str) -> Iterator[str]:
 
 def _of_folder(folder: str, dependencies: tuple[str, ...]) -> ProjectMetadata:
     """The metadata in the project files of a folder."""
-    declared = _toml(os.path.join(folder, "pyproject.toml"))
+    declared = read_toml(os.path.join(folder, "pyproject.toml"))
     setup = text_of(os.path.join(folder, "setup.cfg"))
     script = text_of(os.path.join(folder, "setup.py"))
     scripts = [
@@ -138,7 +138,7 @@ def _requirement_files(folder: str) -> list[str]:
     return [text_of(os.path.join(folder, name)) for name in names[:20]]
 
 
-def _toml(path: str) -> dict[str, Any]:
+def read_toml(path: str) -> dict[str, Any]:
     """The content of a TOML file; empty if it cannot be read or is too large."""
     text = text_of(path)
     if not 0 < len(text) <= LARGEST_TOML:
@@ -151,7 +151,7 @@ def _toml(path: str) -> dict[str, Any]:
         return {}
 
 
-def _table(value: Any, *keys: str) -> dict[str, Any]:
+def nested_table(value: Any, *keys: str) -> dict[str, Any]:
     """A nested table; empty if it is missing or something else."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
@@ -161,7 +161,7 @@ def _table(value: Any, *keys: str) -> dict[str, Any]:
 def _declared_scripts(declared: dict[str, Any]) -> Iterator[str]:
     """The modules of the scripts in a `pyproject.toml`."""
     for keys in (("project", "scripts"), ("project", "gui-scripts"), ("tool", "poetry", "scripts")):
-        for value in _table(declared, *keys).values():
+        for value in nested_table(declared, *keys).values():
             reference = value.get("reference") or value.get("callable") if isinstance(value, dict) else value
             if isinstance(reference, str):
                 yield reference.partition(":")[0].strip()
@@ -169,11 +169,11 @@ def _declared_scripts(declared: dict[str, Any]) -> Iterator[str]:
 
 def _declared_requirements(declared: dict[str, Any]) -> Iterator[str]:
     """The requirements in a `pyproject.toml`, one by one; Poetry's become those of pip."""
-    lists = [_table(declared, "project").get("dependencies")]
-    lists += _table(declared, "project", "optional-dependencies").values()
+    lists = [nested_table(declared, "project").get("dependencies")]
+    lists += nested_table(declared, "project", "optional-dependencies").values()
     for each in lists:
         yield from (item for item in each if isinstance(item, str)) if isinstance(each, list) else ()
-    for name, value in _table(declared, "tool", "poetry", "dependencies").items():
+    for name, value in nested_table(declared, "tool", "poetry", "dependencies").items():
         version = value.get("version") if isinstance(value, dict) else value
         if isinstance(version, str):
             yield f"{normalized(name)}{version if version[:1] in '<>=!~^' else f'=={version}'}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from mcproof.console import display_width, plural, wrapped
+from mcproof.console import display_width, plural, shell_word, wrapped
 from mcproof.report.client_grid import MARKS, client_counts, client_grid, gain_phrases
+from mcproof.report.terminal.finding_list import command_hint
 from mcproof.report.terminal.frames import frames
 from mcproof.report.terminal.matrix_text import marks_legend, painted_mark, sentence
 
@@ -39,7 +40,7 @@ def compat_text(result: TargetResult, style: Style) -> Iterator[str]:
     grid = client_grid(result, payload, _most_columns(style))
     if any(row.verdict != "works" for row in grid.rows):
         yield from _grid(grid, style)
-    yield from _changes(payload, style)
+    yield from _changes(result, payload, style)
     yield from frames(result, style)
 
 
@@ -107,7 +108,7 @@ def _tools(names: list[str], style: Style) -> str:
     return f"{listed} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else listed
 
 
-def _changes(payload: CompatPayload, style: Style) -> Iterator[str]:
+def _changes(result: TargetResult, payload: CompatPayload, style: Style) -> Iterator[str]:
     """Render what to change, each step with what it gains after those before it."""
     if not payload.improvements:
         return
@@ -123,3 +124,8 @@ def _changes(payload: CompatPayload, style: Style) -> Iterator[str]:
     if len(payload.improvements) > len(shown):
         yield f"     and {len(payload.improvements) - len(shown):,} more; --show all lists everything\n"
     yield "\n"
+    if payload.is_fixable:
+        hint = "Some of it can be fixed automatically, at no cost for any client"
+        named = f" --for {','.join(payload.named)}" if payload.named else ""
+        lines = command_hint(hint, f"mcproof compat {shell_word(result.target)} --diff{named}", style)
+        yield "".join(f"{line}\n" for line in lines) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.console import plural, wrapped
+from mcproof.poisoning.tool_graph import graph_lines
 from mcproof.report.terminal.frames import frames
 from mcproof.report.trust_phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
 
@@ -12,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.console import Style
+    from mcproof.poisoning.tool_graph import ToolGraph
     from mcproof.results.run import TargetResult
     from mcproof.scores.trust import Trust
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error"}
-_STEPS = 8
-"""How many actions are listed unless everything is."""
+_STEPS, _EDGES = 8, 12
+"""How many actions, and lines of the tool graph, are listed unless everything is."""
 
 
 def scan_text(result: TargetResult, style: Style) -> Iterator[str]:
@@ -37,6 +39,7 @@ def scan_text(result: TargetResult, style: Style) -> Iterator[str]:
         yield "\n"
     yield from _actions(trust, style)
     yield from _unseen(trust, style)
+    yield from _graph(payload.graph, style)
     yield from frames(result, style)
 
 
@@ -51,6 +54,21 @@ def _actions(trust: Trust, style: Style) -> Iterator[str]:
         yield from _lines(text, style, f"{number:>3}  ")
     if len(trust.actions) > len(shown):
         yield f"     and {len(trust.actions) - len(shown):,} more; --show all lists everything\n"
+    yield "\n"
+
+
+def _graph(graph: ToolGraph | None, style: Style) -> Iterator[str]:
+    """Render which tools name each other, unless none does."""
+    if graph is None or not graph.edges:
+        return
+    yield style.paint("Tools that name each other", "bold") + "\n\n"
+    lines = graph_lines(graph)
+    shown = lines if style.examples is None else lines[:_EDGES]
+    for line in shown:
+        head = "  " + " " * (len(line) - len(line.lstrip()))
+        yield from _lines(style.text(line.strip(), 400), style, head)
+    if len(lines) > len(shown):
+        yield f"  and {len(lines) - len(shown):,} more lines; --show all lists everything\n"
     yield "\n"
 
 

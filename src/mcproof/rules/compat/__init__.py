@@ -37,9 +37,9 @@ _WORDS = {
     **dict.fromkeys(("tools.max", "tools.bytes", "optional_params.max", "union_params.max"), _OF_ALL_TOOLS),
     "list.pages": {"tool_dropped": "the tools of other pages are missing in"},
     "name.combined": {"truncated": "the name is cut in"},
-    "description.max": {"truncated": "the description is cut in"},
-    "param_description.max": {"truncated": "the description is cut in"},
-    "instructions.max": {"truncated": "the instructions are cut in"},
+    "description.max": {"truncated": "the end is cut off in"},
+    "param_description.max": {"truncated": "the end is cut off in"},
+    "instructions.max": {"truncated": "the end is cut off in"},
 }
 """Effects in more exact words, by kind of constraint."""
 

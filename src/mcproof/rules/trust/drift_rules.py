@@ -8,10 +8,11 @@ from mcproof.linting.finding import Problem
 from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mcproof.drift.catalog_drift import CatalogDrift, Difference, DriftKind
     from mcproof.exchange.exposure import Exposure
+    from mcproof.linting.registry import Check
     from mcproof.rules.trust.trust_rule import Dimension
 
 _MOST_NAMES = 5
@@ -28,17 +29,21 @@ def _identity(evidence: dict[str, Any]) -> str:
     return f"{evidence['item']}\0{evidence['part']}\0{evidence['currentHash']}"
 
 
-@trust_rule(
-    "TRU-201",
-    name="new-tool",
-    severity="medium",
-    category="drift",
-    dimension=_DIMENSION,
-    phase="drift",
-    hard_fail=_fires_now,
-    counted_by="no_new_tools_since_last_scan",
-    sums_up=_identity,
-)
+def _drift_rule(id: str, *, name: str, counted_by: str) -> Callable[[Check], Check]:
+    return trust_rule(
+        id,
+        name=name,
+        severity="medium",
+        category="drift",
+        dimension=_DIMENSION,
+        phase="drift",
+        hard_fail=_fires_now,
+        counted_by=counted_by,
+        sums_up=_identity,
+    )
+
+
+@_drift_rule("TRU-201", name="new-tool", counted_by="no_new_tools_since_last_scan")
 def new_tool(drift: CatalogDrift) -> Iterator[Problem]:
     """A tool is there that was not there when the catalog was locked or captured.
 
@@ -51,17 +56,7 @@ def new_tool(drift: CatalogDrift) -> Iterator[Problem]:
     yield from _problems(drift, "new-tool")
 
 
-@trust_rule(
-    "TRU-202",
-    name="tool-description-drift",
-    severity="medium",
-    category="drift",
-    dimension=_DIMENSION,
-    phase="drift",
-    hard_fail=_fires_now,
-    counted_by="tool_descriptions_unchanged_since_last_scan",
-    sums_up=_identity,
-)
+@_drift_rule("TRU-202", name="tool-description-drift", counted_by="tool_descriptions_unchanged_since_last_scan")
 def description_drift(drift: CatalogDrift) -> Iterator[Problem]:
     """The description of a tool differs from the one that was locked or captured.
 
@@ -75,17 +70,7 @@ def description_drift(drift: CatalogDrift) -> Iterator[Problem]:
     yield from _problems(drift, "description")
 
 
-@trust_rule(
-    "TRU-203",
-    name="tool-schema-drift",
-    severity="medium",
-    category="drift",
-    dimension=_DIMENSION,
-    phase="drift",
-    hard_fail=_fires_now,
-    counted_by="tool_surface_unchanged_since_last_scan",
-    sums_up=_identity,
-)
+@_drift_rule("TRU-203", name="tool-schema-drift", counted_by="tool_surface_unchanged_since_last_scan")
 def schema_drift(drift: CatalogDrift) -> Iterator[Problem]:
     """The input or output schema of a tool differs from the one that was locked or captured.
 
@@ -99,17 +84,7 @@ def schema_drift(drift: CatalogDrift) -> Iterator[Problem]:
     yield from _problems(drift, "schema")
 
 
-@trust_rule(
-    "TRU-204",
-    name="surface-drift",
-    severity="medium",
-    category="drift",
-    dimension=_DIMENSION,
-    phase="drift",
-    hard_fail=_fires_now,
-    counted_by="tool_surface_unchanged_since_last_scan",
-    sums_up=_identity,
-)
+@_drift_rule("TRU-204", name="surface-drift", counted_by="tool_surface_unchanged_since_last_scan")
 def surface_drift(drift: CatalogDrift) -> Iterator[Problem]:
     """Annotations, instructions or another part of the surface differs from what was locked or captured.
 
@@ -140,7 +115,7 @@ def _problems(drift: CatalogDrift, *kinds: DriftKind) -> Iterator[Problem]:
 def _message(drift: CatalogDrift, each: Difference, *, is_named: bool) -> str:
     subject = f"{each.item.kind} `{each.item.label}` " if is_named else ""
     detail = f": {each.detail}" if each.detail else ""
-    fires = f"; {', '.join(each.fires)} now reports it" if each.fires else ""
+    fires = f"; now reported by {', '.join(each.fires)}" if each.fires else ""
     return f"{subject}{each.summary} since {drift.reference}{detail}{fires}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.linting.finding import Problem
 from mcproof.rules.trust.text_problems import escaped, problem_of_text, quoted
 from mcproof.rules.trust.trust_rule import trust_rule
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.exchange.exposure import Exposure
-    from mcproof.linting.finding import Problem
     from mcproof.poisoning.judged_texts import JudgedHiding
     from mcproof.poisoning.model_texts import ModelTexts
 
@@ -34,6 +34,7 @@ def _is_message(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
     phase="post-handshake",
     hard_fail=_is_message,
     in_lint=True,
+    same_as="MP040",
 )
 def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     """A text has a part that a model reads and a person does not see.
@@ -43,6 +44,8 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     text that a model may read is searched. Not reported are emoji and flags, joiners in words of scripts that use them,
     direction marks in right-to-left text, a byte order mark at the start, words that are entirely in another script,
     and comments in code spans.
+
+    A server with more texts than rules read, or with deeper nesting, is reported as well.
 
     The verdict is `block` if the hidden part decodes to words, or breaks a rule about instructions. The severity is
     medium if it may be an accident, such as a single zero-width space.
@@ -54,6 +57,9 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     """
     from mcproof.poisoning.judged_texts import hidings
 
+    if texts.left_out:
+        evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
+        yield Problem(f"has {texts.left_out:,} texts beyond the limits that no rule reads", evidence=evidence)
     for text, judged in texts.analysis("hidings", hidings).items():
         for each in judged:
             hidden = each.hidden

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
+from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
 from mcproof.rules.trust.trust_rule import trust_rule
+from mcproof.schema.acceptance import accepts_anything
+from mcproof.schema.free_text import is_page_token, role_of, texts_of
 from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.schema.tree import Property, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
 
@@ -78,3 +82,204 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
         if reference.text not in reported:
             reported.add(reference.text)
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
+
+
+@trust_rule(
+    "all_tools_have_input_schema",
+    name="no-input-schema",
+    severity="medium",
+    category="schema",
+    weight=6,
+    dimension="Schema quality",
+    phase="post-handshake",
+    in_lint=True,
+    same_as="tool-no-schema",
+)
+def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
+    """A tool has no input schema, an empty one, or one that only states that arguments are an object.
+
+    A tool without parameters passes if its schema declares that: `"properties": {}` or `"additionalProperties": false`.
+
+    Why: neither a client nor a reviewer can tell what the tool accepts without calling it.
+    Fix: declare every parameter; without any, write `{"type": "object", "additionalProperties": false}`.
+    """
+    if not tool.is_object or not tool.knows_all("/inputSchema"):
+        return
+    at, evidence = tool.pointer_to("inputSchema"), {"missingFor": [tool.label]}
+    if tool.schema is None:
+        yield Problem("has no input schema", at, evidence=evidence)
+    elif not (tool.schema.keys() - _SAYING_NOTHING):
+        yield Problem("the input schema does not declare what the tool accepts", at, evidence=evidence)
+
+
+_SAYING_NOTHING = frozenset({"type", "$schema", "$id", "title", "description", "$comment"})
+"""Keywords that leave open which arguments a tool takes."""
+
+_SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
+
+
+@trust_rule(
+    "tool_name_safety",
+    name="unsafe-tool-name",
+    severity="low",
+    category="naming",
+    weight=2,
+    dimension="Schema quality",
+    phase="post-handshake",
+    in_lint=True,
+    same_as="tool-name-convention",
+)
+def tool_name_safety(tool: Tool) -> Iterator[Problem]:
+    """A tool's name is not 1 to 64 letters, digits, `_`, `.` and `-` that start with a letter.
+
+    Why: clients and model APIs refuse such names or change them, and look-alike characters can imitate another tool.
+    Fix: use ASCII letters, digits and `_`, starting with a letter.
+    """
+    if "name" in tool.fields and tool.knows("/name") and _SAFE_NAME.match(tool.name) is None:
+        reason = _fault_of(tool.name)
+        evidence = {"unsafeNames": [{"toolName": tool.label, "reason": reason}]}
+        yield Problem(f"the name {_FAULTS[reason]}", "/name", evidence=evidence)
+
+
+_FAULTS = {
+    "empty": "is empty",
+    "contains-whitespace": "contains whitespace",
+    "contains-unsafe-characters": "contains other characters than letters, digits, `_`, `.` and `-`",
+    "too-long": "is longer than 64 characters",
+    "does-not-start-with-a-letter": "does not start with a letter",
+}
+
+
+def _fault_of(name: str) -> str:
+    if not name:
+        return "empty"
+    if any(each.isspace() for each in name):
+        return "contains-whitespace"
+    if any(not (each.isascii() and (each.isalnum() or each in "_.-")) for each in name):
+        return "contains-unsafe-characters"
+    return "too-long" if len(name) > 64 else "does-not-start-with-a-letter"
+
+
+_BROAD = frozenset({"command", "path", "prompt", "query", "secret", "sql", "token", "url"})
+_INSTRUCTABLE = frozenset({"command", "instruction", "message", "prompt", "query", "sql"})
+_BOUNDED_OBJECT = frozenset(
+    {"properties", "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames", "$ref"}
+    | {"allOf", "anyOf", "oneOf", "enum", "const", "maxProperties"}
+)
+
+
+@trust_rule(
+    "no_broad_schema_risk",
+    name="broad-schema",
+    severity="low",
+    category="schema",
+    weight=2,
+    dimension="Schema quality",
+    phase="post-handshake",
+    in_lint=True,
+    sums_up=identity("hits", "toolName", "kind", "path"),
+)
+def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
+    """An input schema allows more than a reviewer can judge: any property, any value, or any text for a risky field.
+
+    Risky fields are strings with the role `query`, `command`, `path`, `url`, `sql`, `prompt`, `token` or `secret` that
+    have no `enum`, `pattern` or `format`. A page token or a search query is not one of them.
+
+    Why: whatever a model is made to write into such a field reaches the server unchecked.
+    Fix: close objects, give properties a type, and restrict risky strings with `enum`, `pattern` or `format`.
+    """
+    tree = tool.tree
+    if tree is None:
+        return
+    hits = []
+    for node in tree.objects:
+        if node.schema.get("additionalProperties") is True:
+            field = str(node.step[-1]) if node.step else "(root)"
+            hits.append((node, "additional_properties", field))
+    for prop in tree.properties:
+        kind = _breadth(prop, tree)
+        if kind is not None:
+            hits.append((prop, kind, prop.name))
+    known = [
+        {"toolName": tool.label, "kind": kind, "field": field, "path": node.path or "(root)"}
+        for node, kind, field in hits
+        if tool.knows(node.pointer)
+    ]
+    if known:
+        field, kind, path = (known[0][key] for key in ("field", "kind", "path"))
+        more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
+        subject = "the schema" if path == "(root)" else f"`{field}`"
+        at = tree.base + path.removeprefix("(root)")
+        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": known})
+
+
+_BREADTHS = {
+    "additional_properties": "accepts any property",
+    "untyped_property": "accepts any value",
+    "open_object": "accepts any object",
+    "free_form_sensitive_field": "accepts any text",
+}
+
+
+def _breadth(prop: Property, tree: SchemaTree) -> str | None:
+    """The way in which a property accepts too much; None if it does not."""
+    schema = prop.schema
+    if type(schema) is dict and "type" in schema:
+        if schema["type"] == "object":
+            return "open_object" if _BOUNDED_OBJECT.isdisjoint(schema) else None
+    elif accepts_anything(schema, tree):
+        return "untyped_property"
+    role = role_of(prop.name)
+    if role not in _BROAD or type(schema) is not dict or is_page_token(role, schema):
+        return None
+    return "free_form_sensitive_field" if any(map(_is_free_form, texts_of(schema))) else None
+
+
+def _is_free_form(schema: dict[str, Any]) -> bool:
+    return not ("enum" in schema or "pattern" in schema or "format" in schema or "const" in schema)
+
+
+LONGEST_BOUNDED = 200
+"""The `maxLength` up to which a text leaves no room for instructions."""
+
+
+@trust_rule(
+    "prompt_injection_surface",
+    name="prompt-injection-surface",
+    severity="high",
+    category="capability",
+    weight=8,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=identity("hits", "toolName", "path"),
+)
+def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
+    """A text that a tool acts on is not restricted: a prompt, query, command, SQL, instruction or message.
+
+    It passes with an `enum`, a `pattern`, or a `maxLength` of at most 200. A `search_query` is a search term.
+
+    Why: instructions that hide in a page or a mail travel through the model into such a field, and the server obeys.
+    Fix: restrict the text with `enum`, `pattern` or a short `maxLength`, or split it into typed parameters.
+    """
+    hits, first = [], None
+    for tool in catalog.tools:
+        found = [
+            {"toolName": tool.label, "field": prop.name, "path": prop.path}
+            for prop in (tool.tree.properties if tool.tree is not None else ())
+            if role_of(prop.name) in _INSTRUCTABLE
+            and any(map(_is_instructable, texts_of(prop.schema)))
+            and tool.knows(prop.pointer)
+        ]
+        tool.release_tree()
+        hits += found
+        first = first or (tool if found else None)
+    if first is not None:
+        message = tools_that([hit["toolName"] for hit in hits], "can receive any text")
+        yield Problem(f"{message} ({few(hit['field'] for hit in hits)})", evidence={"hits": hits}, near=near(first))
+
+
+def _is_instructable(schema: dict[str, Any]) -> bool:
+    if "enum" in schema or "pattern" in schema or "const" in schema:
+        return False
+    longest = schema.get("maxLength")
+    return not (isinstance(longest, (int, float)) and longest <= LONGEST_BOUNDED)

@@ -19,8 +19,8 @@ _MOST_NAMES = 3
 
 
 def _if_exposed(evidence: Mapping[str, Any], exposure: Exposure) -> bool:
-    """Whether anyone can call the tool: the source serves it over HTTP without authentication."""
-    return exposure.is_open or bool(evidence.get("exposed"))
+    """Whether anyone can call the tool: the source serves it on all interfaces without authentication."""
+    return not evidence.get("unused") and (exposure.is_open or exposure.listens_openly)
 
 
 def _identity(evidence: dict[str, Any]) -> str:
@@ -49,8 +49,8 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
     the rights of the server.
     Fix: run a fixed program with a list of arguments and no shell. Where a shell is needed, quote with `shlex.quote`.
 
-    Alone it blocks a server only if the source serves it over HTTP without authentication. A check of the parameter
-    against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
+    Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
+    A check of the parameter against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
     """
     yield from _problems(source, "shell", "{call}() runs a command that contains {what}")
 
@@ -62,7 +62,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     Why: whoever controls the text that a model reads can run code in the server.
     Fix: parse data with `json.loads`, `yaml.safe_load` or `ast.literal_eval`, and look names up in a fixed table.
 
-    Alone it blocks a server only if the source serves it over HTTP without authentication.
+    Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     OWASP MCP05; CWE-95, CWE-502.
     """
     yield from _problems(source, "eval", "{call}() evaluates {what}")
@@ -146,7 +146,8 @@ def _problems(source: SourceFlows, kind: str, message: str) -> Iterator[Problem]
     for flow in source.flows:
         if flow.kind == kind:
             text = message.format(call=flow.call, what=_parameters(flow))
-            yield Problem(f"{text}{_reached(flow)}", evidence=_evidence(flow), near=flow.location)
+            severity = None if flow.is_used else "medium"
+            yield Problem(f"{text}{_reached(flow)}", evidence=_evidence(flow), near=flow.location, severity=severity)
 
 
 def _parameters(flow: SourceFlow) -> str:
@@ -157,6 +158,8 @@ def _parameters(flow: SourceFlow) -> str:
 
 def _reached(flow: SourceFlow) -> str:
     """The tools that reach a call, for a message."""
+    if not flow.is_used:
+        return " (no tool calls this method, but tools use its class)"
     if not flow.tools:
         return ""
     names = ", ".join(f"`{name}`" for name in flow.tools[:_MOST_NAMES])
@@ -174,8 +177,8 @@ def _evidence(flow: SourceFlow) -> dict[str, Any]:
     }
     if flow.further:
         found["alsoAt"] = [_place(each) for each in flow.further]
-    if flow.is_exposed:
-        found["exposed"] = True
+    if not flow.is_used:
+        found["unused"] = True
     return found
 
 

@@ -32,18 +32,23 @@ def upgrade() -> None:
         sa.Column("last_seen", sa.String(32), nullable=True),
         sa.Column("is_reachable", sa.Boolean, nullable=True),
         sa.Column("grade", sa.String(1), nullable=True),
-        sa.Column("score", sa.Integer, nullable=True),
+        sa.Column("score", sa.Integer, nullable=False),
         sa.Column("change", sa.Integer, nullable=True),
-        sa.Column("tokens", sa.Integer, nullable=True),
+        sa.Column("tokens", sa.Integer, nullable=False),
         sa.Column("tools", sa.Integer, nullable=True),
-        sa.Column("trust", sa.Integer, nullable=True),
+        sa.Column("trust", sa.Integer, nullable=False),
         sa.Column("verdict", sa.String(6), nullable=True),
+        sa.Column("surface", sa.String(64), nullable=True),
+        sa.Column("changed", sa.String(32), nullable=True),
+        sa.Column("changes", sa.Text, nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_servers"),
         sa.UniqueConstraint("name", name="uq_servers_name"),
     )
+    op.create_index("ix_servers_changed", "servers", ["changed", "id"])
     op.create_index("ix_servers_score", "servers", ["score", "id"])
     op.create_index("ix_servers_last_seen", "servers", ["last_seen", "id"])
     op.create_index("ix_servers_tokens", "servers", ["tokens", "id"])
+    op.create_index("ix_servers_trust", "servers", ["trust", "id"])
     op.create_index("ix_servers_grade", "servers", ["grade", "score", "id"])
     op.create_index("ix_servers_verdict", "servers", ["verdict", "score", "id"])
     op.create_table(
@@ -114,8 +119,32 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["server_id"], ["servers.id"], ondelete="CASCADE"),
     )
     op.create_index("ix_breaking_client", "breaking", ["client", "server_id"])
+    op.create_table(
+        "words",
+        sa.Column("word", sa.String(60), nullable=False),
+        sa.Column("server_id", KEY, nullable=False),
+        sa.PrimaryKeyConstraint("word", "server_id", name="pk_words"),
+        sa.ForeignKeyConstraint(["server_id"], ["servers.id"], ondelete="CASCADE"),
+    )
+    op.create_index("ix_words_server", "words", ["server_id"])
+    op.create_table(
+        "tallies",
+        sa.Column("kind", sa.String(10), nullable=False),
+        sa.Column("word", sa.String(10), nullable=False),
+        sa.Column("servers", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("kind", "word", name="pk_tallies"),
+    )
+    op.create_table(
+        "days",
+        sa.Column("day", sa.String(10), nullable=False),
+        sa.Column("runs", sa.Integer, nullable=False),
+        sa.Column("graded", sa.Integer, nullable=False),
+        sa.Column("points", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("day", name="pk_days"),
+    )
 
 
 def downgrade() -> None:
-    for table in ("breaking", "firing", "findings", "scores", "runs", "servers", "catalogs"):
+    of_servers = ("words", "breaking", "firing", "findings", "scores", "runs")
+    for table in ("days", "tallies", *of_servers, "servers", "catalogs"):
         op.drop_table(table)

@@ -9,12 +9,11 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog import tool_verbs as verbs
+from mcproof.catalog.imperatives import first_sentence, lead_end, verb_forms
 from mcproof.catalog.tool_names import words_of
-from mcproof.prove import tool_verbs as verbs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.catalog.model import Tool
 
 _LONGEST_DESCRIPTION = 4_000
@@ -29,21 +28,7 @@ _AFTER_NOUNS = (verbs.READING | verbs.READING_OR_NOUN) - {"read"}
 """Verbs before which `order` or `forward` is not the verb: `order_list`, but not `mark_read`."""
 _KNOWN = _ALL_CHANGES | _READS | verbs.READING_IN_DESCRIPTIONS | _MAKES | verbs.GENERIC
 
-_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n|:\s*\n")
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*|,")
-_LEAD = re.compile(
-    r"""(?:\[[^\]]{0,40}\]|\W)*
-    (?:
-        (?:please\s+)? use\s+(?:this|it)\b [^.]{0,60}? \b to\s+
-      | (?:this|the|an?)?\s*? (?:[\w-]+\s+){0,2}? (?:tool|function|command|endpoint|method|operation|utility)\s+
-        (?:(?:that|which|to|for|will|is|can|be|used|allows?|lets?|helps?|enables?|you|users?|agents?|the)\s+)+
-      | (?:allows?|lets?|helps?|enables?)\s+ (?:(?:you|users?|agents?|the|to)\s+)+
-      | this\s+(?:tool|function|command|endpoint|method|operation|utility)\s+
-    )?
-    (?:\w+ly\s+)?""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""What stands before the first verb of a description: "Use this tool to"."""
 _READ_ONLY = re.compile(r"(?<!not )(?<!non-)\bread[- ]?only\b(?!.*\bdefault\b)|\bSELECT\b", re.IGNORECASE | re.DOTALL)
 _WRITING_SQL = re.compile(r"\b(?:INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|DDL|DML|writes?)\b", re.IGNORECASE)
 _WRITES = re.compile(
@@ -160,8 +145,8 @@ def _is_number(schema: Any, depth: int = 0) -> bool:
 
 def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, is_reading: bool) -> ToolEffect | None:
     """The effect by the first verb of a description."""
-    sentence = _first_sentence(text)
-    found = [word.lower() for word in _WORD.findall(sentence[_lead_end(sentence) :])]
+    sentence = first_sentence(text)
+    found = [word.lower() for word in _WORD.findall(sentence[lead_end(sentence) :])]
     if not found:
         return None
     if found[0] in _ALL_CHANGES - _NEVER_NOUNS and _stem(found[1] if len(found) > 1 else "") in _AFTER_NOUNS:
@@ -193,12 +178,7 @@ def _description(fields: Any) -> str:
 
 def _opening(text: str) -> list[str]:
     """The first words of a description."""
-    return [word.lower() for word in _WORD.findall(_first_sentence(text))[:8]]
-
-
-def _lead_end(sentence: str) -> int:
-    match = _LEAD.match(sentence)
-    return match.end() if match is not None else 0
+    return [word.lower() for word in _WORD.findall(first_sentence(text))[:8]]
 
 
 def _joined(found: list[str]) -> list[str]:
@@ -228,28 +208,9 @@ def _is_stated_read_only(sentence: str) -> bool:
     return _READ_ONLY.search(sentence) is not None and _WRITING_SQL.search(sentence) is None
 
 
-def _first_sentence(text: str) -> str:
-    stripped = text.lstrip()
-    end = _SENTENCE_END.search(stripped)
-    return stripped[: end.start()] if end is not None else stripped
-
-
 def _stem(word: str) -> str:
     """The base form of a verb, if it is a known one: `list` for `lists` and `listing`."""
-    return next((form for form in _forms(word) if form in _KNOWN), word)
-
-
-def _forms(word: str) -> Iterator[str]:
-    yield word
-    if word.endswith("s"):
-        yield word[:-1]
-    if word.endswith("es"):
-        yield word[:-2]
-    if word.endswith("ies"):
-        yield f"{word[:-3]}y"
-    if word.endswith("ing"):
-        base = word[:-3]
-        yield from (base, f"{base}e", base[:-1])
+    return next((form for form in verb_forms(word) if form in _KNOWN), word)
 
 
 # Parameters
@@ -270,7 +231,7 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> T
     if "method" in parameters and {"url", "path", "body"} & parameters.keys():
         return ToolEffect(True, "its parameter `method`")
     code = _code_parameter(words, parameters)
-    if code is not None and _runs_code(words) and not _is_stated_read_only(_first_sentence(text)):
+    if code is not None and _runs_code(words) and not _is_stated_read_only(first_sentence(text)):
         return ToolEffect(True, f"its parameter `{code}`")
     described = [text, *(_description(schema) for schema in parameters.values())]
     written = next((found[0] for each in described if (found := _WRITES.search(each)) is not None), None)

@@ -1,0 +1,236 @@
+"""Capabilities that affect the machine of a server: running code, writing files, reaching the network."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcproof.catalog import capability_words as known
+from mcproof.catalog.capability_matches import (
+    WHERE,
+    ActPattern,
+    CapabilityMatch,
+    by_act,
+    by_parameter,
+    by_patterns,
+    by_word,
+    described_by,
+    effects,
+    parameters_with,
+)
+from mcproof.catalog.tool_names import words_of
+from mcproof.catalog.tool_verbs import word_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.tool_acts import Act, ToolText
+
+# Code
+
+_RUNNING = (
+    ActPattern(word_set("spawn"), heads=word_set("process subprocess")),
+    ActPattern(word_set("create open start"), objects=known.TERMINALS, parameters=known.SURE_CODE_PARAMETERS),
+    ActPattern(word_set("send write"), heads=word_set("input keys"), targets=known.TERMINALS),
+)
+_CODE_PHRASE = re.compile(
+    r"\b(?:command|code|script|shell)(?: \([^)]{1,20}\))? execution\b"
+    r"|\b(?:execut|run|evaluat|spawn)\w* (?:any |arbitrary |the (?:given |provided |specified )?|a |an )?"
+    r"(?:(?:shell|bash|terminal|system|cli|os|python|javascript|js|node(?:\.js)?|custom|user) ){0,2}"
+    r"(?:code|commands?|scripts?|javascript|python)\b(?! status| history)"
+    r"|\bterminal (?:commands?|operations?)\b"
+)
+_NEGATION = re.compile(r"\b(?:not|never|without|prevents?)\b")
+_RUN = re.compile(r"\b(?:execut\w*|runs?|evaluat\w*)\b", re.IGNORECASE)
+
+
+def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
+    """Code or commands of the caller that a tool runs."""
+    named = text.name_act
+    is_other = named is not None and (named.is_reading or named.verb in known.ABOUT_CODE)
+    code = next(parameters_with(text, known.CODE_PARAMETERS), None)
+    for act in text.acts:
+        if (
+            act.verb in known.EXECUTING
+            and _is_code(act)
+            and (not is_other or (code is not None and act.source != "schema"))
+        ):
+            yield by_act("execute_code", act)
+    if is_other:
+        return
+    yield from by_patterns("execute_code", text, _RUNNING)
+    shell = next((word for word in text.words if word in known.SHELLS), None)
+    if shell is not None and (named is None or code is not None or len(text.words) == 1) and not _is_formula(text):
+        yield by_word("execute_code", shell)
+    sentence = text.sentences[0] if text.sentences else ""
+    phrase = _CODE_PHRASE.search(sentence)
+    if phrase is not None and _NEGATION.search(sentence[: phrase.start()]) is None:
+        yield by_word("execute_code", phrase[0], "description")
+    if not text.read_only:
+        yield from _code_parameters(text)
+
+
+def _is_code(act: Act) -> bool:
+    """Whether the object of an executing verb is a command, or code in a general language."""
+    words = act.object[:6]
+    if known.NOT_CODE.isdisjoint(words):
+        return not known.CODE.isdisjoint(words)
+    return not known.SURE_CODE.isdisjoint(words) and "workflow" not in words
+
+
+def _is_formula(text: ToolText) -> bool:
+    return not known.FORMULAS.isdisjoint(text.first_words) and known.SURE_CODE.isdisjoint(text.first_words)
+
+
+def _code_parameters(text: ToolText) -> Iterator[CapabilityMatch]:
+    """Parameters whose description states that they are executed."""
+    executes = any(act.verb in known.EXECUTING for act in text.acts)
+    for name in parameters_with(text, known.SURE_CODE_PARAMETERS | {"code"}):
+        described = described_by(text.parameters[name])
+        about = text.first_words.union(words_of(described))
+        if _RUN.search(described) is None or not known.NOT_CODE.isdisjoint(about):
+            continue
+        if executes or words_of(name)[-1] != "code":
+            yield by_parameter("execute_code", name, "is executed")
+
+
+# Files
+
+_SAVED = re.compile(
+    r"\b(?:to|will be|where|is|are|be) (?:(?:the|a|it|this|output|file|result)\w* ){0,3}?"
+    r"(?:sav|writ|stor|export|download)\w*"
+    r"|\b(?:sav|writ|stor|export|download)(?:e|es|ed|ing|ten)\b[^.]{0,40}\b(?:to|in|into|at|as)\b"
+    r"|\boutput (?:file|path|director)",
+    re.IGNORECASE,
+)
+"""The description of a parameter that names a file to write."""
+_SAVES = re.compile(
+    r"\b(?:saves?|writes?|saved|written)\b (?:\w+ ){0,4}?(?:to|in|into|as) "
+    r"(?:\w+ ){0,3}?(?:files?|disk|folder|directory|\$\w+)\b"
+    r"|\bsaves? (?:\w+ ){0,2}(?:file|directory)\b"
+)
+
+
+def write_files(text: ToolText) -> Iterator[CapabilityMatch]:
+    """Files that a tool writes, moves or deletes on the machine of the server."""
+    is_remote = _is_remote(text)
+    stated = [act for act in effects(text) if act.source != "schema"]
+    for act in stated:
+        if act.verb in known.FILE_COMMANDS or (not is_remote and _writes_file(act, text)):
+            yield by_act("write_files", act, is_overwriting=act.verb in known.OVERWRITING)
+    if is_remote:
+        return
+    for sentence in text.sentences:
+        phrase = _SAVES.search(sentence)
+        if phrase is not None:
+            yield by_word("write_files", phrase[0], "description")
+    changing = next((act for act in stated if act.verb in known.CHANGING_DOCUMENTS), None)
+    for name in text.parameters:
+        words = words_of(name)
+        if not known.FILE_PARAMETERS.isdisjoint(words[-1:]) or words[-2:] == ["save", "to"]:
+            yield from _by_file_parameter(text, name, words, changing)
+
+
+def _writes_file(act: Act, text: ToolText) -> bool:
+    """Whether the object of a writing verb is a file; of a name only its last noun counts (`path_map`)."""
+    if act.verb not in known.WRITING:
+        return False
+    last = 2 if act.head in known.PARTS_OF_FILES else 1
+    words = {*act.object[:5]} if act.source == "description" else {*act.object[-last:]}
+    if words & {"folder", "folders"} and known.FILES.isdisjoint(text.parameter_words):
+        return False  # a folder of mails or dashboards
+    return not known.FILES.isdisjoint(words - {"path", "paths"})
+
+
+def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Act | None) -> Iterator[CapabilityMatch]:
+    """A parameter that names a file to write, or a document to change."""
+    described = described_by(text.parameters[name])
+    if not known.OUTPUTS.isdisjoint(words) or _SAVED.search(described) is not None:
+        if known.REMOTE_STORES.isdisjoint(words_of(described)):
+            yield by_parameter("write_files", name, "names a file to write")
+    elif changing is not None and known.READ_PARAMETERS.isdisjoint(words) and _is_document(text, words, described):
+        yield CapabilityMatch(
+            "write_files",
+            f"{changing.verb}_{name}",
+            "schema",
+            f"`{changing.verb}` in {WHERE[changing.source]}, and its parameter `{name}` names the file",
+            is_overwriting=changing.verb in known.OVERWRITING,
+        )
+
+
+def _is_document(text: ToolText, words: list[str], described: str) -> bool:
+    """Whether a path is that of a document, or is accompanied by the content to write."""
+    if words == ["filename"] or not {"content", "contents"}.isdisjoint(text.parameters):
+        return True
+    about = text.first_words.union(words_of(described), text.parameter_words - known.FILES)
+    return not known.DOCUMENTS.isdisjoint(about) and "git" not in about
+
+
+def _is_remote(text: ToolText) -> bool:
+    """Whether the files of a tool are in a repository, a bucket or another service."""
+    files = (each for name, each in text.parameters.items() if not known.FILES.isdisjoint(words_of(name)))
+    about = " ".join([*text.sentences[:1], *(described_by(each).lower() for each in files)])
+    if any(word in about for word in known.LOCAL):
+        return False
+    is_named = not {"branch", "bucket", "owner", "repo"}.isdisjoint(text.parameter_words)
+    return is_named or not known.REMOTE.isdisjoint(text.first_words)
+
+
+# Network
+
+_TIED_TO_SITE = re.compile(r"\b(?:must|only|domain|docs?|documentation|deployed|search results?|your)\b", re.IGNORECASE)
+"""The description of a URL that cannot be any URL."""
+_OWN_PAGES = re.compile(
+    r"\b(?!(?:CSV|HTML|HTTPS?|JSON|PDF|XML|URLs?|The|An?)\b)(?:[A-Z]{2,}|[A-Z][a-z]+[A-Z]?\w*) "
+    r"(?:(?!at|by|for|from|in|of|to)[a-z]+ ){0,2}(?:URL|page|pages|replay|resource|video)\b"
+)
+"""Pages of one product: "all Wikipedia pages"."""
+_BROWSES = re.compile(
+    r"\b(?:browses|navigates|crawls|scrapes) (?:\w+ ){0,3}?(?:web|internet|websites?|web ?pages?|urls?)\b"
+)
+_TRANSFER = (
+    ActPattern(word_set("download upload"), objects=known.TRANSFERRED),
+    ActPattern(word_set("upload"), parameters=known.TRANSFERRED, sources=("name", "description")),
+    ActPattern(word_set("call execute issue make perform send"), objects=word_set("http https")),
+)
+
+
+def network_access(text: ToolText) -> Iterator[CapabilityMatch]:
+    """URLs of the caller that a tool requests, and files that it uploads or downloads."""
+    url = next(_url_parameters(text), None)
+    is_tied = _OWN_PAGES.search(text.opening) is not None and {"http", "url", "web"}.isdisjoint(text.words)
+    is_web = not known.WEB.isdisjoint(text.first_words) and not is_tied
+    for act in text.acts:
+        if act.source == "schema":
+            continue
+        if act.verb in known.BROWSING and (url is not None or not known.WEB.isdisjoint(act.words[:7])):
+            yield by_act("network_access", act)
+        if url is not None and is_web and act.verb in known.FETCHING:
+            why = f"`{act.verb}` in {WHERE[act.source]}, with the parameter `{url}`"
+            yield CapabilityMatch("network_access", act.keyword, act.source, why)
+        if any(pattern.fits(act, text) for pattern in _TRANSFER):
+            yield by_act("network_access", act)
+    for sentence in text.sentences:
+        phrase = _BROWSES.search(sentence)
+        if phrase is not None:
+            yield by_word("network_access", phrase[0], "description")
+    named = text.name_act
+    if named is None or named.verb not in {"get", "list", "view"}:
+        for word in text.words:
+            if (word in {"curl", "wget"} and "to" not in text.words) or (
+                word == "http" and {"request", "client", "fetch"} & set(text.words)
+            ):
+                yield by_word("network_access", word)
+
+
+def _url_parameters(text: ToolText) -> Iterator[str]:
+    """Parameters for any URL: neither a fixed choice nor tied to one site."""
+    for name in parameters_with(text, known.URL_PARAMETERS):
+        schema = text.parameters[name]
+        is_narrow = "pattern" in schema and "http" not in str(schema["pattern"])[:12]
+        if (
+            not is_narrow
+            and known.STORED_URLS.isdisjoint(words_of(name))
+            and not _TIED_TO_SITE.search(described_by(schema))
+        ):
+            yield name

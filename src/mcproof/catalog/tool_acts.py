@@ -1,0 +1,321 @@
+"""Tool acts: what a tool does, as verbs with the words that follow, from its name, description and schema."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mcproof.catalog import tool_verbs as verbs
+from mcproof.catalog.imperatives import first_sentence, lead_end, verb_forms
+from mcproof.catalog.tool_names import words_of
+from mcproof.catalog.tool_verbs import word_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.model import Tool
+
+Source = Literal["name", "description", "schema"]
+
+LONGEST = 2_000
+"""How much of a description is read, in characters."""
+LONGEST_NAME = 200
+"""The longest names of tools and parameters that are read."""
+_SENTENCES = 4
+"""How many sentences are tried until one begins with a verb."""
+_MOST_PARAMETERS = 300
+_OBJECT_WORDS = 9
+"""How many words after the verb of a sentence are read."""
+
+MORE_VERBS = word_set(
+    "access broadcast browse chmod chown cleanup compose cordon crawl decrypt demote deposit dial disable donate "
+    "download drain drop dump elevate email halt impersonate initiate issue load log mail make map mint mkdir mv "
+    "notify perform pipe post power process prune reboot refund reveal rmdir scrape screenshot shut sms spawn stake "
+    "sudo suspend swap text toot touch transmit unzip upload use visit wget wipe wire work"
+)
+"""Verbs that only matter for capabilities."""
+_NOUNS_TOO = (
+    verbs.CHANGING_OR_NOUN
+    | verbs.IN_FRONT
+    | word_set("broadcast drop email mail map pay power process refund reply screenshot sell shut sms text work")
+)
+_PLAIN = (verbs.CHANGING | verbs.DESTRUCTIVE | MORE_VERBS) - _NOUNS_TOO
+_MAKES = verbs.CONVERTING | verbs.EXTRACTING | verbs.DRAWING | verbs.COMPUTING
+_READS = verbs.READING | verbs.READING_OR_NOUN
+_KNOWN = _PLAIN | _NOUNS_TOO | _MAKES | _READS | verbs.READING_IN_DESCRIPTIONS | verbs.AT_THE_END | verbs.GENERIC
+
+_TOKEN = re.compile(r"[A-Za-z][A-Za-z0-9'._-]*[A-Za-z0-9]|[A-Za-z]|[,(/;:]|[–—]|(?<=\s)-(?=\s)")
+_END = word_set("( ; : – — -")
+PREPOSITIONS = word_set(
+    "about across against as at before by during for from if in inside into like on onto over through to towards under "
+    "until upon using via when where which while with within without"
+)
+"""Words that end the object of a verb."""
+_AFTER_NOUNS = word_set(
+    "analysis analyzer checker count counter details gap guide history id info log logs metrics options parser point "
+    "policy rate rates report schedule stats statistics status summary template through tracker type types validator"
+)
+"""Words before which a word that may be a noun is one: `purchase_history`."""
+_JOINS = frozenset({"and", "or", "then", ",", "/"})
+
+
+class Act(NamedTuple):
+    """A verb with the words that follow it."""
+
+    verb: str
+    """The base form, in lower case."""
+    words: tuple[str, ...]
+    """The words after the verb; in a name without any, the words before it."""
+    source: Source
+    shown: str = ""
+    """The verb and its object as the name has them; empty for the verb alone."""
+
+    @property
+    def object(self) -> tuple[str, ...]:
+        """The words up to the first preposition: `message` of `send_message_to_channel`."""
+        end = next((at for at, word in enumerate(self.words) if at and word in PREPOSITIONS), len(self.words))
+        return self.words[:end]
+
+    @property
+    def head(self) -> str:
+        """The last noun of the object before "of", which is what the verb acts on."""
+        words = self.object
+        if "of" in words[1:]:
+            words = words[: words.index("of", 1)]
+        return words[-1] if words else ""
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """The words after the first preposition."""
+        return self.words[len(self.object) + 1 :]
+
+    @property
+    def is_reading(self) -> bool:
+        return self.verb in _READS or self.verb in verbs.READING_IN_DESCRIPTIONS
+
+    @property
+    def keyword(self) -> str:
+        return self.shown or self.verb
+
+
+class ToolText(NamedTuple):
+    """What is read of a tool to tell what it does."""
+
+    words: list[str]
+    """The words of its name."""
+    acts: list[Act]
+    """Those of its name first, then of its description, then of the values of its parameters."""
+    sentences: list[str]
+    """The first sentences of its description, in lower case."""
+    opening: str
+    """The first of them as written, without its first word."""
+    parameters: dict[str, Any]
+    """The declared properties by name, also those one level down."""
+    read_only: bool
+    """Whether `readOnlyHint` is true."""
+    destructive: bool
+    """Whether `destructiveHint` is true."""
+
+    @property
+    def name_act(self) -> Act | None:
+        return self.acts[0] if self.acts and self.acts[0].source == "name" else None
+
+    @property
+    def parameter_words(self) -> frozenset[str]:
+        """The words of the names of its parameters."""
+        return frozenset(word for name in self.parameters for word in words_of(name))
+
+    @property
+    def first_words(self) -> frozenset[str]:
+        """The words of the name and of the first sentence."""
+        return frozenset(self.words).union(re.findall(r"[a-z0-9]+", self.sentences[0] if self.sentences else ""))
+
+
+def text_of(tool: Tool) -> ToolText:
+    """Read the name, the description and the schema of a tool."""
+    words = [word.strip("0123456789") or word for word in words_of(tool.name[:LONGEST_NAME])]
+    sentences = _sentences(tool.description)
+    parameters = parameters_of(tool)
+    named = _act_of_name(words)
+    acts = [
+        *([named] if named is not None else []),
+        *_acts_of_description(sentences),
+        *_acts_of_values(parameters, words),
+    ]
+    hints = tool.fields.get("annotations")
+    hints = hints if isinstance(hints, dict) else {}
+    return ToolText(
+        words=words,
+        acts=acts,
+        sentences=[sentence.lower() for sentence in sentences],
+        opening=" ".join(sentences[:1]).partition(" ")[2],
+        parameters=parameters,
+        read_only=hints.get("readOnlyHint") is True,
+        destructive=hints.get("destructiveHint") is True,
+    )
+
+
+def parameters_of(tool: Tool) -> dict[str, Any]:
+    """The declared properties by name, also those one level down."""
+    found: dict[str, Any] = {}
+    level = [tool.parameters]
+    for _ in range(2):
+        below = []
+        for properties in level:
+            for name, schema in properties.items():
+                if len(found) < _MOST_PARAMETERS and len(name) <= LONGEST_NAME and name not in found:
+                    found[name] = schema
+                    nested = schema.get("properties") if isinstance(schema, dict) else None
+                    below += [nested] if isinstance(nested, dict) else []
+        level = below
+    return found
+
+
+# Names
+
+
+def _act_of_name(words: list[str]) -> Act | None:
+    """The verb of a name; words after a reading verb are nouns."""
+    for number, word in enumerate(words):
+        rest = words[number + 1 :]
+        if word in verbs.READING:
+            joined = _joined_change(rest)
+            return joined or _name_act(words, number)
+        if word in verbs.READING_OR_NOUN:
+            if number and any(each in _PLAIN for each in rest):  # `todo_list_add`
+                continue
+            return _joined_change(rest) or _name_act(words, number)
+        if word in _PLAIN or word in _MAKES or _is_verb(word, number, words):
+            return _name_act(words, number)
+    return None
+
+
+def _joined_change(rest: list[str]) -> Act | None:
+    """The second verb of `get_or_create_user`."""
+    for number, word in enumerate(rest[:-1]):
+        if word in verbs.CONJUNCTIONS and rest[number + 1] in _PLAIN | _NOUNS_TOO:
+            return _name_act(rest, number + 1)
+    return None
+
+
+def _is_verb(word: str, number: int, words: list[str]) -> bool:
+    """Whether a word that may be a noun is the verb of a name: first, or between a product name and an object."""
+    is_last = number == len(words) - 1
+    if word in verbs.AT_THE_END and is_last and number == 1:
+        return True
+    if word not in _NOUNS_TOO:
+        return False
+    following = words[number + 1] if not is_last else ""
+    if following in _READS - {"read"} or following in _AFTER_NOUNS or following in _PLAIN:
+        return False
+    if word in verbs.CHANGING_OR_NOUN:
+        return True
+    return number == 0 or (number == 1 and not is_last)
+
+
+def _name_act(words: list[str], number: int) -> Act:
+    following = tuple(words[number + 1 :])
+    if not following or following[0] in PREPOSITIONS:
+        return Act(words[number], (*words[:number], *following), "name")
+    shown = Act(words[number], following, "name").object
+    return Act(words[number], following, "name", "_".join((words[number], *shown[:3])))
+
+
+# Descriptions
+
+
+def _sentences(description: str) -> list[str]:
+    rest = description[:LONGEST].strip()
+    found: list[str] = []
+    while rest and len(found) < _SENTENCES:
+        sentence = first_sentence(rest)
+        rest = rest[len(sentence) :].lstrip(" \t\r\n.!?:")
+        if sentence.strip():
+            found.append(" ".join(sentence.split()))
+    return found
+
+
+def _acts_of_description(sentences: list[str]) -> list[Act]:
+    """The verbs of the first sentence that begins with one."""
+    for sentence in sentences:
+        tokens = _TOKEN.findall(sentence[lead_end(sentence) :])
+        acts = list(_acts_of_tokens([token.lower() for token in tokens]))
+        if acts:
+            return acts
+    return []
+
+
+def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
+    """The first verb, those joined to it, and changing verbs after a conjunction."""
+    if not tokens or stem(tokens[0]) not in _KNOWN:
+        return
+    starts = [0]
+    at = 1
+    while at < len(tokens) and tokens[at] in _JOINS:
+        while at < len(tokens) and tokens[at] in _JOINS:
+            at += 1
+        if at < len(tokens) and stem(tokens[at]) in _KNOWN:
+            starts.append(at)
+        at += 1
+    is_base = stem(tokens[0]) == tokens[0]
+    for number in range(starts[-1] + 1, min(len(tokens), 40) - 1):
+        after = tokens[number + 1]
+        base = stem(after)
+        if tokens[number] in verbs.CONJUNCTIONS and base in _PLAIN and (base == after) == is_base:
+            starts.append(number + 1)
+    listed = tokens.index(":") + 1 if ":" in tokens[:12] else len(tokens)  # "Manage tags: list, create, delete"
+    if stem("".join(tokens[listed : listed + 1])) in _KNOWN:
+        starts += [
+            at
+            for at in range(listed, min(len(tokens), listed + 40))
+            if (at == listed or tokens[at - 1] in _JOINS) and stem(tokens[at]) in _KNOWN
+        ]
+    last = starts[-1] if len(starts) > 1 and starts[-1] <= 2 * len(starts) + 2 else None
+    for start in starts:
+        begin = (
+            last
+            if last is not None and start < last and tokens[start + 1 : start + 2] in ([","], ["or"], ["and"], ["/"])
+            else start
+        )
+        words = []
+        for token in tokens[begin + 1 : begin + 1 + _OBJECT_WORDS]:
+            if token in _END:
+                break
+            if token not in {",", "/"}:
+                words.append(token)
+        yield Act(stem(tokens[start]), tuple(words), "description")
+
+
+def stem(word: str) -> str:
+    """The base form of a known verb: `list` for `lists` and `listing`."""
+    return next((form for form in verb_forms(word) if form in _KNOWN), word)
+
+
+# Values of parameters
+
+
+def _acts_of_values(parameters: dict[str, Any], words: list[str]) -> Iterator[Act]:
+    """The verbs among the values of a parameter that chooses the operation."""
+    for name, schema in parameters.items():
+        if verbs.ACTION_PARAMETERS.isdisjoint(words_of(name)):
+            continue
+        values = _values(schema)[:100]
+        if "GET" in values and {"create", "update", "add", "edit"} & set(words):  # methods of a request that is stored
+            continue
+        for value in values:
+            act = _act_of_name(words_of(value))
+            if act is not None:
+                yield Act(act.verb, act.words or tuple(words), "schema")
+
+
+def _values(schema: Any) -> list[str]:
+    if not isinstance(schema, dict):
+        return []
+    values = schema.get("enum")
+    if not isinstance(values, list):
+        branches = schema.get("anyOf") or schema.get("oneOf")
+        nested = branches if isinstance(branches, list) else []
+        values = [
+            value for each in nested if isinstance(each, dict) for value in (each.get("enum") or [each.get("const")])
+        ]
+    return [value for value in values if isinstance(value, str)]

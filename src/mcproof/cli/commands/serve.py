@@ -1,0 +1,91 @@
+"""`mcproof serve`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from mcproof.cli.parser import Parser
+from mcproof.cli.record_options import add_database
+from mcproof.console import remark
+from mcproof.errors import OK, InputError, UsageError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+EXAMPLES = """\
+mcproof serve  the recorded servers, at http://127.0.0.1:8000
+mcproof serve --demo  an example with history, in a store of its own
+mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
+"""
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def parser() -> Parser:
+    parser = Parser(
+        "serve",
+        "Serve the recorded results: a page with every server, their history and badges, and a REST API.",
+        usage="[OPTIONS]",
+        examples=EXAMPLES,
+    )
+    group = parser.group("Server")
+    group.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
+    group.add_argument(
+        "--port", type=_port, default=8000, metavar="N", help="the port (default 8000; 0 for a free one)"
+    )
+    named = "a host name that is served, besides this machine's; repeatable"
+    group.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=named)
+    group.add_argument("--demo", action="store_true", help="serve an example, from a store that is deleted at the end")
+    add_database(parser)
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    if options.demo and options.database is not None:
+        raise UsageError("--demo has a store of its own; leave out --database")
+    try:
+        import uvicorn
+
+        from mcproof.web.service import WebSettings, create_service
+    except ImportError:
+        raise UsageError("`serve` needs more packages: `pip install 'mcproof[web]'`") from None
+    from mcproof.store.database import open_database
+
+    folder: AbstractContextManager[str] = tempfile.TemporaryDirectory() if options.demo else nullcontext("")
+    with folder as place:
+        database = open_database(os.path.join(place, "demo.sqlite") if options.demo else options.database)
+        if options.demo:
+            from mcproof.web.demo_runs import fill
+
+            fill(database)
+        own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
+        settings = WebSettings(hosts=(*_LOOPBACK, *own, *options.allow_host))
+        config = uvicorn.Config(
+            create_service(database, settings),
+            host=options.host,
+            port=options.port,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=30,
+        )
+        try:
+            sock = config.bind_socket()
+        except SystemExit:
+            raise InputError(f"cannot listen at {options.host}:{options.port}; --port names another one") from None
+        port = sock.getsockname()[1]
+        remark(f"serving {'the example' if options.demo else database.label} at http://{options.host}:{port}")
+        uvicorn.Server(config).run(sockets=[sock])
+        database.close()
+    return OK
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a port")
+    return int(text)

@@ -1,0 +1,193 @@
+"""Which tool's description names which other tool, and whether it commands its use, hints at it or mentions it."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from mcproof.poisoning.substrings import occurrences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.model import Catalog, Tool
+
+EdgeKind = Literal["commands", "hint", "mentions"]
+KINDS: tuple[EdgeKind, ...] = ("commands", "hint", "mentions")
+"""From the strongest to the weakest."""
+MOST_EDGES, MOST_PLACES, LONGEST_TEXT, LONGEST_SENTENCE = 2_000, 5, 50_000, 300
+
+_NAME_CHARACTERS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_-" else 32 for each in range(256))
+_one_word = re.compile(r"[A-Z]?[a-z]+").fullmatch
+_end = re.compile(r"[.!?](?=\s|$)|\n\s*\n|\n\s*[-*•]|\n(?=[A-Z])")
+_calls = re.compile(
+    r"\b(?:call|calling|use|using|run|running|invoke|invoking|execute|try|prefer|switch to|start with|pass"
+    r"|follow(?:ed)? (?:up )?(?:with|by))\b",
+    re.IGNORECASE,
+).search
+_obliges = re.compile(
+    r"\b(?:must|always|never|shall|have to|has to|do not|don't)\s{1,3}(?:\w{1,20},?\s{1,3}){0,4}"
+    r"(?:call|use|run|invoke|execute|using|calling)\b[^.;()→:]{0,60}$",
+    re.IGNORECASE,
+).search
+
+
+class ToolEdge(NamedTuple):
+    """One tool names another."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+    sentence: str
+    pointer: str
+    """The pointer of the text, from the source."""
+
+
+class ToolGraph(NamedTuple):
+    """The tools of a server, and which names which."""
+
+    tools: tuple[str, ...]
+    edges: tuple[ToolEdge, ...]
+    """At most one from a tool to another, the strongest."""
+    left_out: int = 0
+    """The number of edges beyond the limit."""
+
+    @property
+    def isolated(self) -> list[str]:
+        """The tools that name no other and that no other names."""
+        named = {name for edge in self.edges for name in (edge.source, edge.target)}
+        return [name for name in self.tools if name not in named]
+
+
+def graph_of(catalog: Catalog) -> ToolGraph:
+    """The graph of a catalog's tools, from their descriptions and those of their parameters."""
+    names = tuple(dict.fromkeys(tool.name for tool in catalog.tools if tool.name))
+    found: dict[tuple[str, str], ToolEdge] = {}
+    left_out = 0
+    searched = _Names(names)
+    for tool in catalog.tools:
+        if not tool.name:
+            continue
+        for edge in _edges_of(tool, searched):
+            key = edge.source, edge.target
+            known = found.get(key)
+            if known is None and len(found) >= MOST_EDGES:
+                left_out += 1
+            elif known is None or KINDS.index(edge.kind) < KINDS.index(known.kind):
+                found[key] = edge
+    return ToolGraph(names, tuple(found.values()), left_out)
+
+
+def commanding_edges(catalog: Catalog) -> list[ToolEdge]:
+    """The edges of the graph that command the use of another tool; faster than the whole graph."""
+    searched = _Names(tuple(dict.fromkeys(tool.name for tool in catalog.tools if tool.name)))
+    found: dict[tuple[str, str], ToolEdge] = {}
+    for tool in catalog.tools:
+        if tool.name:
+            for edge in _edges_of(tool, searched, only_commands=True):
+                if edge.kind == "commands" and len(found) < MOST_EDGES:
+                    found.setdefault((edge.source, edge.target), edge)
+    return list(found.values())
+
+
+def graph_lines(graph: ToolGraph) -> list[str]:
+    """The graph as lines of text: each tool that names others, with the sentence for each."""
+    lines = []
+    for name in dict.fromkeys(edge.source for edge in graph.edges):
+        lines.append(name)
+        for edge in graph.edges:
+            if edge.source == name:
+                verb = {"commands": "commands", "hint": "suggests", "mentions": "mentions"}[edge.kind]
+                lines.append(f"  {verb} {edge.target}: {edge.sentence}")
+    if graph.left_out:
+        lines.append(f"{graph.left_out} more edges are left out")
+    if graph.isolated and graph.edges:
+        count = len(graph.isolated)
+        lines.append(f"{count} tool{'s' if count != 1 else ''} without a connection")
+    return lines
+
+
+class _Names:
+    """The names to search for. A name that is an ordinary word counts only if it is marked as a name."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._ordinary = {name.encode("latin-1", "replace") for name in names if _one_word(name)}
+        self._all = frozenset(name.encode("latin-1", "replace") for name in names)
+        self._signs = _common_signs(self._all - self._ordinary)
+
+    @property
+    def are_rare(self) -> bool:
+        """Whether one look at a text excludes most texts."""
+        return bool(self._signs) and not self._ordinary
+
+    def in_text(self, text: str) -> Iterator[tuple[str, int]]:
+        """The names in a text and the first places of each, in the order of the text."""
+        if self.are_rare and not any(sign in text for sign in self._signs):
+            return
+        words = text.encode("latin-1", "replace").translate(_NAME_CHARACTERS).split()
+        found = []
+        for word in self._all.intersection(words):
+            name = word.decode("latin-1")
+            places = occurrences(text, name) if word not in self._ordinary else _marked(text, name)
+            found += [(at, name) for at in islice(places, MOST_PLACES)]
+        for at, name in sorted(found):
+            yield name, at
+
+
+def _common_signs(names: frozenset[bytes]) -> tuple[str, ...]:
+    """Characters of which every name has one, and most words have none; empty if there are none."""
+    for signs in (b"_",), (b"-",), (b"_", b"-"):
+        if all(any(sign in name for sign in signs) for name in names):
+            return tuple(sign.decode() for sign in signs)
+    return ()
+
+
+def _marked(text: str, name: str) -> Iterator[int]:
+    """Where an ordinary word is marked as the name of a tool, as in `search` or "the search tool"."""
+    marked = rf"[`\"']{name}[`\"'(]|\b{name}\(\)|\b{name} tool\b|\btool {name}\b"
+    return (match.start() for match in re.finditer(marked, text))
+
+
+def _edges_of(tool: Tool, names: _Names, *, only_commands: bool = False) -> Iterator[ToolEdge]:
+    for pointer, text in _texts_of(tool):
+        if only_commands and not names.are_rare and not _may_oblige(text):
+            continue
+        for name, at in names.in_text(text[:LONGEST_TEXT]):
+            if name != tool.name and tool.knows(pointer):
+                sentence = _sentence_at(text, at)
+                yield ToolEdge(tool.name, name, _kind_of(sentence, name), sentence, pointer)
+
+
+def _may_oblige(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in ("must", "always", "never", "o not", "shall", "ave to", "as to", "on't"))
+
+
+def _texts_of(tool: Tool) -> Iterator[tuple[str, str]]:
+    from mcproof.text.pointers import escape
+
+    if tool.description:
+        yield "/description", tool.description
+    for name, schema in tool.parameters.items():
+        text = schema.get("description") if isinstance(schema, dict) else None
+        if isinstance(text, str):
+            yield f"/inputSchema/properties/{escape(name)}/description", text
+
+
+def _sentence_at(text: str, at: int) -> str:
+    """The sentence around a position, on one line, cut off at a limit."""
+    start = max(0, at - LONGEST_SENTENCE)
+    for match in _end.finditer(text, start, at):
+        start = match.end()
+    match_after = _end.search(text, at, at + LONGEST_SENTENCE)
+    end = match_after.start() + 1 if match_after is not None else min(len(text), at + LONGEST_SENTENCE)
+    return " ".join(text[start:end].split())
+
+
+def _kind_of(sentence: str, name: str) -> EdgeKind:
+    """How a sentence refers to a tool: obliging the model to use or avoid it, suggesting it, or only naming it."""
+    before = sentence[: sentence.find(name)]
+    if _calls(before) is None and _calls(sentence[len(before) + len(name) :][:40]) is None:
+        return "mentions"
+    return "commands" if _obliges(before[-200:]) is not None else "hint"

@@ -1,0 +1,251 @@
+"""Rules about what the tools of a server can do to whoever connects it, or to anyone else."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from mcproof.linting.finding import Problem
+from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
+from mcproof.rules.trust.trust_rule import if_open, trust_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.capability_matches import Capability, CapabilityMatch
+    from mcproof.catalog.model import Catalog, Tool
+
+_MATCHES = identity("matches", "toolName", "keyword")
+
+
+@lru_cache(maxsize=1)  # for all rules that check a catalog, one after the other
+def capability_matches(catalog: Catalog) -> list[tuple[Tool, CapabilityMatch]]:
+    """The risky capabilities of every tool."""
+    from mcproof.catalog.tool_capabilities import capabilities_of
+
+    return [(tool, match) for tool in catalog.tools if tool.knows("/name") for match in capabilities_of(tool)]
+
+
+def _tools_with(catalog: Catalog, capability: Capability, what: str) -> Iterator[Problem]:
+    """One problem with all tools that have a capability."""
+    found = [(tool, match) for tool, match in capability_matches(catalog) if match.capability == capability]
+    if found:
+        matches = [
+            {"toolName": tool.label, "keyword": match.keyword, "source": match.source, "why": match.why}
+            for tool, match in found
+        ]
+        message = tools_that([tool.label for tool, _ in found], what)
+        yield Problem(message, evidence={"matches": matches}, near=near(found[0][0]))
+
+
+@trust_rule(
+    "no_public_code_execution_tools",
+    name="code-execution-tools",
+    severity="critical",
+    category="capability",
+    weight=14,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    hard_fail=if_open,
+    sums_up=_MATCHES,
+)
+def no_public_code_execution_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool runs code or commands that its caller writes.
+
+    Expressions of a calculator, SQL and other query languages, and jobs or workflows that exist on the server are not
+    code. OWASP MCP Top 10: MCP05 Command Injection and Execution.
+
+    Why: whoever can call it, or can make a model call it, controls the machine behind the server.
+    Fix: offer the few operations that callers need as tools of their own, or require authorization and a sandbox.
+    """
+    yield from _tools_with(catalog, "execute_code", "can run code")
+
+
+@trust_rule(
+    "no_public_credential_access_tools",
+    name="credential-access-tools",
+    severity="critical",
+    category="capability",
+    weight=12,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    hard_fail=if_open,
+    sums_up=_MATCHES,
+)
+def no_public_credential_access_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool returns, issues or stores secrets, or takes a password to log in.
+
+    A key of a table, a page token or a count of tokens is not a secret, and a tool that checks the format of a key, or
+    revokes one, does not hand it out. OWASP MCP Top 10: MCP01 Token Mismanagement and Secret Exposure.
+
+    Why: secrets end up in the context of a model, in its logs, and in reach of every other server it talks to.
+    Fix: keep secrets on the server; return references to them, and let people enter credentials outside the model.
+    """
+    yield from _tools_with(catalog, "access_credentials", "can access credentials")
+
+
+@trust_rule(
+    "no_public_filesystem_write_tools",
+    name="filesystem-write-tools",
+    severity="critical",
+    category="capability",
+    weight=10,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    hard_fail=if_open,
+    sums_up=_MATCHES,
+)
+def no_public_filesystem_write_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool writes, moves or deletes files on the machine of the server.
+
+    Files of a repository, a bucket, a drive or another service are not files of the server. A parameter that names a
+    file to save results in counts.
+
+    Why: a file that is written can become code that runs: a shell profile, a dependency, a configuration.
+    Fix: write only inside one directory with names the server chooses, or require authorization.
+    """
+    yield from _tools_with(catalog, "write_files", "can write files")
+
+
+@trust_rule(
+    "no_public_admin_control_tools",
+    name="admin-control-tools",
+    severity="critical",
+    category="capability",
+    weight=10,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    hard_fail=if_open,
+    sums_up=_MATCHES,
+)
+def no_public_admin_control_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool controls machines, accounts or rights: it terminates, suspends, revokes or grants.
+
+    OWASP MCP Top 10: MCP02 Privilege Escalation via Scope Creep.
+
+    Why: one call takes a service down, or gives someone rights that nobody approved.
+    Fix: move administration to a server of its own that requires authorization, with the least rights it needs.
+    """
+    yield from _tools_with(catalog, "admin_control", "can control machines, accounts or rights")
+
+
+@trust_rule(
+    "no_public_destructive_tools",
+    name="destructive-tools",
+    severity="high",
+    category="capability",
+    weight=8,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=identity("destructiveTools", "toolName", "verb"),
+)
+def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool deletes data, or runs SQL that may delete data.
+
+    SQL counts unless the tool states that it only reads. Removing one thing from another, such as a label from an
+    issue, does not.
+
+    Why: a model that misunderstands, or is misled, loses data that nobody can restore.
+    Fix: archive instead of deleting, ask for confirmation, or require authorization.
+    """
+    found = [(tool, match) for tool, match in capability_matches(catalog) if match.capability == "delete_data"]
+    if found:
+        tools = [
+            {"toolName": tool.label, "verb": match.keyword, "source": match.source, "why": match.why}
+            for tool, match in found
+        ]
+        message = tools_that([tool.label for tool, _ in found], "can delete data")
+        yield Problem(message, evidence={"destructiveTools": tools}, near=near(found[0][0]))
+
+
+@trust_rule(
+    "no_public_send_message_tools",
+    name="send-message-tools",
+    severity="high",
+    category="capability",
+    weight=6,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=_MATCHES,
+)
+def no_public_send_message_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool sends mails, messages or notifications, or makes calls.
+
+    Why: messages leave in somebody's name, cannot be taken back, and can carry data out.
+    Fix: let people confirm what is sent, limit the recipients, or require authorization.
+    """
+    yield from _tools_with(catalog, "send_message", "can send messages")
+
+
+@trust_rule(
+    "no_public_financial_action_tools",
+    name="financial-action-tools",
+    severity="high",
+    category="capability",
+    weight=6,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=_MATCHES,
+)
+def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool moves money: it pays, charges, refunds, transfers, orders or invoices.
+
+    Why: a wrong call costs money at once.
+    Fix: let people confirm each payment, set limits, or require authorization.
+    """
+    yield from _tools_with(catalog, "financial_action", "can move money")
+
+
+@trust_rule(
+    "no_public_network_access_tools",
+    name="network-access-tools",
+    severity="high",
+    category="capability",
+    weight=6,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=_MATCHES,
+)
+def no_public_network_access_tools(catalog: Catalog) -> Iterator[Problem]:
+    """A tool requests URLs that its caller chooses, or uploads or downloads files.
+
+    A search, or an API whose address is fixed, does not count.
+
+    Why: it reaches what the server can reach, such as internal services and cloud metadata, and it can carry data out;
+    pages that it returns may hold instructions for the model.
+    Fix: allow known hosts only, refuse private addresses, or require authorization.
+    """
+    yield from _tools_with(catalog, "network_access", "can access the network")
+
+
+@trust_rule(
+    "no_pii_keywords_in_tool_surface",
+    name="personal-data-in-tools",
+    severity="low",
+    category="capability",
+    weight=3,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    sums_up=_MATCHES,
+)
+def no_pii_keywords_in_tool_surface(catalog: Catalog) -> Iterator[Problem]:
+    """A tool takes or returns personal data, by its name, description or parameters.
+
+    Why: personal data has owners and laws; somebody must have decided that an agent may handle it.
+    Fix: leave out what the tool does not need, and document how the rest is protected.
+    """
+    from mcproof.catalog.personal_data import personal_data_in
+
+    matches = []
+    first = None
+    for tool in catalog.tools:
+        found = personal_data_in(tool) if tool.knows("/name") else []
+        matches += [
+            {"toolName": tool.label, "keyword": word.keyword, "source": word.source, "why": word.why} for word in found
+        ]
+        first = first or (tool if found else None)
+    if first is not None:
+        tools = dict.fromkeys(match["toolName"] for match in matches)
+        words = few((match["keyword"] for match in matches), quote="")
+        message = f"{tools_that([*tools], 'may handle personal data')} ({words})"
+        yield Problem(message, evidence={"matches": matches}, near=near(first))

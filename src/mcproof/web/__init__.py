@@ -1,0 +1,1 @@
+"""`mcproof serve`: a web page and a REST API over the store."""

@@ -1,0 +1,73 @@
+"""Whether the service works, and how much it does: `/healthz` and `/metrics` in Prometheus' text format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from sqlalchemy import select
+
+from mcproof import __version__
+from mcproof.errors import McproofError
+
+if TYPE_CHECKING:
+    from mcproof.store.database import Database
+
+router = APIRouter()
+_BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+"""Upper bounds of the time of a response, in seconds."""
+
+
+class Metrics:
+    """Counts responses by status, and how long they took."""
+
+    def __init__(self) -> None:
+        self._statuses: dict[int, int] = {}
+        self._buckets = dict.fromkeys(_BUCKETS, 0)
+        self._seconds = 0.0
+
+    def count(self, status: int, seconds: float) -> None:
+        self._statuses[status] = self._statuses.get(status, 0) + 1
+        self._seconds += seconds
+        for bound in self._buckets:
+            self._buckets[bound] += seconds <= bound
+
+    def text(self) -> str:
+        """Return the counts as Prometheus reads them."""
+        total = sum(self._statuses.values())
+        lines = ["# TYPE mcproof_http_responses_total counter"]
+        lines += [
+            f'mcproof_http_responses_total{{status="{status}"}} {count}'
+            for status, count in sorted(self._statuses.items())
+        ]
+        lines.append("# TYPE mcproof_http_response_seconds histogram")
+        lines += [
+            f'mcproof_http_response_seconds_bucket{{le="{bound}"}} {count}' for bound, count in self._buckets.items()
+        ]
+        lines.append(f'mcproof_http_response_seconds_bucket{{le="+Inf"}} {total}')
+        lines.append(f"mcproof_http_response_seconds_sum {self._seconds:.6f}")
+        lines.append(f"mcproof_http_response_seconds_count {total}")
+        return "\n".join(lines) + "\n"
+
+
+def store_status(database: Database) -> dict[str, Any]:
+    """Return whether the store can be read."""
+    try:
+        with database.reading() as connection:
+            connection.execute(select(1))
+    except McproofError as error:
+        return {"status": "failing", "detail": error.message, "version": __version__}
+    return {"status": "ok", "version": __version__}
+
+
+@router.get("/healthz")
+def healthz(request: Request) -> Response:
+    found = store_status(request.app.state.database)
+    return JSONResponse(found, 200 if found["status"] == "ok" else 503)
+
+
+@router.get("/metrics")
+def metrics(request: Request) -> Response:
+    counted: Metrics = request.app.state.metrics
+    return PlainTextResponse(counted.text(), media_type="text/plain; version=0.0.4")

@@ -1,0 +1,236 @@
+"""The pages for people: the dashboard, a server, a run, a comparison, the rules."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from mcproof.compat.client_profiles import known_profiles
+from mcproof.errors import InputError, UsageError
+from mcproof.linting.registry import all_rules, find_rule
+from mcproof.linting.rulebook import cases_of, facts_of, sentence
+from mcproof.linting.trust_verdicts import VERDICTS
+from mcproof.report.html.page import document
+from mcproof.results.stored import read_run
+from mcproof.scores.grade import LETTERS
+from mcproof.store.queries import history_of, run_report, stored_catalog
+from mcproof.store.server_list import (
+    MOST,
+    ServerFilter,
+    find_server,
+    list_servers,
+    recent_changes,
+    recent_days,
+    totals,
+)
+from mcproof.web.catalog_changes import catalog_changes
+from mcproof.web.charts import grade_bars, score_line
+from mcproof.web.rendering import asset, render
+
+if TYPE_CHECKING:
+    from mcproof.store.database import Database
+    from mcproof.store.queries import PastRun
+    from mcproof.store.server_list import ListedServer
+
+_Text = Annotated[str, Query(max_length=500)]
+_HISTORY = 100
+"""How many runs of a server its page shows."""
+
+
+def pages_router() -> APIRouter:
+    """Return the routes of the pages."""
+    router = APIRouter(default_response_class=HTMLResponse)
+    router.add_api_route("/", dashboard)
+    router.add_api_route("/servers.csv", csv_export)
+    router.add_api_route("/servers.json", json_export)
+    router.add_api_route("/servers/{name:path}", server_page)
+    router.add_api_route("/runs/{uid}", run_page)
+    router.add_api_route("/compare", compare_page)
+    router.add_api_route("/rules", rules_page)
+    router.add_api_route("/rules/{id}", rule_page)
+    router.add_api_route("/assets/{name}", asset_file)
+    return router
+
+
+def _filter(request: Request, size: int = 50) -> ServerFilter:
+    """The filter of a list, from the query."""
+    asked = request.query_params
+    return ServerFilter(
+        search=asked.get("q", "")[:500],
+        grade=asked.get("grade", "").upper()[:1],
+        verdict=asked.get("verdict", "")[:10],
+        client=asked.get("client", "")[:80],
+        rule=asked.get("rule", "")[:80],
+        sort=asked.get("sort", "") or "-score",
+        cursor=asked.get("cursor", "")[:500],
+        size=size,
+    )
+
+
+def _link(request: Request, **changes: str) -> str:
+    """The address of the list with other values; empty values are left out."""
+    kept = {key: value for key, value in request.query_params.items() if key != "cursor"}
+    values = {key: value for key, value in {**kept, **changes}.items() if value}
+    return f"?{urlencode(values)}" if values else "?"
+
+
+def dashboard(request: Request) -> str:
+    """Show every server, with charts of all of them and what changed since yesterday."""
+    database: Database = request.app.state.database
+    wanted = _filter(request)
+    page = list_servers(database, wanted)
+    counted = totals(database)
+    days = [(each.day, each.mean) for each in recent_days(database) if each.mean is not None]
+    yesterday = (datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return render(
+        "dashboard.html",
+        request,
+        page=page,
+        wanted=wanted,
+        totals=counted,
+        bars=grade_bars(counted),
+        trend=score_line(days),
+        changes=recent_changes(database, yesterday),
+        link=lambda **changes: _link(request, **changes),
+        letters=LETTERS,
+        verdicts=VERDICTS,
+        clients=sorted(known_profiles()),
+        is_filtered=any((wanted.search, wanted.grade, wanted.verdict, wanted.client, wanted.rule)),
+    )
+
+
+_EXPORTED = ("name", "grade", "score", "change", "tokens", "tools", "verdict", "trust", "last_seen", "runs")
+
+
+def _all_servers(request: Request) -> list[ListedServer]:
+    """Every server that the list has, in its order."""
+    database: Database = request.app.state.database
+    wanted, found = _filter(request, MOST)._replace(cursor=""), []
+    while True:
+        page = list_servers(database, wanted)
+        found += page.servers
+        if not page.next:
+            return found
+        wanted = wanted._replace(cursor=page.next)
+
+
+def csv_export(request: Request) -> Response:
+    """Export the list as CSV."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_EXPORTED)
+    rows.writerows([_cell(getattr(each, key)) for key in _EXPORTED] for each in _all_servers(request))
+    headers = {"content-disposition": 'attachment; filename="servers.csv"'}
+    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _cell(value: Any) -> Any:
+    """A value that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def json_export(request: Request) -> Response:
+    """Export the list as JSON."""
+    servers = [{key: getattr(each, key) for key in _EXPORTED} for each in _all_servers(request)]
+    headers = {"content-disposition": 'attachment; filename="servers.json"'}
+    return JSONResponse({"schema_version": 1, "servers": servers}, headers=headers)
+
+
+def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> str:
+    """Show a server: its newest state, its history, what changed between two runs, its badge."""
+    database: Database = request.app.state.database
+    server = find_server(database, name)
+    if server is None:
+        raise HTTPException(404, "there is no such server")
+    history = history_of(database, name, _HISTORY)
+    runs = list(reversed(history.runs))
+    older, newer = _chosen(runs, a, b)
+    changes = None
+    if older is not None and newer is not None and older.catalog and newer.catalog:
+        old, new = (stored_catalog(database, str(each.catalog)) for each in (older, newer))
+        changes = catalog_changes(old, new)
+    scores = [(each.started[:10], float(each.score)) for each in history.runs if each.score is not None]
+    return render(
+        "server.html",
+        request,
+        server=server,
+        history=history,
+        runs=runs,
+        trend=score_line(scores),
+        older=older,
+        newer=newer,
+        changes=changes,
+        base=str(request.base_url).rstrip("/"),
+    )
+
+
+def _chosen(runs: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:
+    """The runs to compare: those that the user names, or the newest and the one before its catalog changed."""
+    known = {each.uid: each for each in runs}
+    if a in known and b in known:
+        return known[a], known[b]
+    listed = [each for each in runs if each.catalog is not None]
+    older = next((each for each in listed if each.catalog != listed[0].catalog), None) or next(iter(listed[1:]), None)
+    return (older, listed[0]) if older is not None else (None, None)
+
+
+def run_page(request: Request, uid: str) -> Response:
+    """Show the whole report of a run: the page that `--format html` writes, with its own policy."""
+    try:
+        data = run_report(request.app.state.database, uid)
+    except InputError:
+        raise HTTPException(404, "there is no such run") from None
+    text = "".join(document(read_run(data, "the run")))
+    policy = text.partition('http-equiv="Content-Security-Policy" content="')[2].partition('"')[0]
+    from html import unescape
+
+    return HTMLResponse(text, headers={"content-security-policy": f"{unescape(policy)}; frame-ancestors 'none'"})
+
+
+def compare_page(request: Request, a: _Text = "", b: _Text = "") -> str:
+    """Compare two servers: their numbers, and how their catalogs differ."""
+    database: Database = request.app.state.database
+    servers = [find_server(database, name) if name else None for name in (a, b)]
+    newest = [None if each is None else _newest_catalog(database, each.name) for each in servers]
+    changes = catalog_changes(newest[0], newest[1]) if newest[0] is not None and newest[1] is not None else None
+    return render("compare.html", request, a=a, b=b, servers=servers, changes=changes)
+
+
+def _newest_catalog(database: Database, name: str) -> str | None:
+    digest = next((each.catalog for each in reversed(history_of(database, name, 20).runs) if each.catalog), None)
+    return None if digest is None else stored_catalog(database, digest)
+
+
+def rules_page(request: Request) -> str:
+    """List all rules by ruleset."""
+    by_ruleset: dict[str, list[Any]] = {}
+    for each in all_rules():
+        by_ruleset.setdefault(each.ruleset, []).append(each)
+    return render("rules_list.html", request, rulesets=by_ruleset)
+
+
+def rule_page(request: Request, id: str) -> str:
+    """Show one rule with its cases."""
+    try:
+        rule = find_rule(id)
+    except UsageError as error:
+        raise HTTPException(404, error.message) from None
+    cases = cases_of(rule)
+    return render("rule.html", request, rule=rule, facts=facts_of(rule), cases=cases, sentence=sentence)
+
+
+def asset_file(request: Request, name: str) -> Response:
+    """Return a style sheet or a script."""
+    found = asset(name)
+    if found is None:
+        raise HTTPException(404)
+    headers = {"etag": found.tag, "cache-control": "public, max-age=3600"}
+    if request.headers.get("if-none-match") == found.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(found.text, media_type=found.media_type, headers=headers)

@@ -1,0 +1,52 @@
+"""Render pages: the environment, the style sheet and the parts of the HTML report, and templates of their own."""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from jinja2 import ChoiceLoader, PackageLoader
+
+from mcproof import __version__
+from mcproof.report.html.environment import environment
+from mcproof.report.trust_phrases import TONES
+from mcproof.web.grade_tones import tone_of
+
+if TYPE_CHECKING:
+    from fastapi import Request
+    from jinja2 import Environment
+
+
+@cache
+def web_environment() -> Environment:
+    """Return the environment of the report with the templates of this package."""
+    shared = environment()
+    pages = shared.overlay(
+        loader=ChoiceLoader([PackageLoader("mcproof.web"), shared.loader or PackageLoader("mcproof")])
+    )
+    pages.filters["path"] = lambda text: quote(text, safe="")
+    pages.globals.update(version=__version__, tone_of=tone_of, verdict_tones=TONES)
+    return pages
+
+
+def render(template: str, request: Request, **values: Any) -> str:
+    """Render a page."""
+    return web_environment().get_template(template).render(request=request, **values)
+
+
+class Asset:
+    """A file of the pages, with the tag by which browsers know it."""
+
+    def __init__(self, template: str, media_type: str) -> None:
+        self.text = web_environment().get_template(template).render()
+        self.media_type = media_type
+        self.tag = f'"{sha256(self.text.encode()).hexdigest()[:16]}"'
+
+
+@cache
+def asset(name: str) -> Asset | None:
+    """Return a style sheet or script by name; None if there is none."""
+    kinds = {"report.css": "text/css", "web.css": "text/css", "web.js": "text/javascript"}
+    return Asset(name, kinds[name]) if name in kinds else None

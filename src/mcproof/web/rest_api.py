@@ -1,0 +1,224 @@
+"""The REST API: servers, runs, findings and rules, and checks of catalogs that a client sends."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from threading import BoundedSemaphore
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from mcproof.errors import UsageError
+from mcproof.linting.registry import all_rules, find_rule
+from mcproof.linting.rulebook import rule_record
+from mcproof.store.queries import list_findings, list_runs, run_report
+from mcproof.store.server_list import MOST, PAGE, SORTS, ServerFilter, find_server, list_servers
+from mcproof.web.catalog_checks import LARGEST, check_body
+from mcproof.web.health import store_status
+from mcproof.web.problem_documents import problem_responses
+
+if TYPE_CHECKING:
+    from mcproof.store.database import Database
+
+router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 422, 429, 503))
+_AT_ONCE = BoundedSemaphore(4)
+"""How many catalogs are checked at once."""
+_Size = Annotated[int, Query(ge=1, le=MOST)]
+_Text = Annotated[str, Query(max_length=500)]
+_JSON_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
+
+
+class ServerModel(BaseModel):
+    """A server with the newest state that is known of it."""
+
+    name: str
+    title: str
+    runs: int
+    last_seen: str | None
+    is_reachable: bool | None
+    grade: str | None
+    score: int | None
+    change: int | None
+    tokens: int | None
+    tools: int | None
+    trust: int | None
+    verdict: str | None
+    changed: str | None
+    changes: str | None
+
+
+class ServersModel(BaseModel):
+    """A page of servers."""
+
+    servers: list[ServerModel]
+    next: str | None
+    """The cursor of the next page."""
+
+
+class RunModel(BaseModel):
+    """A recorded run."""
+
+    uid: str
+    command: str
+    started: str
+    grade: str | None
+    score: int | None
+    tokens: int | None
+    verdict: str | None
+    tools: int | None
+    errors: int
+    warnings: int
+    notes: int
+    error: str | None
+    catalog: str | None
+
+
+class RunsModel(BaseModel):
+    """A page of runs, the newest first."""
+
+    runs: list[RunModel]
+    next: str | None
+
+
+class FindingModel(BaseModel):
+    """A finding of a run."""
+
+    number: int
+    rule: str
+    level: str
+    severity: str
+    subject: str
+    pointer: str
+    message: str
+    fingerprint: str
+
+
+class FindingsModel(BaseModel):
+    """A page of findings."""
+
+    findings: list[FindingModel]
+    next: int | None
+
+
+class HealthModel(BaseModel):
+    """Whether the service works."""
+
+    status: str
+    version: str
+    detail: str | None = None
+
+
+def _database(request: Request) -> Database:
+    database: Database = request.app.state.database
+    return database
+
+
+def tagged(request: Request, document: Any, *, seconds: int = 0) -> Response:
+    """Return a JSON document with an ETag, or 304 if the client has it already."""
+    response = JSONResponse(document)
+    tag = f'"{sha256(response.body).hexdigest()[:32]}"'
+    headers = {"etag": tag, "cache-control": f"public, max-age={seconds}" if seconds else "no-cache"}
+    if tag in (part.strip() for part in request.headers.get("if-none-match", "").split(",")):
+        return Response(status_code=304, headers=headers)
+    response.headers.update(headers)
+    return response
+
+
+@router.get("/health", response_model=HealthModel)
+def health(request: Request) -> Any:
+    """Whether the service can read its store."""
+    return store_status(_database(request))
+
+
+@router.get("/servers", response_model=ServersModel)
+def servers(
+    request: Request,
+    q: _Text = "",
+    grade: _Text = "",
+    verdict: _Text = "",
+    client: _Text = "",
+    rule: _Text = "",
+    sort: Annotated[str, Query(json_schema_extra={"enum": list(SORTS)})] = "-score",
+    cursor: _Text = "",
+    limit: _Size = PAGE,
+) -> Response:
+    """List servers: searched, filtered, sorted, a page at a time."""
+    wanted = ServerFilter(q, grade.upper(), verdict, client, rule, sort, cursor, limit)
+    page = list_servers(_database(request), wanted)
+    return tagged(request, {"servers": [each._asdict() for each in page.servers], "next": page.next or None})
+
+
+@router.get("/servers/{name:path}/runs", response_model=RunsModel, responses=problem_responses(404))
+def runs(request: Request, name: str, cursor: _Text = "", limit: _Size = PAGE) -> Response:
+    """List the runs of a server, the newest first."""
+    page = list_runs(_database(request), name, cursor=cursor, size=limit)
+    if page is None:
+        raise HTTPException(404, "there is no such server")
+    return tagged(request, {"runs": [each._asdict() for each in page.runs], "next": page.next or None})
+
+
+@router.get("/servers/{name:path}", response_model=ServerModel, responses=problem_responses(404))
+def server(request: Request, name: str) -> Response:
+    """Show one server."""
+    found = find_server(_database(request), name)
+    if found is None:
+        raise HTTPException(404, "there is no such server")
+    return tagged(request, found._asdict())
+
+
+@router.get("/runs/{uid}", responses=problem_responses(404))
+def run(request: Request, uid: str) -> Response:
+    """Return the run report of a run, as `--report` writes it."""
+    if list_findings(_database(request), uid, size=1) is None:
+        raise HTTPException(404, "there is no such run")
+    return Response(run_report(_database(request), uid), media_type="application/json")
+
+
+@router.get("/runs/{uid}/findings", response_model=FindingsModel, responses=problem_responses(404))
+def findings(
+    request: Request, uid: str, after: Annotated[int, Query(ge=-1, le=2**31 - 1)] = -1, limit: _Size = MOST
+) -> Response:
+    """List the findings of a run."""
+    found = list_findings(_database(request), uid, after=after, size=limit)
+    if found is None:
+        raise HTTPException(404, "there is no such run")
+    following = found[-1].number if len(found) == limit else None
+    return tagged(request, {"findings": [each._asdict() for each in found], "next": following})
+
+
+@router.get("/rules")
+def rules(request: Request) -> Response:
+    """List all rules."""
+    return tagged(request, {"rules": [rule_record(each) for each in all_rules()]}, seconds=3600)
+
+
+@router.get("/rules/{id}", responses=problem_responses(404))
+def one_rule(request: Request, id: str) -> Response:
+    """Show one rule."""
+    try:
+        return tagged(request, rule_record(find_rule(id)), seconds=3600)
+    except UsageError as error:
+        raise HTTPException(404, error.message) from None
+
+
+@router.post("/{command}", responses=problem_responses(413), openapi_extra=_JSON_BODY)
+async def check(request: Request, command: str) -> Response:
+    """Check a catalog that the body has: `lint`, `grade`, `compat` or `scan`; `diff` compares `old` and `new`.
+
+    The response is the JSON document of the command.
+    """
+    from starlette.concurrency import run_in_threadpool
+
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            raise HTTPException(413, f"a catalog may have {LARGEST:,} bytes")
+
+    def checked() -> bytes:
+        with _AT_ONCE:
+            return check_body(command, body)
+
+    return Response(await run_in_threadpool(checked), media_type="application/json")

@@ -1,0 +1,57 @@
+"""The web application: its settings, its routes, and what every response has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from mcproof import __version__
+from mcproof.web.badges import router as badges
+from mcproof.web.health import Metrics
+from mcproof.web.health import router as health
+from mcproof.web.pages import pages_router
+from mcproof.web.problem_documents import add_problem_handlers
+from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders
+from mcproof.web.rest_api import router as rest_api
+
+if TYPE_CHECKING:
+    from mcproof.store.database import Database
+
+DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
+
+
+class WebSettings(NamedTuple):
+    """How a web application is run."""
+
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    """The values of the `Host` header that are served, without a port."""
+    requests_a_minute: int = 600
+    """How many requests a client may send."""
+
+
+def create_service(database: Database, settings: WebSettings | None = None) -> FastAPI:
+    """Return the application over a store."""
+    settings = settings or WebSettings()
+    metrics = Metrics()
+    app = FastAPI(
+        title="mcproof",
+        version=__version__,
+        description=DESCRIPTION,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        middleware=[
+            Middleware(ResponseHeaders, metrics=metrics),
+            Middleware(HostCheck, hosts=settings.hosts),
+            Middleware(RateLimit, a_minute=settings.requests_a_minute),
+        ],
+    )
+    app.state.database = database
+    app.state.metrics = metrics
+    for router in (pages_router(), badges, health):
+        app.include_router(router, include_in_schema=False)
+    app.include_router(rest_api)
+    add_problem_handlers(app)
+    return app

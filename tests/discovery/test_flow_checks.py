@@ -1,0 +1,187 @@
+"""Checks make a flow silent, wherever they are; what only looks like a check does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .flow_sources import kinds_in, tool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+READ = "return open(x).read()"
+CHECKED = {
+    "a fixed set": "if x not in ALLOWED:\n    raise ValueError(x)\n" + READ,
+    "a fixed set, positive": "if x in ALLOWED:\n    return open(x).read()\nreturn ''",
+    "a fixed set in an expression": "name = x if x in ALLOWED else 'a'\nreturn open(name).read()",
+    "one value": "if x == 'a':\n    return open(x).read()\nreturn ''",
+    "a match": "match x:\n    case 'a' | 'b':\n        return open(x).read()\nreturn ''",
+    "an assertion": "assert x in ALLOWED\n" + READ,
+    "is_relative_to": "p = (ROOT / x).resolve()\nif not p.is_relative_to(ROOT):\n    raise ValueError(x)\n"
+    "return p.read_text()",
+    "relative_to": "p = (ROOT / x).resolve()\np.relative_to(ROOT)\nreturn p.read_text()",
+    "relative_to in try": "p = (ROOT / x).resolve()\ntry:\n    p.relative_to(ROOT)\nexcept ValueError:\n"
+    "    return 'no'\nreturn p.read_text()",
+    "commonpath": "p = os.path.realpath(x)\nif os.path.commonpath([str(ROOT), p]) != str(ROOT):\n"
+    "    raise ValueError(x)\nreturn open(p).read()",
+    "parents": "p = (ROOT / x).resolve()\nif ROOT not in p.parents:\n    raise ValueError(x)\nreturn p.read_text()",
+    "a separator": "p = os.path.realpath(x)\nif not p.startswith(str(ROOT) + os.sep):\n"
+    "    raise ValueError(x)\nreturn open(p).read()",
+    "a separator or the root": "p = os.path.realpath(x)\n"
+    "if p != str(ROOT) and not p.startswith(f'{ROOT}/'):\n    raise ValueError(x)\nreturn open(p).read()",
+    "one of several roots": "p = Path(x).resolve()\nif not any(p.is_relative_to(r) for r in [ROOT]):\n"
+    "    raise ValueError(x)\nreturn p.read_text()",
+    "the last part": "return open(os.path.join('data', os.path.basename(x))).read()",
+    "the name of a path": "return (ROOT / Path(x).name).read_text()",
+    "neither `..` nor absolute": "if '..' in x or os.path.isabs(x):\n    raise ValueError(x)\n" + READ,
+    "no separator": "if '/' in x or '\\\\' in x:\n    raise ValueError(x)\nreturn open(f'data/{x}').read()",
+    "a strict pattern": "if not re.fullmatch(r'[a-z_]+', x):\n    raise ValueError(x)\n" + READ,
+    "a compiled pattern": "if not NAME.match(x):\n    raise ValueError(x)\n" + READ,
+    "letters": "if not x.isalnum():\n    raise ValueError(x)\n" + READ,
+    "other characters replaced": "return open(re.sub(r'[^a-z]', '_', x)).read()",
+    "only if it is given": "if x and x not in ALLOWED:\n    raise ValueError(x)\n" + READ,
+    "a helper that raises": "check(x)\n" + READ,
+    "a helper that returns the path": "return inside(x).read_text()",
+    "a helper that returns a truth value": "if not is_inside(x):\n    raise ValueError(x)\n" + READ,
+    "a helper that returns an error": "if error := problem(x):\n    return error\n" + READ,
+    "a helper that returns a pair": "ok, message = judged(x)\nif not ok:\n    return message\n" + READ,
+    "a helper that the configuration turns off": "check_if_restricted(Path(x), None)\n" + READ,
+    "each of several": "for each in x.split():\n    check(each)\nfor each in x.split():\n    open(each)\nreturn ''",
+    "an unseen function": "from elsewhere import validate_path\nvalidate_path(x)\n" + READ,
+}
+HELPERS = """
+ANY = re.compile(r"^[^ ]+$")
+NAME = re.compile(r"^[a-z]+$")
+
+def check(path):
+    if not Path(path).resolve().is_relative_to(ROOT):
+        raise ValueError(path)
+
+def inside(path):
+    found = (ROOT / path).resolve()
+    try:
+        found.relative_to(ROOT)
+    except ValueError as error:
+        raise PermissionError(path) from error
+    return found
+
+def is_inside(path):
+    try:
+        Path(path).resolve().relative_to(ROOT)
+        return True
+    except ValueError:
+        return False
+
+def problem(path):
+    if not Path(path).resolve().is_relative_to(ROOT):
+        return f"{path} is outside"
+    return None
+
+def judged(path):
+    if path not in ALLOWED:
+        return False, "unknown"
+    return True, ""
+
+def check_if_restricted(path, root):
+    if root is None:
+        return
+    try:
+        path.resolve().relative_to(root)
+    except ValueError:
+        raise PermissionError(path)
+"""
+USELESS = {
+    "an extension": "if not x.endswith('.txt'):\n    raise ValueError(x)\n" + READ,
+    "the existence": "if not os.path.exists(x):\n    raise ValueError(x)\n" + READ,
+    "the length": "if len(x) > 100:\n    raise ValueError(x)\n" + READ,
+    "a check after the use": "text = open(x).read()\ncheck(x)\nreturn text",
+    "a check in one branch": "if len(x) > 3:\n    check(x)\n" + READ,
+    "a check whose result is ignored": "is_inside(x)\n" + READ,
+    "a check that only warns": "if not is_inside(x):\n    print('outside')\n" + READ,
+    "a check of another parameter": "check(y)\n" + READ,
+    "an exception that is ignored": "try:\n    check(x)\nexcept ValueError:\n    pass\n" + READ,
+    "`..` of an absolute path": "if '..' in x:\n    raise ValueError(x)\n" + READ,
+    "a loose pattern": "if not re.match(r'.*', x):\n    raise ValueError(x)\n" + READ,
+    "a loose compiled pattern": "if not ANY.match(x):\n    raise ValueError(x)\n" + READ,
+    "a replaced text": "return open(x.replace('../', '')).read()",
+}
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_a_check_makes_a_path_safe(name: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(CHECKED[name], before=HELPERS)) == []
+
+
+@pytest.mark.parametrize("name", USELESS)
+def test_what_is_not_a_check_makes_nothing_safe(name: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(USELESS[name], "x: str, y: str", HELPERS)) == ["path"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (
+            "prefix",
+            "p = os.path.abspath(x)\nif not p.startswith(str(ROOT)):\n    raise ValueError(x)\nreturn open(p).read()",
+        ),
+        ("prefix", "p = str(Path(x).resolve())\nif p.startswith(str(ROOT)):\n    return open(p).read()\nreturn ''"),
+        (
+            "prefix",
+            "if os.path.commonprefix([os.path.realpath(x), str(ROOT)]) != str(ROOT):\n    raise ValueError(x)\n" + READ,
+        ),
+        ("prefix", "allowed_dir = str(ROOT)\nif not x.startswith(allowed_dir):\n    raise ValueError(x)\n" + READ),
+    ],
+)
+def test_a_prefix_as_containment_is_reported_instead_of_the_path(kind: str, body: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(body)) == [kind]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if urlparse(x).hostname not in ALLOWED:\n    raise ValueError(x)\nhttpx.get(x)",
+        "parsed = urlparse(x)\nif parsed.scheme not in ('http', 'https') or parsed.netloc not in ALLOWED:\n"
+        "    raise ValueError(x)\nhttpx.get(x)",
+        "if not x.startswith('https://api.example.org/'):\n    raise ValueError(x)\nhttpx.get(x)",
+        "if ipaddress.ip_address(socket.gethostbyname(urlparse(x).hostname)).is_private:\n"
+        "    raise ValueError(x)\nhttpx.get(x)",
+        "httpx.get('https://example.org/' + quote(x))",
+    ],
+)
+def test_a_check_of_the_host_makes_an_address_safe(body: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(body)) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if urlparse(x).scheme not in ('http', 'https'):\n    raise ValueError(x)\nhttpx.get(x)",
+        "if not x.startswith(('http://', 'https://')):\n    raise ValueError(x)\nhttpx.get(x)",
+        "if not x:\n    raise ValueError(x)\nhttpx.get(x)",
+    ],
+)
+def test_a_check_of_the_scheme_does_not(body: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(body)) == ["url"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "body"),
+    [
+        ([], "os.system(f'ls {shlex.quote(x)}')"),
+        (["path"], "open(shlex.quote(x))"),
+        ([], "if x.startswith('-'):\n    raise ValueError(x)\nsubprocess.run(['git', 'log', x])"),
+        (
+            [],
+            "if any(each.startswith('-') for each in x.split()):\n    raise ValueError(x)\n"
+            "subprocess.run(['ls', *x.split()])",
+        ),
+        (["shell"], "if x.startswith('-'):\n    raise ValueError(x)\nos.system(f'ls {x}')"),
+        (["shell"], "if shlex.split(x)[0] not in ALLOWED:\n    raise ValueError(x)\nsubprocess.run(x, shell=True)"),
+        ([], "words = shlex.split(x)\nif words[0] not in ALLOWED:\n    raise ValueError(x)\nsubprocess.run(words)"),
+        ([], 'sqlite3.connect(\'d\').execute("SELECT \'" + x.replace("\'", "\'\'") + "\'")'),
+    ],
+)
+def test_a_check_is_for_one_kind_of_use(kinds: list[str], body: str, tmp_path: Path) -> None:
+    assert kinds_in(tmp_path, tool(body)) == kinds
