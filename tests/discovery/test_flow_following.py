@@ -224,6 +224,31 @@ async def call_tool(name: str, arguments: dict) -> list[TextContent]:
             "    if tool == 'read':\n        open(given['path'])",
             [("path", ("path",), ("read",))],
         ),
+        (
+            "    return await HANDLERS[name](arguments)\n\nasync def read(given):\n    open(given['path'])\n\n"
+            "HANDLERS = {'read': read}",
+            [("path", ("path",), ("read",))],
+        ),
+        (
+            "    handler = next((each.handle for each in HANDLERS if each.name == name), None)\n"
+            "    return await handler(arguments)\n\nclass Reader:\n    name = 'read'\n\n"
+            "    async def handle(self, given):\n"
+            "        open(given['path'])\n\nHANDLERS = [Reader()]",
+            [("path", ("path",), ("read",))],
+        ),
+        (
+            "    handler = HANDLERS.get(name)\n    if not handler:\n        raise ValueError(name)\n"
+            "    return handler.handle(arguments)\n\nclass Reader:\n    def handle(self, given):\n"
+            "        open(given['path'])\n\nHANDLERS = {}\n\n"
+            "def add(handler):\n    HANDLERS['read'] = handler\n\nadd(Reader())",
+            [("path", ("path",), ("read",))],
+        ),
+        (
+            "    for each in HANDLERS:\n        if each.name == name:\n            return await each(**arguments)\n\n"
+            "class Reader:\n    name = 'read'\n\n    async def __call__(self, path):\n"
+            "        open(path)\n\nHANDLERS = [Reader()]",
+            [("path", ("path",), ("read",))],
+        ),
         ("    getattr(os, name)()", [("attribute", ("name",), ())]),
         ("    handlers = {'read': read}\n    handlers[name](arguments)\n\ndef read(given):\n    pass", []),
     ],

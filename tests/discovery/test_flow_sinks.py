@@ -70,6 +70,7 @@ DANGEROUS = {
     "an argument after a switch": ("argument", "subprocess.run(['git', 'log', '--oneline', x])"),
     "an argument of asyncio": ("argument", "await asyncio.create_subprocess_exec('ping', x)"),
     "more arguments": ("argument", "subprocess.run(['kubectl', *shlex.split(x)])"),
+    "words of a command": ("argument", "subprocess.run(f'kubectl get {x}'.split())"),
     "an argument of git": ("argument", "repo = git.Repo('.')\nrepo.git.checkout(x)"),
     # attributes
     "getattr": ("attribute", "getattr(os, x)()"),

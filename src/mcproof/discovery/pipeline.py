@@ -134,7 +134,9 @@ def flows_of(discovered: Discovered) -> SourceFlows:
     with _collector_paused():
         source = _Source(discovered.target, None, lambda _: None, whole=True)
         list(source.render(None))
-        return collect_flows(source.domain, discovered.document.get("tools") or [])
+        of_tools = [lines for pointer, lines in discovered.lines.items() if pointer.startswith("/tools/")]
+        lines = {line for each in of_tools for line in each}
+        return collect_flows(source.domain, discovered.document.get("tools") or [], lines)
 
 
 class _Source:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.discovery.flows import flow_expressions
 from mcproof.discovery.flows.flow_sinks import note_uses
@@ -31,6 +31,7 @@ from mcproof.discovery.flows.flow_tests import (
 from mcproof.discovery.flows.flow_values import (
     MOST_ELEMENTS,
     NOTHING,
+    Alternatives,
     FlowValue,
     Marks,
     changed,
@@ -87,6 +88,8 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
         return constant(SuperOf(walk.function.owner, walk.own_object().base))
     if receiver is not None and isinstance(receiver.base, SuperOf):
         receiver = walk.own_object()
+    if isinstance(base, Alternatives):
+        return either_of([_call_option(walk, each, given) for each in base.options])
     if isinstance(base, Function):
         return _project_call(walk, base, receiver, given)
     if isinstance(base, Class):
@@ -147,6 +150,15 @@ def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
 
 
 # --- the project
+
+
+def _call_option(walk: FunctionWalk, option: Any, given: FlowCall) -> FlowValue:
+    """Call one of several functions, classes or objects."""
+    if isinstance(option, Class):
+        return _create(walk, option, given)
+    if isinstance(option, Instance):
+        option = walk.engine.attribute(option, "__call__")
+    return _project_call(walk, option, None, given) if isinstance(option, Function) else NOTHING
 
 
 def _project_call(walk: FunctionWalk, function: Function, receiver: FlowValue | None, given: FlowCall) -> FlowValue:
@@ -261,7 +273,8 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     marks = merged(each.all_marks() for each in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
-        return FlowValue(base)
+        is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
+        return given.args[0] if is_kept else FlowValue(base)
     if name == "os.path.commonprefix":
         walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")
     if name in ("os.path.commonpath", "os.path.commonprefix"):
@@ -328,6 +341,8 @@ def _method_of_value(
     if name == "relative_to" and receiver.marks:
         walk.state = walk.state.passed(proven(receiver, PATH))
         return FlowValue(receiver.base, receiver.marks)
+    if name == "values" and (chosen := flow_expressions.choice_of(receiver)) is not None:
+        return FlowValue(list(chosen.options), receiver.marks)
     if name in ("get", "pop", "setdefault") and given.args:
         found = flow_expressions.item_of(walk, receiver, first, given.node)
         return either(found, given.args[1]) if len(given.args) > 1 else found

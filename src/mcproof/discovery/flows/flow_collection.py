@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.discovery.flows.flow_engine import FlowEngine, FlowLimitError
 from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
 from mcproof.discovery.flows.function_walk import FlowUse, described
-from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PROGRAM, SHELL, SQL, URL
+from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, COMMAND, EVAL, PATH, PROGRAM, SHELL, SQL, URL
 from mcproof.discovery.flows.source_flows import SourceFlow, SourceFlows
 from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries, unused_methods
 from mcproof.discovery.locations import FlowStep, SourceLocation
 from mcproof.discovery.rendering.node_locations import location_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from mcproof.discovery.flows.flow_values import CodePlace
     from mcproof.discovery.flows.tool_inputs import ToolEntry
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
-    from mcproof.discovery.frameworks.servers import ServerValue
 
 MOST_FLOWS = 2_000
 _KINDS_OF_UNUSED = frozenset((SHELL, EVAL, PATH))
@@ -28,15 +27,14 @@ _MINOR_CALLS = frozenset(("mkdir", "makedirs", "listdir", "walk", "glob", "iterd
 """Calls on a path that say less than reading or writing a file."""
 
 
-def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFlows:
-    """The flows from the parameters of tools; `tools` are the tools of the server as they are served."""
+def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]], lines: Container[tuple[str, int]]) -> SourceFlows:
+    """The flows from the parameters of tools, as they are served; `lines` define or register them."""
     engine = FlowEngine(domain.run)
-    names = {str(tool.get("name")) for tool in tools}
     found: dict[Any, _Reached] = {}
     incomplete = []
     plain = plain_arguments(tools)
     for entry in tool_entries(domain):
-        if not _is_served(entry, names):
+        if not _is_served(entry, lines):
             continue
         uses = _uses(engine, entry, plain if entry.is_common else frozenset())
         if uses is None:
@@ -45,7 +43,8 @@ def collect_flows(domain: McpDomain, tools: list[Mapping[str, Any]]) -> SourceFl
             _add(found, use, entry, tools)
     for entry in unused_methods(engine):
         for use in _uses(engine, entry, frozenset()) or ():
-            if use.kind in _KINDS_OF_UNUSED and (use.kind, id(use.place.node)) not in found:
+            kind = reported_kind(use)
+            if kind in _KINDS_OF_UNUSED and (kind, id(use.place.node)) not in found:
                 _add(found, use, entry, tools)
     flows = _one_for_each_function(_flow(kind, reached) for (kind, _), reached in found.items())
     return SourceFlows(tuple(flows), tuple(incomplete))
@@ -61,14 +60,13 @@ def _uses(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> list[F
     return [use for use in summary.uses if is_dangerous(use)]
 
 
-def _is_served(entry: ToolEntry, names: set[str]) -> bool:
-    """Whether an entry belongs to one of some tools, whose names may have a prefix."""
-    own = [entry.name] if not entry.is_common else _names_on(entry.server)
-    return not own or any(name in names or any(each.endswith(f"_{name}") for each in names) for name in own)
-
-
-def _names_on(server: ServerValue | None) -> list[str]:
-    return [each.name for each in server.items if isinstance(each.name, str)] if server is not None else []
+def _is_served(entry: ToolEntry, lines: Container[tuple[str, int]]) -> bool:
+    """Whether an entry belongs to one of some tools, by the lines that define or register them."""
+    if not entry.is_common:
+        return (entry.function.module.file, entry.function.node.lineno) in lines
+    items = [each for each in entry.server.items if each.kind == "tools"] if entry.server is not None else []
+    places = [(each.module.file, getattr(each.node, "lineno", 0)) for each in items if each.module is not None]
+    return not places or any(place in lines for place in places)
 
 
 def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
@@ -93,12 +91,19 @@ def _is_plain(schema: Any) -> bool:
     return isinstance(choices, list) and bool(choices) and all(map(_is_plain, choices))
 
 
+def reported_kind(use: FlowUse) -> str:
+    """The kind of use that a rule reports: who chooses the program can run anything, others add arguments."""
+    if use.kind == COMMAND:
+        return SHELL if use.mark.head else ARGUMENT
+    return SHELL if use.kind == PROGRAM else use.kind
+
+
 def is_dangerous(use: FlowUse) -> bool:
     """Whether a use is dangerous, considering how the value depends on the parameter."""
     mark = use.mark
     if use.kind == SQL:
         return not (mark.whole or mark.head)  # a tool that runs a whole query does what it is for
-    if use.kind in (URL, ARGUMENT, ATTRIBUTE, PROGRAM):
+    if use.kind in (URL, ARGUMENT, ATTRIBUTE):
         return mark.head
     if use.kind == EVAL and use.call.endswith(("import_module", "__import__")):
         return mark.head
@@ -125,7 +130,7 @@ def _add(found: dict[Any, _Reached], use: FlowUse, entry: ToolEntry, tools: list
     names = dict.fromkeys(_tools_of(use, parameter, tools) if entry.is_common else (entry.name,))
     if not entry.is_reached:
         names = {}
-    kind = SHELL if use.kind == PROGRAM else use.kind
+    kind = reported_kind(use)
     key = kind, id(_place(use).node)
     known = found.get(key)
     if known is None:

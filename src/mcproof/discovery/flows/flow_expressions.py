@@ -16,6 +16,7 @@ from mcproof.discovery.flows.flow_values import (
     LONGEST_TEXT,
     MOST_ELEMENTS,
     NOTHING,
+    Alternatives,
     CodePlace,
     FlowValue,
     Marks,
@@ -74,6 +75,10 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     tested = tested_by_attribute(value, name)
     if tested is not None:
         return tested
+    if isinstance(value.base, Alternatives):
+        parts = [walk.engine.attribute(each, name) for each in value.base.options]
+        found = choice_of(FlowValue(parts))
+        return constant(found) if found is not None else NOTHING
     base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
     if not value.marks:
         return constant(base) if base is not UNKNOWN else _declared(walk, value, name)
@@ -123,6 +128,8 @@ def _subscript(walk: FunctionWalk, node: ast.Subscript) -> FlowValue:
 
 def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST) -> FlowValue:
     """`value[key]`."""
+    if not isinstance(key.base, (str, int)) and (chosen := choice_of(value)) is not None:
+        return constant(chosen)
     if key.marks and not value.all_marks():
         holder = node.value if isinstance(node, ast.Subscript) else None
         if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id in _NAMESPACES:
@@ -140,6 +147,19 @@ def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST)
         if -len(value.elements) <= index < len(value.elements):
             return value.elements[index]
     return FlowValue(UNKNOWN, value.all_marks())
+
+
+def choice_of(value: FlowValue) -> Alternatives | None:
+    """Any of the functions or objects in a container; None if there are none."""
+    base = value.base
+    items: list[Any] = []
+    if isinstance(base, dict):
+        items = list(base.values())
+    elif isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
+        items = list(base)
+    items += [each.base for each in (*(value.fields or {}).values(), *(value.elements or ()))]
+    options = [each for each in items if isinstance(each, (Function, Class, Instance))]
+    return Alternatives(tuple({id(each): each for each in options}.values())[:MOST_ELEMENTS]) if options else None
 
 
 def joined_text(parts: list[FlowValue]) -> FlowValue:
@@ -346,7 +366,8 @@ def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.Ge
     safe = {label for label, kind in guards if kind == "*"}
     walk.state = outer
     marks = {label: mark for label, mark in value.all_marks().items() if label not in safe}
-    made = FlowValue(UNKNOWN, marks, is_open=bool(marks))
+    base = value.base if isinstance(value.base, (Alternatives, Function, Instance)) else UNKNOWN
+    made = FlowValue(base, marks, is_open=bool(marks))
     return with_tests(made, value.when_true, value.when_false)
 
 

@@ -13,6 +13,7 @@ from mcproof.discovery.flows.sink_tables import (
     ANY_OBJECT,
     ARGUMENT,
     CODE_FLAGS,
+    COMMAND,
     EVAL,
     EVERY,
     GIT_COMMANDS,
@@ -126,7 +127,7 @@ def _note_command(walk: FunctionWalk, dotted: str, given: FlowCall) -> None:
     elif command.elements is not None:
         _note_arguments(walk, command.elements, given.node, shown)
     else:
-        walk.use(PROGRAM, command, given.node, shown)
+        walk.use(COMMAND, command, given.node, shown)
 
 
 def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST, shown: str) -> None:

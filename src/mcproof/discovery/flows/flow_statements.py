@@ -6,7 +6,7 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.flows.flow_expressions import evaluate
+from mcproof.discovery.flows.flow_expressions import choice_of, evaluate
 from mcproof.discovery.flows.flow_state import FlowState, common_guards, joined
 from mcproof.discovery.flows.flow_tests import compared, tests_of, with_tests
 from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, changed, constant, either, merged
@@ -143,7 +143,8 @@ def element_of(many: FlowValue) -> FlowValue:
     if many.elements:
         found = reduce(either, many.elements)
         return found.with_marks(merged((found.marks, many.marks))) if many.marks else found
-    return FlowValue(UNKNOWN, many.marks)
+    chosen = choice_of(many)
+    return FlowValue(UNKNOWN if chosen is None else chosen, many.marks)
 
 
 def _while(walk: FunctionWalk, node: ast.While) -> bool:

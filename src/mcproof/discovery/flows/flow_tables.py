@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PROGRAM, SHELL, SQL, URL
+from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, COMMAND, EVAL, PATH, PROGRAM, SHELL, SQL, URL
 
-ALL_KINDS = frozenset((SHELL, PROGRAM, EVAL, SQL, PATH, URL, ARGUMENT, ATTRIBUTE))
+ALL_KINDS = frozenset((SHELL, PROGRAM, COMMAND, EVAL, SQL, PATH, URL, ARGUMENT, ATTRIBUTE))
 
 PASSES = frozenset(
     (
@@ -51,8 +51,8 @@ PASSES = frozenset(
 RESOLVES = frozenset(("os.path.abspath", "os.path.realpath", "os.path.normpath"))
 JOINS = frozenset(("os.path.join", "posixpath.join"))
 SAFE_RESULTS: dict[str, frozenset[str]] = {
-    "shlex.quote": frozenset((SHELL, PROGRAM)),
-    "pipes.quote": frozenset((SHELL, PROGRAM)),
+    "shlex.quote": frozenset((SHELL, PROGRAM, COMMAND)),
+    "pipes.quote": frozenset((SHELL, PROGRAM, COMMAND)),
     "os.path.basename": frozenset((PATH,)),
     "ntpath.basename": frozenset((PATH,)),
     "werkzeug.utils.secure_filename": ALL_KINDS,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE, guards_on
 from mcproof.discovery.flows.flow_tables import ALL_KINDS
 from mcproof.discovery.flows.flow_values import ANY_USE, FlowValue, dotted_name
-from mcproof.discovery.flows.sink_tables import ARGUMENT, PATH, PREFIX, PROGRAM, URL
+from mcproof.discovery.flows.sink_tables import ARGUMENT, COMMAND, PATH, PREFIX, PROGRAM, URL
 from mcproof.discovery.interp.values import EnumMember, ExternalCall
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a word of a command, only the program is known."""
     found: frozenset[Guard] = _NO_GUARDS
     for label, mark in value.all_marks().items():
-        found |= guards_on((label,), *((PROGRAM, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
+        found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
     return found
 
 

@@ -79,6 +79,12 @@ Marks = dict[tuple[str, ...], LabelMark]
 NO_MARKS: Marks = {}
 
 
+class Alternatives(NamedTuple):
+    """One of several functions, classes or objects, as in a table of handlers."""
+
+    options: tuple[Any, ...]
+
+
 class FlowValue:
     """A value: what the interpreter knows of it, and the labels that it depends on. Never changed after creation."""
 

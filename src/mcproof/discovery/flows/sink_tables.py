@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SHELL, PROGRAM, EVAL, SQL = "shell", "program", "eval", "sql"
+SHELL, PROGRAM, COMMAND, EVAL, SQL = "shell", "program", "command", "eval", "sql"
 PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
-"""The kinds of use. `program` is a command without a shell that the parameter chooses."""
+"""The kinds of use. `program` is one that the parameter chooses, `command` a program and its arguments in one text."""
 RECEIVER = -1
 """The position of the object whose method is called."""
 EVERY = -2
@@ -28,7 +28,7 @@ _DATA = Sink(EVAL, 0, ("stream", "data", "file", "filename", "f"))
 _FILE = Sink(PATH, 0, ("file", "path", "filename", "filepath", "name", "src", "target"))
 _SECOND_FILE = Sink(PATH, 1, ("dst", "to_path", "target", "filename", "path", "Filename"))
 _OWN_PATH = Sink(PATH, RECEIVER)
-_ADDRESS = Sink(URL, 0, ("url", "uri"))
+_ADDRESS = Sink(URL, 0, ("url", "uri", "source"))
 _SECOND_ADDRESS = Sink(URL, 1, ("url", "uri"))
 _QUERY = Sink(SQL, 0, ("sql", "query", "statement", "operation", "query_string"))
 
@@ -271,6 +271,9 @@ SINKS: dict[str, tuple[Sink, ...]] = {
             "selenium.webdriver.Chrome().get",
             "selenium.webdriver.Firefox().get",
             "crawl4ai.AsyncWebCrawler().arun",
+            "markitdown.MarkItDown().convert",
+            "markitdown.MarkItDown().convert_uri",
+            "markitdown.MarkItDown().convert_url",
         ),
         (_ADDRESS,),
     ),
