@@ -69,7 +69,8 @@ def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions
     facts = observe_live(source.server, options, None)
     if not any(_is_reached(fact) for fact in facts):
         return None
-    absent = {**_absent(source), **dict.fromkeys(_OF_CONNECTIONS, Unjudged(error.message))}
+    unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
+    absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,8 @@ from servers.perimeters import Careful
 from .observing import BRIEF, findings, perimeter, web
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from mcproof.exchange.perimeter_facts import PerimeterFacts
     from servers.certificates import Authority
 
@@ -147,14 +150,24 @@ def test_a_handshake_that_never_ends_is_ended() -> None:
     )
 
 
-def _against(serve: Any) -> PerimeterFacts:
-    """What is observed of a server that is not one."""
+def _against(serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]) -> PerimeterFacts:
+    """What is observed of something that does not speak TLS."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        with suppress(ConnectionError):
+            await serve(reader, writer)
 
     async def observe() -> PerimeterFacts:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(handle, "127.0.0.1", 0)
         async with server:
             port = server.sockets[0].getsockname()[1]
-            return (await observe_perimeter(UrlEndpoint(f"https://127.0.0.1:{port}/mcp", {}), BRIEF)).perimeter
+            observed = await observe_perimeter(UrlEndpoint(f"https://127.0.0.1:{port}/mcp", {}), BRIEF)
+        for writer in writers:
+            writer.transport.abort()
+        await asyncio.sleep(0)  # a transport closes in the next turn of its loop
+        return observed.perimeter
 
     return asyncio.run(observe())
 

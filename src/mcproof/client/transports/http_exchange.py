@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.auth.advice import login_advice
@@ -67,6 +69,12 @@ class HttpTransport:
 
 def default_tls() -> ssl.SSLContext:
     """The TLS settings of every request: the certificate authorities of the system, or of `SSL_CERT_FILE`."""
+    return _tls_with(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@lru_cache(maxsize=4)  # reading the authorities takes longer than most exchanges
+def _tls_with(_file: str | None, _folder: str | None) -> ssl.SSLContext:
+    """The settings with these authorities, which httpx2 reads from the environment."""
     import httpx2
 
     return httpx2.create_ssl_context()
