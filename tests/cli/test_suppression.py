@@ -63,9 +63,33 @@ def test_an_entry_without_a_scope_is_about_the_server_too(tmp_path: Path) -> Non
     write(tmp_path / "tools.json", {"tools": [CLEAN_TOOL, CLEAN_TOOL]})
     found = ["CMP-004", "SPEC-003", "server-duplicate-tools"]
     assert sorted(rules_in(run("lint", "tools.json", "--format", "json", cwd=tmp_path))) == found
-    configure(tmp_path, ignore(*found))
+    configure(tmp_path, ignore("CMP-004", "server-duplicate-tools"))
     done = run("lint", "tools.json", "--format", "json", cwd=tmp_path)
     assert (done.returncode, rules_in(done)) == (0, [])
+
+
+UNNAMED = {"initialize": {"serverInfo": {"name": "s", "version": ""}}, "tools": [{**CLEAN_TOOL, "description": ""}]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ("", {"server-no-version", "SPEC-202", "tool-no-description", "MP001", "CMP-005"}),
+        ('ignore = ["server-no-version", "tool-no-description"]', {"CMP-005"}),
+        (ignore("server-no-version", "tool-no-description"), {"CMP-005"}),
+        ('ignore = ["grade"]', {"SPEC-202", "MP001", "CMP-005"}),
+        (ignore("grade"), {"SPEC-202", "MP001", "CMP-005"}),
+        ('ignore = ["SPEC-202", "MP001"]', {"server-no-version", "tool-no-description", "CMP-005"}),
+        ('select = ["SPEC-202"]\nignore = ["server-no-version"]', {"SPEC-202"}),
+    ],
+)
+def test_ignoring_a_rule_ignores_what_repeats_it(tmp_path: Path, settings: str, left: set[str]) -> None:
+    """Not in clients, which are another matter; and not if a whole ruleset is left out."""
+    write(tmp_path / "tools.json", UNNAMED)
+    configure(
+        tmp_path, settings if "select" in settings else f'rulesets = ["grade", "spec", "polish", "compat"]\n{settings}'
+    )
+    assert set(rules_in(run("lint", "tools.json", "--format", "json", cwd=tmp_path))) == left
 
 
 def test_a_tool_without_a_name_goes_by_its_place(tmp_path: Path) -> None:

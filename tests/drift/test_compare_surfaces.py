@@ -62,7 +62,7 @@ def test_a_renamed_tool_is_new_and_removed() -> None:
     assert found.summary == "1 new tool, 1 removed tool"
 
 
-def test_a_changed_schema_says_what_it_means_for_callers() -> None:
+def test_a_changed_schema_is_explained_to_callers() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}, "notes": {"type": "string"}}}
     (found,) = drift([TOOL], [{**TOOL, "inputSchema": schema}]).differences
     assert found.summary == "input schema changed"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from glob import glob
+from glob import escape, glob
 from typing import TYPE_CHECKING
 
 from mcproof.advisories.command_packages import program_of
@@ -58,16 +58,11 @@ def _beside(word: str, directory: str | None, module: str, program: str) -> Iter
     if named is None or not os.path.isfile(named):
         return
     prefix = os.path.dirname(os.path.dirname(os.path.abspath(named)))
-    for site in (*glob(os.path.join(glob_safe(prefix), "lib", "python3*", "site-packages")), _windows_site(prefix)):
+    for site in (*glob(os.path.join(escape(prefix), "lib", "python3*", "site-packages")), _windows_site(prefix)):
         for each in distributions_in(site):
             is_framework = each.name in PYTHON_FRAMEWORKS
             if is_framework or _provides(each, module, program):
                 yield KnownPackage(each.name, "pypi", each.version, "what is installed")
-
-
-def glob_safe(path: str) -> str:
-    """Return a path with the characters escaped that `glob` would expand."""
-    return re.sub(r"([*?[])", r"[\1]", path)
 
 
 def _windows_site(prefix: str) -> str:

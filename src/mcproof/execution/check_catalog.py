@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.engine import check
-from mcproof.linting.registry import CRASHED, rules_of
+from mcproof.linting.registry import CRASHED, is_ignored, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
 from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rules
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcproof.catalog.model import Catalog
+    from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
     from mcproof.config.settings import IgnoreFor
@@ -49,10 +50,12 @@ class Plan(NamedTuple):
     ignores: tuple[IgnoreFor, ...] = ()
     min_grade: str | None = None
     max_tokens: int | None = None
+    ignored: frozenset[str] = frozenset()
+    """The rules that do not run, and whose findings other rules may not repeat."""
     left_out: tuple[Untested, ...] = ()
     """The rules that the user chose not to run."""
     baseline: Baseline | None = None
-    clients: ClientChecks | None = None
+    clients: ClientChecks | CatalogHits | None = None
     """The constraints of clients to check; None for those of `lint`."""
     profiles: Mapping[str, Profile] | None = None
     """The client profiles, if the configuration changes any."""
@@ -82,6 +85,8 @@ def find_problems(
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules, plan.clients, observed.facts)
+    if plan.ignored:
+        findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}

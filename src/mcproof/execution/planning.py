@@ -210,6 +210,7 @@ class Planner:
             ignores=settings.ignores,
             min_grade=(min_grade or settings.min_grade) if kind.is_grading else None,
             max_tokens=_first(max_tokens, settings.max_tokens) if kind.is_grading else None,
+            ignored=frozenset() if select else frozenset(rule.id for rule in rules_named(ignored)),
             left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
             clients=self._client_checks(clients, settings) if _has_client_rules(rules) else None,
             profiles=all_profiles(settings),

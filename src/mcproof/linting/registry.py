@@ -6,6 +6,7 @@ its documentation: a sentence, then `Why:` and `Fix:` paragraphs.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -142,6 +143,11 @@ class Rule:
         return self._variants[key]
 
     @property
+    def repeated(self) -> str | None:
+        """The id of the rule whose ignores apply to it too; rules about clients and trust have their own ignores."""
+        return self.same_as if self.ruleset in _REPEATING else None
+
+    @property
     def summary(self) -> str:
         """What it reports, in one sentence."""
         return next(iter(self._documentation()), "")
@@ -169,6 +175,9 @@ class Rule:
         text = "\n".join(lines).replace("\nFix:", "\n\nFix:")
         return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]
 
+
+_REPEATING = frozenset({"spec", "polish"})
+"""Rulesets that report facts which other rulesets report too."""
 
 CRASHED = "CAT-004"
 """The rule that reports crashes of other rules; its evidence names the rule that crashed."""
@@ -291,3 +300,18 @@ def rules_named(words: Iterable[str]) -> list[Rule]:
         rules = rules_of(*families) if families else [find_rule(word)]
         named.update((each.id, each) for each in rules)
     return list(named.values())
+
+
+def is_ignored(rule: Rule, ignored: frozenset[str]) -> bool:
+    """Whether rules that a user ignores include a rule, or one that it repeats and that is not ignored as a ruleset."""
+    if rule.id in ignored:
+        return True
+    return rule.repeated is not None and rule.repeated in _ignored_singly(ignored)
+
+
+@lru_cache(maxsize=64)
+def _ignored_singly(ignored: frozenset[str]) -> frozenset[str]:
+    """The rules that are not ignored together with their whole ruleset."""
+    rulesets = {each.ruleset for each in _RULES.values() if each.id in ignored}
+    whole = {name for name in rulesets if all(each.id in ignored for each in rules_of(name))}
+    return frozenset(each.id for each in _RULES.values() if each.id in ignored and each.ruleset not in whole)

@@ -154,7 +154,7 @@ def _classified(lowered: str, context: int, start: int, known: Lexicon) -> Itera
         word = part[0]
         classes = classes_of(word)
         if word.isdigit():
-            classes = bits["LITERAL"]
+            classes = bits["NUMBER"]
         elif not classes and word.endswith("'s"):
             classes = classes_of(word[:-2])
         elif not classes and "-" in word:
@@ -172,7 +172,7 @@ def _in_context(words: list[Word], known: Lexicon) -> list[Word]:
     for at, word in enumerate(words):
         classes = word.classes
         after = words[at + 1].classes if at + 1 < len(words) else 0
-        is_quoted = classes & literal and not word.text.isdigit()
+        is_quoted = classes & literal
         if ((is_quoted or "_" in word.text) and after & tool) or (is_quoted and at and words[at - 1].text in _NAMING):
             classes = sibling
         elif is_quoted and after & parameter:

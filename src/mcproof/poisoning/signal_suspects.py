@@ -38,7 +38,7 @@ def _bytes(words: Iterable[str]) -> frozenset[bytes]:
     return frozenset(word.encode() for word in words)
 
 
-_FRAMING = ("OBLIGE", "MUST", "COND", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
+_FRAMING = ("OBLIGE", "MUST", "COND", "WHEN", "TO", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
 _NEEDED_WORDS = (
     (FRAMED, _FRAMING),
     (FIRM, _FRAMING),

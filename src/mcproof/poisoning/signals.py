@@ -62,7 +62,9 @@ LONGEST_SENTENCE = 1_500
 _FOLLOWING = 4
 """How many sentences after an instruction continue it."""
 
-_ends = re.compile(r"[.!?]+[\"')\]*_]*(?=\s)|[\n\r]+|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])").finditer
+_ends = re.compile(
+    r"[.!?]{1,3}[\"')\]*_]{0,3}(?=\s)|\n(?=[ \t]{0,40}[^a-z \t])|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])"
+).finditer
 _abbreviation = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.b|p\. ?ej)|\b\w)$", re.IGNORECASE).search
 _tag = re.compile(
     r"[<\[({*#_=!-]{1,4}/?\s?(?:important|hidden|system|instructions?|critical|secret|information|admin|urgent|mandatory"
@@ -255,7 +257,11 @@ def _needs_met(words: list[Word]) -> int:
             meets |= FRAMED
     if classes & (bits["OBLIGE"] | bits["MUST"]):
         meets |= OBLIGED | FRAMED
-    if classes & (bits["STRONGCOND"] | bits["FIRST"]) or (classes & bits["PRETEXT"] and classes & bits["FOR"]):
+    if (
+        classes & (bits["STRONGCOND"] | bits["FIRST"] | bits["WHEN"])
+        or words[0].text in ("if", "to")
+        or (classes & bits["PRETEXT"] and classes & bits["FOR"])
+    ):
         meets |= FRAMED
     if classes & bits["PRETEXT"]:
         meets |= PRETEXT

@@ -33,7 +33,7 @@ def advisory_lines(advisories: Sequence[Advisory], checked: str, style: Style) -
 
 
 def _advisory(each: Advisory, style: Style) -> Iterator[str]:
-    fixed = f"fixed in {each.fixed}" if each.fixed is not None else "no fixed version"
+    fixed = f"fixed in {each.fixed}" if each.fixed is not None else "no fixed version known"
     severity = style.paint(each.severity, _LEVELS[each.severity])
     yield f"  {style.paint(each.id, 'bold')} {severity}, {each.kind}: {each.vulnerable}, {fixed}\n"
     condition = conditions(each)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.errors import UsageError, nearest
-from mcproof.linting.registry import all_rules, find_rule, rules_named
+from mcproof.linting.registry import all_rules, find_rule, is_ignored, rules_named
 from mcproof.linting.suppression.ignores import COMMENTED, IgnoreNotice, Suppression
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class IgnoreComment(NamedTuple):
         return Suppression(COMMENTED, self.reason, self.file, self.line)
 
     def names(self, rule: Rule) -> bool:
-        return self.rules is None or rule.id in self.rules
+        return self.rules is None or is_ignored(rule, self.rules)
 
     def ran(self, running: set[str]) -> bool:
         """Whether all its rules ran; otherwise one that did not may need it."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.linting.registry import is_ignored
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -59,7 +61,7 @@ class IgnoreTracker:
 
     def _suppression(self, finding: Finding, entries: Iterable[IgnoreFor]) -> Suppression | None:
         for entry in entries:
-            if finding.rule.id in entry.rules:
+            if is_ignored(finding.rule, entry.rules):
                 self._needed[entry] = True
                 return Suppression(IGNORED, entry.reason, entry.location.file, entry.location.line)
         return None

@@ -122,7 +122,7 @@ def _problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
 
     for hit in advisory_hits(software, role):
         advisory, package = hit.advisory, hit.package
-        fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "there is no fixed version"
+        fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "no fixed version is known"
         condition = f" (if {hit.condition})" if hit.condition else ""
         known = f"{package.name} {hit.version} ({package.known_from})"
         yield Problem(

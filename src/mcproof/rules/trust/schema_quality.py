@@ -274,7 +274,7 @@ def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
         hits += found
         first = first or (tool if found else None)
     if first is not None:
-        message = tools_that([hit["toolName"] for hit in hits], "take unrestricted text")
+        message = tools_that([hit["toolName"] for hit in hits], "can receive any text")
         yield Problem(f"{message} ({few(hit['field'] for hit in hits)})", evidence={"hits": hits}, near=near(first))
 
 
