@@ -14,7 +14,7 @@ import tempfile
 
 from measure_proving import proving, proving_many
 from measure_servers import eight_servers, fuzz_memory, fuzzing, handshake, suite, suite_growth
-from measure_snapshots import ALL_RULES, cold_start, command, growth, many_files, rules, text_rules
+from measure_snapshots import ALL_RULES, added, cold_start, command, growth, many_files, rules, text_rules
 from measure_source import discovery
 from measurement import Measurement, Workspace
 
@@ -24,6 +24,7 @@ MEASUREMENTS = (
     Measurement("cold", "cold schema-lint of 100 KB : python -c pass", 6, cold_start),
     Measurement("rules", "rules but polish : json.loads", 6, rules("polish")),
     Measurement("rules-polish", "all rules : json.loads", 13, rules()),
+    Measurement("rules-clients", "compat and spec : grade, added to rules", 1, added("compat", "spec", to="grade")),
     Measurement("rules-text", "rules about texts : polish rules", 1, text_rules),
     Measurement("command", "lint, rules but polish : json.loads", 16, command(*ALL_RULES, *NO_POLISH)),
     Measurement("command-polish", "lint, all rules : json.loads", 28, command(*ALL_RULES)),

@@ -62,6 +62,32 @@ def rules(*ignored: str) -> Callable[[Workspace], Comparison]:
     return measure
 
 
+_OTHERS = ("strict", "catalog", "tool_input_schemas_well_formed")
+"""Rules that walk and measure every schema, as those of `lint` do in any case."""
+
+
+def added(*rulesets: str, to: str) -> Callable[[Workspace], Comparison]:
+    """What rulesets add to the time of other rules, without positions, against what another ruleset adds."""
+
+    def measure(at: Workspace) -> Comparison:
+        from mcproof.linting.engine import check
+        from mcproof.linting.registry import rules_named
+        from mcproof.targets.snapshot import read_snapshot
+
+        def judging(*more: str) -> Callable[[tuple[bytes, str]], list[Finding]]:
+            chosen = rules_named((*_OTHERS, *more))
+            return lambda source: check(read_snapshot(*source), chosen)
+
+        judges = judging(), judging(*rulesets), judging(to)
+        with without_collector():
+            others, with_these, with_reference = best_of_each(9, at.snapshots, *judges)
+        counts = [sum(len(judge(source)) for source in at.snapshots) for judge in judges]
+        detail = f"{counts[1] - counts[0]:,} findings against {counts[2] - counts[0]:,}"
+        return Comparison.of(with_these - others, with_reference - others, detail)
+
+    return measure
+
+
 def text_rules(at: Workspace) -> Comparison:
     """The rules about texts that a model reads against the `polish` rules, on the same catalogs."""
     from mcproof.linting.engine import check

@@ -144,3 +144,16 @@ def test_importing_the_package_does_not_import_the_api() -> None:
     code = "import sys, mcproof; print([name for name in sys.modules if name.startswith('mcproof.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_compat_has_an_outcome_for_each_client() -> None:
+    result = api.compat({"tools": [{"name": "one", "inputSchema": {"type": "object"}}]})
+    assert result.payload.kind == "compat"
+    assert "cursor" in {each.client for each in result.payload.outcomes}
+
+
+def test_scan_has_a_verdict() -> None:
+    result = api.scan({"tools": [{"name": "one", "inputSchema": {"type": "object"}}]})
+    assert result.payload.kind == "scan"
+    assert result.payload.trust is not None
+    assert result.payload.trust.verdict in ("allow", "review", "block")

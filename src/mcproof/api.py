@@ -24,6 +24,7 @@ from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
     CallOptions,
     CatalogDocument,
+    CompatRequest,
     Detail,
     DiffRequest,
     FuzzRequest,
@@ -34,6 +35,7 @@ from mcproof.execution.run_requests import (
     ProbeRequest,
     ProveRequest,
     RuleSelection,
+    ScanRequest,
     SettingsSource,
     SuiteRequest,
     TargetSelection,
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from mcproof.execution.run_requests import RunRequest
     from mcproof.results.run import TargetResult
 
-__all__ = ["Target", "capture", "diff", "fuzz", "grade", "lint", "probe", "prove", "run_suite"]
+__all__ = ["Target", "capture", "compat", "diff", "fuzz", "grade", "lint", "probe", "prove", "run_suite", "scan"]
 
 Target = str | os.PathLike[str] | Sequence[str] | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """A path or URL, the command of a server, or a catalog in memory."""
@@ -123,6 +125,31 @@ def grade(
     return _run(
         GradeRequest(targets, min_grade=min_grade, max_tokens=max_tokens, policy=_policy(config, None), detail=_DETAIL)
     )
+
+
+def compat(
+    target: Target,
+    *,
+    clients: Sequence[str] = (),
+    config: str | os.PathLike[str] | None = None,
+    **connection: Unpack[ConnectionKeywords],
+) -> TargetResult:
+    """Judge a catalog client by client; `payload` of the result has the outcomes and the improvements."""
+    targets = _selection(target, connection)
+    return _run(CompatRequest(targets, tuple(clients), policy=_policy(config, None), detail=_DETAIL))
+
+
+def scan(
+    target: Target,
+    *,
+    fail_on_verdict: str = "block",
+    deep: bool = False,
+    config: str | os.PathLike[str] | None = None,
+    **connection: Unpack[ConnectionKeywords],
+) -> TargetResult:
+    """Judge whether an agent may connect to a server; `payload.trust` of the result has the verdict and the score."""
+    targets, policy = _selection(target, connection), _policy(config, None)
+    return _run(ScanRequest(targets, fails_on=fail_on_verdict, deep=deep, policy=policy, detail=_DETAIL))
 
 
 def probe(

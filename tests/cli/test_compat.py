@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcproof.compat.client_effects import client_effects
+from mcproof.compat.client_hits import ClientChecks
 from mcproof.console import display_width
 from mcproof.results.stored import read_run
 
@@ -15,6 +17,8 @@ from .running import CLEAN_TOOL, document_of, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcproof.catalog.model import Tool
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
@@ -105,6 +109,33 @@ def test_the_last_line_gives_the_reason_of_failed_gates(catalog: str) -> None:
     met = run("compat", catalog, "--require", "zed", "--fail-on", "never")
     assert met.returncode == 0
     assert met.stdout.splitlines()[-1].startswith("passed: does not break in zed, as required")
+
+
+def test_more_clients_than_there_are_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    server = (sys.executable, "-c", f"open({str(started)!r}, 'w')")
+    done = run("compat", "--min-clients", "1000", "--", *server)
+    assert done.returncode == 2
+    assert done.stderr.startswith("mcproof: --min-clients 1000: there are ")
+    assert not started.exists()
+
+
+def test_verdicts_and_findings_come_from_one_look_at_each_tool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    looked: dict[ClientChecks, list[str]] = {}
+    find = ClientChecks.find_on_tool
+
+    def counted(checks: ClientChecks, tool: Tool, server_key: str) -> Any:
+        looked.setdefault(checks, []).append(tool.name)
+        return find(checks, tool, server_key)
+
+    monkeypatch.setattr(ClientChecks, "find_on_tool", counted)
+    tools = several()
+    document = document_of(run("compat", write(tmp_path / "t.json", tools), "--format", "json"), "compat")
+    of_verdicts, *of_fixes = looked.values()
+    assert of_verdicts == [each["name"] for each in tools]
+    assert len(of_fixes) <= 1
+    assert {each["rule"] for each in document["findings"]} == {"CMP-023", "CMP-030", "CMP-051"}
+    assert any(each["hits"] for each in document["clients"].values())
 
 
 def test_a_required_client_has_no_version(catalog: str) -> None:

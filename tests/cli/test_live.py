@@ -623,3 +623,18 @@ def test_the_demonstration_works_in_any_folder(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "WIR-001" in done.stdout
     assert "grade " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "listings"),
+    [
+        (("lint", "--ruleset", "spec"), 2),
+        (("lint", "--ruleset", "spec", "--ignore", "SPEC-205"), 1),
+        (("grade",), 1),
+        (("capture",), 1),
+    ],
+)
+def test_a_second_connection_is_opened_only_for_a_rule_that_compares(words: tuple[str, ...], listings: int) -> None:
+    with serve("modern-varying") as server:
+        run(words[0], server.url, *words[1:])
+        assert len([each for each in server.requests if each.method == "tools/list"]) == listings

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.client.captures import Capture, capture_all
+from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.transports.stdio import Stdio
@@ -14,9 +15,6 @@ from mcproof.exchange.revisions import HANDSHAKE, STATELESS
 from servers.web import FAULTS
 
 from .running import PATIENT, captured, command, document, kinds, refused, tool_names
-
-if TYPE_CHECKING:
-    from mcproof.client.captures import Capture
 
 NAMES = ["find_book", "lend_book"]
 HASTY = PATIENT._replace(grace=0.3)
@@ -173,7 +171,7 @@ def test_the_era_is_settled_over_http(fault: str, protocol: str | None, era: str
 def test_every_message_of_the_newer_era_says_all_about_itself() -> None:
     with FAULTS["modern"]() as web:
         captured(UrlEndpoint(web.url, {}))
-    assert [each.method for each in web.requests] == ["server/discover", "tools/list"] * 2  # the list is compared
+    assert [each.method for each in web.requests] == ["server/discover", "tools/list"]
     for each in web.requests:
         assert each.headers["mcp-protocol-version"] == "2026-07-28"
         assert each.headers["mcp-method"] == each.method
@@ -263,5 +261,15 @@ def test_a_list_without_members_for_caching_is_noted() -> None:
 
 def test_a_list_that_varies_by_connection_is_noted() -> None:
     with FAULTS["modern-varying"]() as web:
-        capture = captured(UrlEndpoint(web.url, {}))
+        options = ConnectOptions(PATIENT, compares_lists=True)
+        ((capture,), _) = capture_all([UrlEndpoint(web.url, {})], options, lambda _: None)
+    assert isinstance(capture, Capture)
     assert [each.kind for each in capture.connection.anomalies] == ["list-order-varies"]
+
+
+def test_lists_are_compared_only_on_request() -> None:
+    with FAULTS["modern-varying"]() as web:
+        capture = captured(UrlEndpoint(web.url, {}))
+        listings = [each for each in web.requests if each.method == "tools/list"]
+    assert len(listings) == 1
+    assert capture.connection.anomalies == ()

@@ -10,7 +10,6 @@ import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.catalog.tool_marks import marks_of
-from mcproof.schema.schema_shapes import plain_look
 from mcproof.schema.tree import SchemaTree
 from mcproof.text.pointers import escape
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from mcproof.exchange.connection_facts import ConnectionFacts
     from mcproof.exchange.probe_facts import ItemProbes
     from mcproof.rules.polish.prose import ToolWords
-    from mcproof.schema.schema_shapes import PlainLook
     from mcproof.text.jsontext import JsonText
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
@@ -128,7 +126,6 @@ class Tool(Item):
     __slots__ = (
         "_marks",
         "_most_bytes",
-        "_output_look",
         "_output_tree",
         "_tree",
         "_written",
@@ -157,7 +154,6 @@ class Tool(Item):
         self._written: bytes | None = None
         self._most_bytes: int | None = None
         self._marks: frozenset[str] | None = None
-        self._output_look: PlainLook | None = None
         self._output_tree: SchemaTree | None = None
 
     @property
@@ -189,17 +185,10 @@ class Tool(Item):
 
     @property
     def marks(self) -> frozenset[str]:
-        """What is unusual about its members (see `tool_marks`)."""
+        """What is unusual about it, except for the input schema (see `tool_marks`)."""
         if self._marks is None:
             self._marks = marks_of(self)
         return self._marks
-
-    @property
-    def output_look(self) -> PlainLook:
-        """What a quick look at its output schema shows."""
-        if self._output_look is None:
-            self._output_look = plain_look(self.fields.get("outputSchema"))
-        return self._output_look
 
     @property
     def output_tree(self) -> SchemaTree | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.schema.schema_shapes import plain_look
+
 if TYPE_CHECKING:
     from mcproof.catalog.model import Tool
 
@@ -23,7 +25,7 @@ Too long is more than LONGEST_NAME characters.
 """
 NO_DESCRIPTION = "(no description)"
 LONG_DESCRIPTION = "(long description)"
-"""The description has more than 500 characters."""
+"""The description has more than 1,024 characters, or perhaps more than 2,048 bytes of UTF-8."""
 ODD_ROOT = "(root)"
 """The input schema is not an object of type `object`."""
 NO_PARAMETERS = "(no parameters)"
@@ -36,8 +38,14 @@ ODD_TITLE = "(title)"
 """The title is blank, or not the one of the annotations."""
 UNKNOWN = "(unknown)"
 """There is a member that no revision of the protocol defines."""
-OUTPUT = "(has output)"
-"""There is an output schema."""
+ODD_OUTPUT = "(output)"
+"""The output schema is not an object of type `object`, or not plainly valid."""
+OUTPUT_REFERENCE = "(output reference)"
+"""The output schema may have a reference."""
+OUTPUT_EXTERNAL = "(external output reference)"
+"""The output schema may have a reference to another document."""
+OUTPUT_DIALECT = "(output dialect)"
+"""The output schema declares its dialect."""
 
 TOOL_MEMBERS = frozenset(
     {"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution", "icons", "_meta"}
@@ -45,10 +53,10 @@ TOOL_MEMBERS = frozenset(
 ROOT_KEYWORDS = frozenset({"oneOf", "anyOf", "allOf", "not", "enum", "if", "then", "else"})
 """Keywords that are unusual at the root of an input schema."""
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-LONGEST_NAME = 128
-_LONG = 500
-_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*")
-_HYPHENATED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*")
+LONGEST_NAME = 64
+_LONG, _LONG_IN_BYTES = 1_024, 512
+_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*").fullmatch
+_HYPHENATED_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*").fullmatch
 _MEMBER_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("title", "description"), (str, type(None))),
     **dict.fromkeys(("annotations", "_meta"), (dict, type(None))),
@@ -57,7 +65,7 @@ _MEMBER_TYPES: dict[str, tuple[type, ...]] = {
 }
 _MARKING = frozenset({"icons", "_meta"})
 """Members that are marks themselves."""
-_BY_VALUE = frozenset({"annotations", "title", "execution"})
+_BY_VALUE = frozenset({"annotations", "title", "execution", "outputSchema"})
 _NO_TASKS = {"taskSupport": "forbidden"}
 _MOST_SHAPES, _LONGEST_SHAPE = 500, 40
 
@@ -79,19 +87,18 @@ def root_mark(keyword: str) -> str:
 
 
 def marks_of(tool: Tool) -> frozenset[str]:
-    """Return the marks of a tool, without those of its schemas."""
+    """Return the marks of a tool, without those of its input schema."""
     fields, name, description, schema = tool.fields, tool.name, tool.description, tool.schema
     signature = (*fields, *map(type, fields.values()))
-    shape = _known.get(signature) or _shape(fields, signature)
-    marks = shape.marks
-    unusual: list[str] = []
-    if shape.by_value:
-        unusual += _by_value(fields)
-    if _PLAIN_NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
-        is_odd = _HYPHENATED_NAME.fullmatch(name) is None or len(name) > LONGEST_NAME
-        unusual.append(ODD_NAME if is_odd else HYPHENATED)
-    if len(description) > _LONG:
-        unusual.append(LONG_DESCRIPTION)
+    marks, by_value = _known.get(signature) or _shape(fields, signature)
+    unusual = _by_value(fields) if by_value else []
+    if len(name) > LONGEST_NAME:
+        unusual.append(ODD_NAME)
+    elif _PLAIN_NAME(name) is None:
+        unusual.append(ODD_NAME if _HYPHENATED_NAME(name) is None else HYPHENATED)
+    if len(description) > _LONG_IN_BYTES:
+        if len(description) > _LONG or not description.isascii():
+            unusual.append(LONG_DESCRIPTION)
     elif not description.strip():
         unusual.append(NO_DESCRIPTION)
     if schema is None:
@@ -112,8 +119,6 @@ def _shape(fields: dict[str, Any], signature: tuple[Any, ...]) -> _MemberShape:
         marks.add(UNKNOWN)
     if None in fields.values():
         marks.add(NULL)
-    if "outputSchema" in fields:
-        marks.add(OUTPUT)
     if "name" not in fields or any(_is_odd(*each) for each in fields.items()):
         marks.add(ODD_MEMBER)
     shape = _MemberShape(frozenset(marks), not _BY_VALUE.isdisjoint(fields))
@@ -138,6 +143,17 @@ def _by_value(fields: dict[str, Any]) -> list[str]:
         marks.append(ODD_TITLE)
     if "execution" in fields and fields["execution"] != _NO_TASKS:
         marks.append("execution")
+    if "outputSchema" in fields:
+        output = fields["outputSchema"]
+        is_plain, has_reference, has_external = plain_look(output)
+        if not is_plain or output.get("type") != "object":
+            marks.append(ODD_OUTPUT)
+        if has_reference:
+            marks.append(OUTPUT_REFERENCE)
+        if has_external:
+            marks.append(OUTPUT_EXTERNAL)
+        if type(output) is dict and "$schema" in output:
+            marks.append(OUTPUT_DIALECT)
     return marks
 
 

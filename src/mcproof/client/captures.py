@@ -81,8 +81,9 @@ async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:
     captured = _captured(server, connection, listing, ending)
     again = partial(connect, server, options)
     facts = await confirmation.confirmed(captured.connection, again)
-    if connection.era == "stateless" and (varies := await _variation(server, listing, again)) is not None:
-        facts = facts._replace(anomalies=(*facts.anomalies, varies))
+    if options.compares_lists and connection.era == "stateless":
+        varies = await _variation(server, listing, again)
+        facts = facts if varies is None else facts._replace(anomalies=(*facts.anomalies, varies))
     return captured._replace(connection=facts)
 
 

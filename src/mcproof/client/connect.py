@@ -31,6 +31,8 @@ class ConnectOptions(NamedTuple):
     """The only protocol revision to use; None to detect the era."""
     answers: AnswerSource | None = None
     """Answers to the questions of servers; None to decline them all."""
+    compares_lists: bool = False
+    """Whether to list the tools of a stateless server on a second connection as well, and compare."""
 
 
 async def connect(server: Endpoint, options: ConnectOptions) -> Connection:

@@ -83,12 +83,13 @@ class _Check:
         """The marks of which a tool must have one to break it; None if any tool may."""
         self.holders: list[ActiveConstraint] = []
         self.by_rule: dict[str, list[ActiveConstraint]] = {}
-        """The holders, by the rule that reports it."""
+        """The holders about which there are findings, by rule."""
         self._by_key: _Check | None = None
 
-    def add(self, holder: ActiveConstraint) -> None:
+    def add(self, holder: ActiveConstraint, *, is_reported: bool) -> None:
         self.holders.append(holder)
-        self.by_rule.setdefault(holder.constraint.rule, []).append(holder)
+        if is_reported:
+            self.by_rule.setdefault(holder.constraint.rule, []).append(holder)
 
     def on(self, tool: Tool) -> _Check:
         """The constraint as the tool breaks it: a note if its name is only too long with the server's name."""
@@ -97,18 +98,27 @@ class _Check:
         if self._by_key is None:
             self._by_key = _Check(self.find, self.params, self.needs)
             for each in self.holders:
-                self._by_key.add(each._replace(level="note", holds=False, depends_on_key=True))
+                is_reported = each in self.by_rule.get(each.constraint.rule, ())
+                noted = each._replace(level="note", holds=False, depends_on_key=True)
+                self._by_key.add(noted, is_reported=is_reported)
         return self._by_key
 
 
-_Found = tuple[_Check, "Tool | None", str]
+Found = tuple[_Check, "Tool | None", str]
 """What is broken, the tool if a constraint on the whole server names one, and the pointer."""
 
 
 class ClientChecks:
     """The constraints of a run, each distinct one checked once however many clients share it."""
 
-    def __init__(self, active: Iterable[ActiveConstraint], server_key: str = "") -> None:
+    def __init__(
+        self,
+        active: Iterable[ActiveConstraint],
+        server_key: str = "",
+        reported: Iterable[ActiveConstraint] | None = None,
+    ) -> None:
+        """`reported` are those about which there are findings; by default all."""
+        reported_keys = None if reported is None else {each.key for each in reported}
         self._server_key = server_key
         self._tool_checks: list[_Check] = []
         self._server_checks: list[_Check] = []
@@ -128,7 +138,7 @@ class ClientChecks:
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
                     self._server_checks.append(shared[key])
-            shared[key].add(each)
+            shared[key].add(each, is_reported=reported_keys is None or each.key in reported_keys)
         self._needed = frozenset().union(*(each.needs or () for each in self._tool_checks))
 
     def key_of(self, catalog: Catalog) -> str:
@@ -138,21 +148,22 @@ class ClientChecks:
 
     def on_server(self, catalog: Catalog) -> list[ClientHit]:
         """The hits of constraints on all tools together."""
-        return _hits(self._find_on_server(catalog))
+        return hits_of(self.find_on_server(catalog))
 
     def on_tool(self, tool: Tool, server_key: str) -> list[ClientHit]:
-        """The hits on one tool; none on a value that is not an object, which no client reads as a tool."""
-        return _hits(self._find_on_tool(tool, server_key))
+        """The hits on one tool."""
+        return hits_of(self.find_on_tool(tool, server_key))
 
     def places_on_server(self, catalog: Catalog) -> ClientHits | None:
         """The places of the server that break constraints on all tools together; None if there are none."""
-        return self._by_rule(self._find_on_server(catalog))
+        return self.group(self.find_on_server(catalog))
 
     def places_on_tool(self, tool: Tool, server_key: str) -> ClientHits | None:
         """The places of a tool that break constraints; None if there are none."""
-        return self._by_rule(self._find_on_tool(tool, server_key), server_key)
+        return self.group(self.find_on_tool(tool, server_key), server_key)
 
-    def _find_on_server(self, catalog: Catalog) -> list[_Found]:
+    def find_on_server(self, catalog: Catalog) -> list[Found]:
+        """What the server as a whole breaks."""
         surface = server_surface(catalog)
         return [
             (check, tool, pointer)
@@ -160,7 +171,8 @@ class ClientChecks:
             for tool, pointer in check.find(surface, check.params)
         ]
 
-    def _find_on_tool(self, tool: Tool, server_key: str) -> list[_Found]:
+    def find_on_tool(self, tool: Tool, server_key: str) -> list[Found]:
+        """What a tool breaks; nothing for a value that is not an object, which no client reads as a tool."""
         if not tool.is_object:
             return []
         marks = marks_on(tool, server_key, self._needed)
@@ -174,8 +186,8 @@ class ClientChecks:
         surface = ToolSurface(tool, server_key)
         return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(surface, check.params)]
 
-    def _by_rule(self, found: list[_Found], server_key: str = "") -> ClientHits | None:
-        """Group what was found by rule and place."""
+    def group(self, found: list[Found], server_key: str = "") -> ClientHits | None:
+        """Group what was found by rule and place; None if no finding is about it."""
         if not found:
             return None
         places: dict[tuple[str, int, str], list[_Check]] = {}
@@ -193,10 +205,11 @@ class ClientChecks:
                 if len(self._affected) < _MOST_COMBINATIONS:
                     self._affected[key] = affected
             by_rule.setdefault(rule, []).append(BrokenPlace(pointer, tools[tool_id], affected))
-        return ClientHits(by_rule, server_key)
+        return ClientHits(by_rule, server_key) if by_rule else None
 
 
-def _hits(found: list[_Found]) -> list[ClientHit]:
+def hits_of(found: list[Found]) -> list[ClientHit]:
+    """Return the hits, one for each client that a broken constraint is of."""
     return [ClientHit(holder, pointer, tool) for check, tool, pointer in found for holder in check.holders]
 
 

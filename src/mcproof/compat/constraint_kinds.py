@@ -12,7 +12,10 @@ from mcproof.catalog.tool_marks import (
     NULL,
     ODD_MEMBER,
     ODD_NAME,
+    ODD_OUTPUT,
     ODD_ROOT,
+    OUTPUT_DIALECT,
+    OUTPUT_REFERENCE,
     ROOT_KEYWORDS,
     root_mark,
 )
@@ -23,9 +26,6 @@ from mcproof.compat.surface_marks import (
     LARGE,
     LARGE_BYTES,
     LONG_NAME,
-    ODD_OUTPUT,
-    OUTPUT_DIALECT,
-    OUTPUT_REFERENCE,
 )
 from mcproof.schema.schema_marks import (
     BARE_ARRAY,
@@ -77,7 +77,7 @@ def _on_size(check: ToolCheck, mark: str, limit: int) -> ToolKind:
 def _names(params: Params) -> frozenset[str]:
     """The marks of names that a pattern may refuse; most accept hyphens."""
     accepts_hyphens = "-]" in params["pattern"]
-    return frozenset({ODD_NAME, LONG_NAME} if accepts_hyphens else {ODD_NAME, LONG_NAME, HYPHENATED})
+    return frozenset({ODD_NAME} if accepts_hyphens else {ODD_NAME, HYPHENATED})
 
 
 def _at_root(params: Params) -> frozenset[str] | None:
@@ -87,7 +87,7 @@ def _at_root(params: Params) -> frozenset[str] | None:
 
 TOOL_KINDS: dict[str, ToolKind] = {
     "name.regex": ToolKind(surface.name_regex, _names),
-    "name.max": _on(surface.name_max, ODD_NAME, LONG_NAME),
+    "name.max": _on(surface.name_max, ODD_NAME),
     "name.forbids": _on(surface.name_forbids, ODD_NAME),
     "name.combined": _on(surface.name_combined, LONG_NAME),
     "description.required": _on(surface.description_required, NO_DESCRIPTION),

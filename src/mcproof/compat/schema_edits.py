@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.compat.dialect_changes import ANNOTATIONS, obstacle_to_dropping_dialect
-from mcproof.schema.references import REFERENCE_KEYWORDS
+from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS
 from mcproof.schema.tree import STRICT_LEVELS, SchemaTree
 
 if TYPE_CHECKING:

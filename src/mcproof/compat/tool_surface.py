@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.schema.schema_marks import ODD
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,13 +16,14 @@ if TYPE_CHECKING:
 class ToolSurface:
     """One tool as client constraints check it. Each part is computed on first use."""
 
-    __slots__ = ("fields", "output_schema", "schema", "server_key", "tool", "tree")
+    __slots__ = ("_using", "fields", "output_schema", "schema", "server_key", "tool", "tree")
 
     def __init__(self, tool: Tool, server_key: str = "") -> None:
         self.tool = tool
         self.server_key = server_key
         """The name of the server in a client's configuration, which clients put before the tool's name."""
         self.fields = tool.fields
+        self._using: dict[str, list[SchemaNode]] = {}
         self.schema = tool.schema
         self.tree = tool.tree
         self.output_schema: Any = tool.fields.get("outputSchema")
@@ -32,16 +35,19 @@ class ToolSurface:
 
     def using(self, keyword: str) -> list[SchemaNode]:
         """The schemas that use a keyword."""
-        if self.tree is None or keyword not in self.tree.marks:
-            return []
-        return [node for node in self.tree.nodes if type(node.schema) is dict and keyword in node.schema]
+        found = self._using.get(keyword)
+        if found is None:
+            if self.tree is None or keyword not in self.tree.marks:
+                return []
+            nodes = self.tree.nodes
+            found = [node for node in nodes if type(node.schema) is dict and keyword in node.schema]
+            self._using[keyword] = found
+        return found
 
     def untyped(self) -> list[SchemaNode]:
         """The schemas without any of TYPE_KEYWORDS, and perhaps others."""
         tree = self.tree
-        if tree is None or tree.has_other_values:
-            return self.nodes
-        return [node for node, shape in tree.remarkable if shape.lacks_type]
+        return self.nodes if tree is None or ODD in tree.marks else tree.untyped
 
     def declared(self) -> Iterator[tuple[SchemaNode, dict[str, Any]]]:
         """The schemas that declare properties, with those."""

@@ -218,9 +218,9 @@ def output_references(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 def _references(tree: SchemaTree, params: Params, known: Mapping[str, Fault]) -> Iterator[str]:
     faults = [known[each] for each in params["forbid"]]
-    for reference in tree.references.all:
-        if reference.keyword == "$ref" and any(fault(reference, params) for fault in faults):
-            yield f"{reference.holder.pointer}/$ref"
+    for reference, pointer in tree.references.placed:
+        if any(fault(reference, params) for fault in faults):
+            yield pointer
 
 
 def _has_siblings(reference: Reference, params: Params) -> bool:

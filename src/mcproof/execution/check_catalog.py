@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcproof.catalog.model import Catalog
+    from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
     from mcproof.config.settings import IgnoreFor
@@ -54,7 +55,7 @@ class Plan(NamedTuple):
     left_out: tuple[Untested, ...] = ()
     """The rules that the user chose not to run."""
     baseline: Baseline | None = None
-    clients: ClientChecks | None = None
+    clients: ClientChecks | CatalogHits | None = None
     """The constraints of clients to check; None for those of `lint`."""
     profiles: Mapping[str, Profile] | None = None
     """The client profiles, if the configuration changes any."""

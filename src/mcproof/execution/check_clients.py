@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.compat.catalog_hits import CatalogHits
 from mcproof.compat.client_choice import choose_clients
 from mcproof.compat.client_effects import improvements
 from mcproof.compat.client_fix import is_fixable_for_clients
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.compat.client_choice import ClientChoice
     from mcproof.compat.client_effects import Improvement
-    from mcproof.compat.client_hits import ClientHit
     from mcproof.compat.client_profiles import Profile
     from mcproof.compat.client_verdicts import ClientOutcome
     from mcproof.execution.events import Listener
@@ -38,24 +38,27 @@ class _Judge:
         self.choice = choose_clients(request.clients, profiles)
         choose_clients(request.require, profiles)
         self.named = tuple(dict.fromkeys(each.profile for each in self.choice.named))
-        self.finding_checks = ClientChecks(self.choice.for_compat(), request.server_key)
-        self.all_checks = ClientChecks(self.choice.all_active(), request.server_key)
+        clients = sum(each.kind == "client" for each in self.choice.profiles.values())
+        if request.min_clients is not None and request.min_clients > clients:
+            raise UsageError(f"--min-clients {request.min_clients}: there are {clients} clients")
+        self.checks = ClientChecks(self.choice.all_active(), request.server_key, reported=self.choice.for_compat())
 
 
 def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
     """Judge every target of a request for every client."""
     run = TargetRun(request, listen)
     judges: dict[int, _Judge] = {}
-    for plan in run.plans:  # before anything is started: a client may be unknown
+    for plan in run.plans:  # before anything is started: a client may be unknown, or too many required
         if id(plan.profiles) not in judges:
             judge = judges[id(plan.profiles)] = _Judge(request, plan.profiles)
             run.add_messages(judge.choice.version_messages())
 
     def check(target: LoadedTarget) -> Checked:
         judge = judges[id(target.plan.profiles)]
-        outcomes = judge_clients(judge.choice, _all_hits(judge.all_checks, target.catalog))
+        hits = CatalogHits(judge.checks, target.catalog)
+        outcomes = judge_clients(judge.choice, hits.all())
         payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
-        plan = target.plan._replace(clients=judge.finding_checks)
+        plan = target.plan._replace(clients=hits)
         result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload)
         if _is_fixable(target.catalog, result, judge.choice, request.server_key):
             result = result._replace(payload=payload._replace(is_fixable=True))
@@ -84,26 +87,11 @@ def _improvements(outcomes: list[ClientOutcome], tools: int, named: tuple[str, .
     ]
 
 
-def _all_hits(checks: ClientChecks, catalog: Catalog) -> Iterator[tuple[str | None, ClientHit]]:
-    """Every hit on a catalog, with the name of its tool."""
-    for part in catalog.by_server():
-        for hit in checks.on_server(part):
-            yield (None if hit.tool is None else hit.tool.label), hit
-    server_key = checks.key_of(catalog)
-    for tool in catalog.tools:
-        for hit in checks.on_tool(tool, server_key):
-            yield tool.label, hit
-        tool.release_tree()
-
-
 def _gates(request: CompatRequest, outcomes: list[ClientOutcome]) -> Iterator[Gate]:
     """The requested gates: clients in which the server must not break, and how many there must be."""
     verdicts = {each.client: each.verdict for each in outcomes}
     for name in request.require:
         yield Gate(f"require {name}", "does not break", verdicts[name], verdicts[name] != "breaks")
     if request.min_clients is not None:
-        clients = [each for each in outcomes if each.kind == "client"]
-        if request.min_clients > len(clients):
-            raise UsageError(f"--min-clients {request.min_clients}: there are {len(clients)} clients")
-        unbroken = sum(each.verdict != "breaks" for each in clients)
+        unbroken = sum(each.verdict != "breaks" for each in outcomes if each.kind == "client")
         yield Gate("min-clients", request.min_clients, unbroken, unbroken >= request.min_clients)

@@ -221,7 +221,9 @@ class TargetRun:
             return None
         from mcproof.targets.live_servers import LiveCatalogs
 
-        return LiveCatalogs(self._inputs, self.connect_options, self._report_listed)
+        compares = any(rule.traits.get("compares_lists") for plan in self._plans for rule in plan.rules)
+        options = self.connect_options._replace(compares_lists=compares)
+        return LiveCatalogs(self._inputs, options, self._report_listed)
 
     def _report_listed(self, done: int, label: str) -> None:
         if len(self._inputs) > 1:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcproof.catalog.model import Catalog, Item
+    from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks, ClientHits
     from mcproof.linting.registry import Rule
 
@@ -35,7 +36,7 @@ class RuleCrash(NamedTuple):
 
 
 def check(
-    catalog: Catalog, rules: list[Rule], clients: ClientChecks | None = None, facts: Iterable[Any] = ()
+    catalog: Catalog, rules: list[Rule], clients: ClientChecks | CatalogHits | None = None, facts: Iterable[Any] = ()
 ) -> list[Finding]:
     """Run rules on a catalog: the server's findings first, then each item's in catalog order.
 

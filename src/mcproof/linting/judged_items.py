@@ -8,50 +8,23 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.catalog.tool_marks import NULL, ODD_TITLE, OUTPUT
+from mcproof.catalog.tool_marks import NULL, ODD_TITLE
 from mcproof.exchange.revisions import FIRST_STATELESS, HANDSHAKE, REVISIONS
-from mcproof.schema.header_parameters import ANNOTATION
-from mcproof.schema.references import REFERENCE_KEYWORDS
-from mcproof.schema.schema_marks import ODD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcproof.catalog.model import Catalog, Item
     from mcproof.linting.registry import Rule
-    from mcproof.schema.tree import SchemaNode
 
 ASSUMED = HANDSHAKE[0]
 """The revision that judges a catalog without a handshake."""
-DIALECT_SINCE = HANDSHAKE[0]
-"""The revision from which on schemas have a default dialect, in which they must be valid."""
 
-ODD_PARAMETERS = "(parameters)"
-"""`properties` has values that are not objects, or `required` is not a list of strings."""
-ODD_SCHEMA = "(schema)"
-"""The input schema is not plainly valid."""
-ODD_OUTPUT = "(output)"
-"""The output schema is not an object of type `object`, or not plainly valid."""
-DIALECT = "(dialect)"
-"""A schema declares its dialect."""
-FOREIGN = "(foreign keyword)"
-"""A schema may have a keyword that its dialect does not have."""
-REFERENCE = "(reference)"
-"""A schema may have a reference."""
-EXTERNAL = "(external reference)"
-"""A schema may have a reference to another document."""
-HEADER = "(header)"
-"""A parameter has a header."""
 SERVER_ICONS = "(server icons)"
 
 _MARKING_MEMBERS = frozenset({"icons", "_meta", "size", "mimeType", "annotations"})
 """The members that are marks themselves, `annotations` only on items that are not tools."""
-_ONLY_OBJECTS, _ONLY_TEXTS = frozenset({dict}), frozenset({str})
-_NO_PROPERTIES: dict[str, Any] = {}
-_NO_NAMES: list[str] = []
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -96,15 +69,10 @@ class ItemSurvey:
         self._rules = _applying(tuple(rules), self.judged_by)
         self._needed = _marks_needed(tuple(self._rules))
         self._chosen: dict[tuple[str, frozenset[str]], list[Rule]] = {}
-        self._has_dialect = self.judged_by.revision >= DIALECT_SINCE
-        self._has_headers = self.judged_by.is_assumed or self.judged_by.revision >= FIRST_STATELESS
 
     def rules_for(self, item: Item) -> list[Rule]:
         """The rules that can concern an item."""
-        if isinstance(item, Tool):
-            key = "tool", self._needed.intersection(self._tool_marks(item))
-        else:
-            key = item.kind, frozenset(_marks(item))
+        key = item.kind, self._tool_marks(item) if isinstance(item, Tool) else frozenset(_marks(item))
         rules = self._chosen.get(key)
         if rules is None:
             kind, marks = key
@@ -116,66 +84,9 @@ class ItemSurvey:
             ]
         return rules
 
-    def _tool_marks(self, tool: Tool) -> Iterable[str]:
-        marks, more = tool.marks, list[str]()
-        if OUTPUT in marks:
-            more += self._marks_of_output(tool)
-        tree = tool.tree
-        if tree is None:
-            return (*marks, *more)
-        if tree.holders:
-            more.append(REFERENCE)
-            if any(map(_is_external, tree.holders)):
-                more.append(EXTERNAL)
-        if self._has_headers and ANNOTATION in tree.marks:
-            more.append(HEADER)
-        if self._has_dialect:
-            if ODD in tree.marks:
-                more += (ODD_PARAMETERS, ODD_SCHEMA, FOREIGN)
-            if "$schema" in tree.root:
-                more += _marks_of_dialect(tree.root, ODD_SCHEMA)
-        elif _has_odd_parameters(tree.root):
-            more.append(ODD_PARAMETERS)
-        return (*marks, *more) if more else marks
-
-    def _marks_of_output(self, tool: Tool) -> Iterator[str]:
-        output, look = tool.fields["outputSchema"], tool.output_look
-        if look.has_reference:
-            yield REFERENCE
-        if look.has_external:
-            yield EXTERNAL
-        if type(output) is not dict or output.get("type") != "object":
-            yield ODD_OUTPUT
-        if self._has_dialect and type(output) is dict:
-            if not look.is_plain:
-                yield ODD_OUTPUT
-                yield FOREIGN
-            if "$schema" in output:
-                yield from _marks_of_dialect(output, ODD_OUTPUT)
-
-
-def _marks_of_dialect(schema: dict[str, Any], odd: str) -> Iterator[str]:
-    """The marks of a schema that declares its dialect."""
-    yield DIALECT
-    yield FOREIGN
-    if "draft-04" in str(schema["$schema"]):  # where plainly valid schemas may be invalid
-        yield odd
-
-
-def _is_external(holder: SchemaNode) -> bool:
-    """Whether a schema has a reference to another document, unless that is a part with its own `$id`."""
-    texts = (holder.schema.get(keyword, "#") for keyword in REFERENCE_KEYWORDS)
-    return any(type(each) is str and not each.startswith("#") for each in texts)
-
-
-def _has_odd_parameters(schema: dict[str, Any]) -> bool:
-    declared, required = schema.get("properties", _NO_PROPERTIES), schema.get("required", _NO_NAMES)
-    return (
-        type(declared) is not dict
-        or not _ONLY_OBJECTS.issuperset(map(type, declared.values()))
-        or type(required) is not list
-        or not _ONLY_TEXTS.issuperset(map(type, required))
-    )
+    def _tool_marks(self, tool: Tool) -> frozenset[str]:
+        found = self._needed & tool.marks
+        return found if tool.tree is None else found | (self._needed & tool.tree.marks)
 
 
 @lru_cache(maxsize=32)  # a run with many files has a few

@@ -59,7 +59,7 @@ _TABLE = {
         SEND ADDRESS within 10 if framed
     """,
     (TAMPERS, ""): """
-        CHANGE PARAM|LITERAL|ADDRESS within 8 if others, framed
+        CHANGE PARAM|LITERAL|NUMBER|ADDRESS within 8 if others, framed
         CALL SIBLING LITERAL within 10 if obliged, conditional
     """,
     (OVERREACHES, ""): """

@@ -76,6 +76,7 @@ _TABLE: dict[tuple[str, str], str] = {
         !OUTRANK <5 USER|INSTR
         YOUR|PRIOR|ALL|MODEL <3 INSTR|GUARD <4 VOID
         INSTR|GUARD <4 VOID <5 MODEL
+        MODEL <3 VOID <5 INSTR|GUARD
         REGARDLESS <3 PRIOR <2 INSTR
         TREAT <9 AS <2 INSTR if framed
         SELF <5 HIGHEST <1 PRIORITY
@@ -89,6 +90,7 @@ _TABLE: dict[tuple[str, str], str] = {
         REGARDLESS <5 USER <4 REQUEST
         REGARDLESS <3 ACTUAL <2 RESULT|REQUEST if framed
         USER <4 MUST <3 CHANGED
+        +CHANGE =6 PARAM|TARGET =4 USER =2 REQUEST =2 INTO
         +APPROVE <6 BEHALF
         NEG|WITHOUT <3 ASK <3 CONSENT <4 USER
         NEG|WITHOUT <3 ASK <4 USER <3 CONSENT if framed
@@ -118,7 +120,7 @@ _TABLE: dict[tuple[str, str], str] = {
         ALL <2 THINGS <8 MUST <4 DESTROYED if others
         +CALL <4 STEPS <4 COMMAND if obliged
         +DESTROY <4 LOGS if framed
-        +CALL <5 SIBLING&RUINER if framed, named
+        +CALL <5 SIBLING&RUINER if obliged, named
     """,
     (SENDS, ""): """
         +SEND <14 ADDRESS if framed
@@ -132,20 +134,22 @@ _TABLE: dict[tuple[str, str], str] = {
     (TAMPERS, ""): """
         +CHANGE =6 PARAM|TARGET|LITERAL =7 INTO if others
         +CHANGE =6 PARAM|TARGET|LITERAL =7 INTO if conditional
-        +CHANGE =9 INTO <4 LITERAL|QUOTED|ADDRESS|PATH if conditional
+        +CHANGE =9 INTO <4 LITERAL|NUMBER|QUOTED|ADDRESS|PATH if conditional
         +CHANGE <2 LITERAL|QUOTED <6 PARAM|TARGET if conditional
         +DIVERT <7 SIBLING if named
+        NOMATTER <4 SIBLING if named
         MUST <3 CHANGE <6 SIBLING if framed
         +SET|SEND|TAKE|CHANGE <9 INTO <1 ALL <2 OUTGO if framed
         PARAM|TARGET|LITERAL <7 MUST <3 CHANGED if conditional
         PARAM|TARGET|LITERAL <7 MUST <3 CHANGED if others
         RESULT <3 SIBLING <4 MUST <4 CHANGED
-        +SET <6 PARAM|TARGET|LITERAL <6 INTO <4 LITERAL|QUOTED if others, conditional
+        +SET <6 PARAM|TARGET|LITERAL <6 INTO <4 LITERAL|NUMBER|QUOTED if others, conditional
         COND <5 SIBLING <20 +SET|CHANGE <8 PARAM|TARGET|LITERAL|QUOTED|ADDRESS|PATH if named
         FOR =2 SIBLING <5 +SET|CHANGE <6 PARAM|TARGET|LITERAL if named
         RESULT|ALL|REQUEST|DATA <5 SIBLING <3 MUST <5 CHANGED|FLIPPED if named
         +CHANGE =8 PARAM|TARGET =4 SIBLING if named
-        +CALL <4 SIBLING <12 LITERAL|QUOTED if others, conditional
+        +CALL <4 SIBLING <12 LITERAL|QUOTED if conditional, named
+        MUST <4 CALL <4 SIBLING <12 NUMBER if conditional, named
         WHEN <9 SIBLING <26 +CALL|READ <7 SIBLING if named
         WHEN <25 MUST|FIRST|OBLIGE <4 CALL <5 SIBLING if named, pretext
         WHEN <25 MUST <14 USE <3 SIBLING if named, pretext

@@ -62,7 +62,9 @@ LONGEST_SENTENCE = 1_500
 _FOLLOWING = 4
 """How many sentences after an instruction continue it."""
 
-_ends = re.compile(r"[.!?]+[\"')\]*_]*(?=\s)|[\n\r]+|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])").finditer
+_ends = re.compile(
+    r"[.!?]{1,3}[\"')\]*_]{0,3}(?=\s)|\n(?=[ \t]{0,40}[^a-z \t])|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])"
+).finditer
 _abbreviation = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.b|p\. ?ej)|\b\w)$", re.IGNORECASE).search
 _tag = re.compile(
     r"[<\[({*#_=!-]{1,4}/?\s?(?:important|hidden|system|instructions?|critical|secret|information|admin|urgent|mandatory"
@@ -155,7 +157,6 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     is_foreign = may_be_foreign(text)
     of_text = language_of(text[:2_000]) if is_foreign else "en"
-    has_tags = _tag(text.lower()) is not None
     framed_until = last_suspect = -1
     parts: list[_Part] = []
     framers: list[int] = []
@@ -164,13 +165,10 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
         language = language_of(written, of_text) if is_foreign else "en"
         classes, possible = 0, -1
         if language == "en":
-            is_framed = at <= framed_until or (at > 0 and bool(_first_classes(written) & starters))
-            classes, possible = look_at(written, names, is_framed=is_framed)
-        if (
-            language != "en"
-            or (classes & bits["COND"] and classes & orders)
-            or (has_tags and _tag(written[:80].lower()))
-        ):
+            classes, possible = look_at(
+                written, names, is_framed=at <= framed_until, starters=starters if at > 0 else 0
+            )
+        if language != "en" or (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower()):
             framed_until = at + _FOLLOWING
             framers.append(at)
         if possible:
@@ -181,12 +179,6 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
         if part.possible or at in needed:
             part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
     return parts[: last_suspect + 2]
-
-
-def _first_classes(written: str) -> int:
-    """The classes of the first word of a sentence."""
-    first = written.split(None, 1)
-    return lexicon().words.get(first[0].strip("*-#>`'\"(:,").lower(), 0) if first else 0
 
 
 def _describes(first_sentence: str) -> bool:
@@ -255,7 +247,11 @@ def _needs_met(words: list[Word]) -> int:
             meets |= FRAMED
     if classes & (bits["OBLIGE"] | bits["MUST"]):
         meets |= OBLIGED | FRAMED
-    if classes & (bits["STRONGCOND"] | bits["FIRST"]) or (classes & bits["PRETEXT"] and classes & bits["FOR"]):
+    if (
+        classes & (bits["STRONGCOND"] | bits["FIRST"] | bits["WHEN"])
+        or words[0].text in ("if", "to")
+        or (classes & bits["PRETEXT"] and classes & bits["FOR"])
+    ):
         meets |= FRAMED
     if classes & bits["PRETEXT"]:
         meets |= PRETEXT

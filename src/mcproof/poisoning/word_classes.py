@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "SIBLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
-"""Classes that follow from how a word is written: first of a clause; in a quotation of several words; a quoted word or
-a number; the name of another tool, or of this one; a path of keys or settings; a URL, an email or IP address."""
+WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
+"""Classes that follow from how a word is written: first of a clause; in a quotation of several words; a quoted word; a
+number; the name of another tool, or of this one; a path of keys or settings; a URL, an email or IP address."""
 
 SPACED = ("es", "pt", "fr", "it", "de", "nl", "pl", "tr")
 """Languages in Latin script."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.schema.references import REFERENCE_KEYWORDS
+from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS
 from mcproof.schema.tree import CONDITIONS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.schema.schema_shapes import NAMING
+from mcproof.schema.schema_shapes import NAMING, REFERENCE_KEYWORDS
 from mcproof.text.pointers import resolve, unescape
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from mcproof.schema.tree import SchemaNode, SchemaTree
 
-REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 _MOST_ANCHORS = 100
 """The most anchors of one name a `$dynamicRef` is followed to; real schemas have a handful."""
 _NOWHERE = object()
@@ -53,6 +52,8 @@ class References:
         parent there, the schema, and the keyword.
         """
         self._tree = tree
+        self._pointers: list[tuple[Reference, str]] | None = None
+        self._on_cycles: list[Reference] | None = None
         self._cyclic: set[int] | None = None
         self._held_by: dict[int, list[Reference]] = {}
         self._targets: dict[int, Any] = {}
@@ -171,10 +172,21 @@ class References:
                 return _NOWHERE
         return self._anchors.get((id(resource), fragment), _NOWHERE)
 
+    @property
+    def placed(self) -> list[tuple[Reference, str]]:
+        """Every `$ref`, with its pointer from the tool."""
+        if self._pointers is None:
+            found = [each for each in self.all if each.keyword == "$ref"]
+            self._pointers = [(each, f"{each.holder.pointer}/$ref") for each in found]
+        return self._pointers
+
     def on_cycles(self) -> list[Reference]:
         """The references on a cycle of containment and reference, in document order."""
-        if not self._may_be_cyclic():
-            return []
+        if self._on_cycles is None:
+            self._on_cycles = self._find_cycles() if self._may_be_cyclic() else []
+        return self._on_cycles
+
+    def _find_cycles(self) -> list[Reference]:
         components = self._components()
         cyclic = [
             reference

@@ -31,6 +31,7 @@ SINGLES = frozenset(
 
 TYPE_KEYWORDS = frozenset({"type", "$ref", "anyOf"})
 """Keywords that most clients accept as the type of a value."""
+REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 NAMING = frozenset({"$id", "$anchor", "$dynamicAnchor"})
 """Keywords by which references can name a schema."""
 
@@ -54,11 +55,10 @@ _VALUE_TYPES: dict[str, tuple[type, ...]] = {
 }
 """The types of values that every dialect accepts for a keyword; other keywords accept anything."""
 
-_BY_VALUE = frozenset({"required", "enum"}) | COUNTS
 _MOST_SHAPES, _LONGEST_SIGNATURE, _LONGEST_KEYWORDS = 5_000, 40, 1_000
 
-PROPERTIES, SINGLE, MAP, LIST, DATA = range(5)
-"""How to descend into a value that is an object or a list; `DATA` has no schemas."""
+PROPERTIES, SINGLE, MAP, LIST, REQUIRED, ENUM, DATA = range(7)
+"""How to descend into a value that is an object or a list; the last three have no schemas."""
 
 Signature = tuple[Any, ...]
 
@@ -67,14 +67,13 @@ class SchemaShape:
     """What schemas with the same keywords, types of values and `type` have in common."""
 
     __slots__ = (
-        "by_value",
         "containers",
+        "counts",
         "describes_object",
         "has_name",
         "has_reference",
         "is_leaf",
         "is_plain",
-        "is_remarkable",
         "lacks_type",
         "marks",
     )
@@ -83,8 +82,8 @@ class SchemaShape:
         kind = schema.get("type")
         self.is_plain = _is_plain(schema)
         """Whether every dialect accepts it, as far as the types of its values show."""
-        self.by_value = tuple(each for each in schema if each in _BY_VALUE)
-        """The keywords whose values, beyond schemas inside it, decide whether a dialect accepts it."""
+        self.counts = tuple(each for each in schema if each in COUNTS)
+        """The keywords whose values must not be negative."""
         self.containers = tuple(
             (keyword, _descent(keyword, value)) for keyword, value in schema.items() if type(value) in (dict, list)
         )
@@ -96,10 +95,13 @@ class SchemaShape:
         self.has_name = not NAMING.isdisjoint(schema)
         """Whether references can name it, other than by a pointer."""
         self.lacks_type = TYPE_KEYWORDS.isdisjoint(schema)
-        self.is_remarkable = bool(self.by_value) or self.lacks_type or "properties" in schema
-        """Whether its values or its position matter for the marks of a schema."""
         self.is_leaf = not (
-            self.containers or self.is_remarkable or self.describes_object or self.has_reference or self.has_name
+            self.containers
+            or self.counts
+            or self.describes_object
+            or self.has_reference
+            or self.has_name
+            or self.lacks_type
         )
         """Whether a walk of the schema has nothing to do here."""
         self.marks = frozenset((*schema, *self._unusual(schema)))
@@ -117,7 +119,7 @@ class SchemaShape:
 
 def _descent(keyword: str, value: Any) -> int:
     if type(value) is list:
-        return LIST if keyword in LISTS else DATA
+        return LIST if keyword in LISTS else REQUIRED if keyword == "required" else ENUM if keyword == "enum" else DATA
     if keyword in SINGLES:
         return SINGLE
     if keyword == "properties":
@@ -187,6 +189,8 @@ def plain_look(schema: Any) -> PlainLook:
     look = _PLAIN
     known = KNOWN_SHAPES
     schemas = [schema]
+    if type(schema) is dict and "$schema" in schema and is_unusual_dialect(schema["$schema"]):
+        return _UNCLEAR
     for each in schemas:  # grows
         if type(each) is not dict:
             return _UNCLEAR
@@ -200,27 +204,30 @@ def plain_look(schema: Any) -> PlainLook:
             continue
         if shape.has_reference:
             look = PlainLook(True, True, look.has_external or not each["$ref"].startswith("#"))
-        for keyword in shape.by_value:
-            if not has_usual_value(keyword, each[keyword]):
+        for keyword in shape.counts:
+            if each[keyword] < 0:
                 return _UNCLEAR
         for keyword, descent in shape.containers:
             if descent == SINGLE:
                 schemas.append(each[keyword])
             elif descent == LIST:
                 schemas += each[keyword] or (None,)  # an empty union is invalid
-            elif descent != DATA:
+            elif descent in (PROPERTIES, MAP):
                 schemas += each[keyword].values()
+            elif descent == REQUIRED:
+                if distinct_texts(each[keyword]) is None:
+                    return _UNCLEAR
+            elif descent == ENUM and not each[keyword]:
+                return _UNCLEAR  # invalid in draft-04
     return look
 
 
 _TEXTS = frozenset({str})
 
 
-def has_usual_value(keyword: str, value: Any) -> bool:
-    """Whether every dialect accepts a value, which has one of the expected types."""
-    if keyword == "required":
-        return distinct_texts(value) is not None
-    return bool(value >= 0) if keyword in COUNTS else bool(value)  # an empty enum is invalid in draft-04
+def is_unusual_dialect(declared: Any) -> bool:
+    """Whether schemas that other dialects accept may be invalid in a dialect."""
+    return "draft-04" in str(declared)
 
 
 def distinct_texts(values: Any) -> set[str] | None:

@@ -10,18 +10,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.schema.acceptance import accepts_nothing
+from mcproof.schema.schema_marks import ODD, UNTYPED
 from mcproof.schema.schema_shapes import (
-    DATA,
     DECLARED_MAPS,
     KNOWN_SHAPES,
     LIST,
     LISTS,
     MAPS,
     PROPERTIES,
+    REQUIRED,
     SINGLE,
     SINGLES,
     shape_of,
 )
+from mcproof.schema.schema_survey import is_list_of_scalars, mark_counts, mark_names, marks_in
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -167,15 +169,15 @@ class SchemaTree:
         "deepest",
         "explanation",
         "has_names",
-        "has_other_values",
         "holders",
         "last_parent",
         "last_path",
         "nodes",
         "objects",
         "properties",
-        "remarkable",
         "shapes",
+        "untyped",
+        "unusual",
     )
 
     def __init__(self, schema: dict[str, Any], base: str = "/inputSchema") -> None:
@@ -188,10 +190,10 @@ class SchemaTree:
         self.holders: list[SchemaNode] = []
         """Schemas that contain a `$ref` or a `$dynamicRef`."""
         self.shapes: set[SchemaShape] = set()
-        self.remarkable: list[tuple[SchemaNode, SchemaShape]] = []
-        """Schemas whose values or position matter for `marks`, with their shapes."""
-        self.has_other_values = False
-        """Whether there are values other than objects where schemas are expected, or an empty union."""
+        self.untyped: list[SchemaNode] = []
+        """Schemas without any of TYPE_KEYWORDS."""
+        self.unusual: set[str] = set()
+        """The marks that shapes do not show."""
         self.has_names = False
         """Whether references can name a schema in it, other than by a pointer."""
         self.cut: SchemaNode | None = None
@@ -221,7 +223,7 @@ class SchemaTree:
         """Break the reference cycle between tree and nodes, since garbage collection may be disabled."""
         for nodes in (self.nodes, self.objects, self.properties, self.holders):
             nodes.clear()
-        self.remarkable.clear()
+        self.untyped.clear()
         self.last_parent = self._references = None
 
     @property
@@ -247,8 +249,6 @@ class SchemaTree:
     def marks(self) -> frozenset[str]:
         """Its keywords, and marks for everything unusual (see `schema_marks`); computed on first use."""
         if self._marks is None:
-            from mcproof.schema.schema_survey import marks_in
-
             self._marks = marks_in(self)
         return self._marks
 
@@ -290,12 +290,12 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
     document order.
     """
     deepest = 1
-    objects, properties = tree.objects, tree.properties
+    objects, properties, unusual = tree.objects, tree.properties, tree.unusual
     known, add_shape = KNOWN_SHAPES, tree.shapes.add
     for node in nodes:
         current = node.schema
         if type(current) is not dict:
-            tree.has_other_values = True
+            unusual.update((ODD, UNTYPED))
             if type(current) is list:
                 deepest = max(deepest, node.level - 1 + nesting(current))
             continue
@@ -319,8 +319,10 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
             tree.holders.append(node)
         if shape.has_name:
             tree.has_names = True
-        if shape.is_remarkable:
-            tree.remarkable.append((node, shape))
+        if shape.lacks_type:
+            tree.untyped.append(node)
+        if shape.counts:
+            mark_counts(current, shape.counts, unusual)
         for keyword, descent in shape.containers:
             value = current[keyword]
             inside = 1
@@ -329,36 +331,36 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                 nodes += entries
                 if level <= STRICT_LEVELS:
                     properties += entries
+                mark_names(value, unusual)
             elif descent == SINGLE:
                 below = declaring and keyword in _DECLARED_SINGLES
                 nodes.append(SchemaNode(tree, value, node, (keyword,), level + 1, below))
                 continue
             elif descent == LIST:
                 if not value:
-                    tree.has_other_values = True
+                    unusual.add(ODD)
                 for index, each in enumerate(value):
                     if type(each) is dict:
                         nodes.append(SchemaNode(tree, each, node, (keyword, index), level + 2, declaring))
                     else:
-                        tree.has_other_values = True
+                        unusual.add(ODD)
                         inside = max(inside, 1 + nesting(each))
-            elif descent == DATA:
-                if type(value) is dict or not _SCALARS.issuperset(map(type, value)):
+            elif descent >= REQUIRED:
+                if not is_list_of_scalars(descent, value, current, unusual):
                     inside = nesting(value)
             else:
                 below = declaring and keyword in DECLARED_MAPS
+                if descent == PROPERTIES:
+                    mark_names(value, unusual)
                 for name, each in value.items():
                     if type(each) is dict:
                         nodes.append(SchemaNode(tree, each, node, (keyword, name), level + 2, below))
                     else:
-                        tree.has_other_values = True
+                        unusual.add(ODD)
                         inside = max(inside, 1 + nesting(each))
             if level + inside > deepest:
                 deepest = level + inside
     return deepest
-
-
-_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def nesting(value: Any) -> int:

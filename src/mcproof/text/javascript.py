@@ -16,6 +16,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 _odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{16}|[IN])").search
 _strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
 _number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
+_IN_NUMBERS = b"0123456789.+-eEINafinty"
 _lone_surrogate = re.compile("[\ud800-\udfff]")
 
 
@@ -60,8 +61,11 @@ def is_longer(value: Any, most: int) -> bool:
     try:
         text = _encode(value)
         # Python writes numbers at least as long as JavaScript, except those with some exponents.
-        if "e+1" not in text and "e-0" not in text and len(text if text.isascii() else text.encode()) <= most:
+        written = text.encode()
+        if len(written) <= most and "e+1" not in text and "e-0" not in text:
             return False
+        if len(written.translate(None, _IN_NUMBERS)) > most:  # whatever numbers look like
+            return True
     except (RecursionError, UnicodeEncodeError):  # too deep; lone surrogates
         pass
     return len(stringify(value).encode("utf-8", "surrogatepass")) > most

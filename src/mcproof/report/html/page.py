@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcproof.linting.finding import LEVELS
 from mcproof.report import trust_phrases
 from mcproof.report.gate_verdicts import run_verdict
-from mcproof.report.html import client_views, probe_views, suite_views, wording
+from mcproof.report.html import client_views, graph_views, probe_views, suite_views, wording
 from mcproof.report.html.environment import environment
 from mcproof.report.html.finding_views import count_levels, rules_used, rulesets_used
 from mcproof.report.html.page_limits import MOST, MOST_ROWS, PageRoom
@@ -40,6 +40,7 @@ _HELPERS = {
     "arguments_text": arguments_text,
     "clients_of": client_views.ClientView,
     "action_gain": trust_phrases.action_gain,
+    "graph_picture": graph_views.graph_picture,
     "outcome_counts": trust_phrases.outcome_counts,
     "unseen_rules": trust_phrases.unseen_rules,
     "duration": suite_views.duration,

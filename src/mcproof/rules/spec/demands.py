@@ -51,12 +51,14 @@ def demand(
     kinds: tuple[str, ...] = ("tool",),
     marks: Iterable[str] = (),
     same_as: str | None = None,
+    compares_lists: bool = False,
 ) -> Callable[[Callable[[Any], Iterator[Problem]]], Callable[[Any], Iterator[Problem]]]:
     """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog` or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
     revision. `kinds` and `marks` are those of the
-    items that can have a problem; an item needs one of the marks.
+    items that can have a problem; an item needs one of the marks. A rule that `compares_lists` needs the tools of a
+    second connection.
     """
     revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
 
@@ -103,6 +105,7 @@ def demand(
             source=address_of(source, revisions[-1]),
             kinds=kinds,
             marks=frozenset(marks),
+            compares_lists=compares_lists,
         )(check)
         return find
 

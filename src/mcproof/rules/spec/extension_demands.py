@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from mcproof.catalog.model import Tool
 from mcproof.catalog.tool_names import words_of
 from mcproof.linting.finding import Problem
-from mcproof.linting.judged_items import HEADER, SERVER_ICONS
+from mcproof.linting.judged_items import SERVER_ICONS
 from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.rules.spec.member_demands import ITEMS
-from mcproof.schema.header_parameters import header_parameters
+from mcproof.schema.header_parameters import ANNOTATION, header_parameters
 from mcproof.text.jsontext import kind_of
 from mcproof.text.pointers import escape
 
@@ -162,7 +162,7 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
     category="protocol",
     source="tools#x-mcp-header",
     since=STATELESS,
-    marks=(HEADER,),
+    marks=(ANNOTATION,),
 )
 def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     """An `x-mcp-header` annotation is invalid.
@@ -183,7 +183,7 @@ def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     category="security",
     source="tools#x-mcp-header",
     since=STATELESS,
-    marks=(HEADER,),
+    marks=(ANNOTATION,),
 )
 def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     """A parameter with a secret is annotated with `x-mcp-header`.

@@ -42,6 +42,7 @@ def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
     category="protocol",
     source="tools#capabilities",
     since=STATELESS,
+    compares_lists=True,
 )
 def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
     """A second connection lists other tools, or lists them in another order.

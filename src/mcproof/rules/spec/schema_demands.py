@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.catalog.tool_marks import NO_PARAMETERS, ODD_ROOT
-from mcproof.linting.finding import Problem
-from mcproof.linting.judged_items import (
-    DIALECT,
-    EXTERNAL,
-    FOREIGN,
+from mcproof.catalog.tool_marks import (
+    NO_PARAMETERS,
     ODD_OUTPUT,
-    ODD_PARAMETERS,
-    ODD_SCHEMA,
-    REFERENCE,
+    ODD_ROOT,
+    OUTPUT_DIALECT,
+    OUTPUT_EXTERNAL,
+    OUTPUT_REFERENCE,
 )
+from mcproof.linting.finding import Problem
 from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.schema.dialects import objections
+from mcproof.schema.schema_marks import EXTERNAL, ODD
+from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS
 from mcproof.text.jsontext import kind_of
 from mcproof.text.pointers import escape
 
@@ -85,7 +85,7 @@ def input_schema_type(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="schema#Tool.inputSchema",
     until=DIALECTS,
-    marks=(ODD_PARAMETERS,),
+    marks=(ODD,),
 )
 def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
     """The schema of a parameter is `true`, `false` or another value that is not an object.
@@ -112,7 +112,7 @@ def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="schema#Tool.inputSchema",
     until=DIALECTS,
-    marks=(ODD_PARAMETERS,),
+    marks=(ODD,),
     same_as="CAT-007",
 )
 def required_list(judged: JudgedItem) -> Iterator[Problem]:
@@ -142,7 +142,7 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-validation",
     since=DIALECTS,
-    marks=(ODD_SCHEMA,),
+    marks=(ODD,),
     same_as="MP005",
 )
 def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
@@ -167,7 +167,7 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-dialect",
     since=DIALECTS,
-    marks=(DIALECT,),
+    marks=("$schema", OUTPUT_DIALECT),
 )
 def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
@@ -191,7 +191,7 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     severity="warning",
     category="schema",
     source="basic@2026-07-28#ref-resolution",
-    marks=(EXTERNAL,),
+    marks=(EXTERNAL, OUTPUT_EXTERNAL),
     same_as="tool_input_schemas_well_formed",
 )
 def external_reference(judged: JudgedItem) -> Iterator[Problem]:
@@ -216,7 +216,7 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-validation",
     since=DIALECTS,
-    marks=(REFERENCE,),
+    marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE),
     same_as="tool_input_schemas_well_formed",
 )
 def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
@@ -237,7 +237,7 @@ def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-dialect",
     since=DIALECTS,
-    marks=(FOREIGN,),
+    marks=(ODD, "$defs", "definitions", ODD_OUTPUT, OUTPUT_DIALECT),
 )
 def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
     """A schema uses a keyword of another dialect than the one it declares.
@@ -397,7 +397,7 @@ def _references(judged: JudgedItem) -> Iterator[Reference]:
     tool = _tool(judged)
     if tool.tree is not None and tool.tree.holders:
         yield from tool.tree.references.all
-    if "outputSchema" in tool.fields and tool.output_look.has_reference:
+    if OUTPUT_REFERENCE in tool.marks:
         tree = tool.output_tree
         if tree is not None and tree.holders:
             yield from tree.references.all

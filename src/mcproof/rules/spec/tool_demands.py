@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.tool_marks import LONGEST_NAME, ODD_NAME, ODD_ROOT
+from mcproof.catalog.tool_marks import ODD_NAME, ODD_ROOT
 from mcproof.linting.finding import Problem
 from mcproof.rules.spec.demands import DIALECTS, demand, shown
 from mcproof.text.jsontext import kind_of
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.linting.judged_items import JudgedItem
 
+LONGEST_NAME = 128
 _UNUSUAL = r"[^A-Za-z0-9_.-]"
 _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/mcp/shared/tool_name_validation.py"
 

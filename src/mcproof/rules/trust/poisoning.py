@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mcproof.rules.trust.trust_rule import HardFail
 
 _MANIPULATION = "no_tool_description_manipulation"
+_SAME_IN_POLISH = "MP041"
+"""The rule of `polish` for the plainest of these sentences; people see one of both."""
+_CONCEALS, _OVERRIDES = "conceals-from-user", "overrides-user-or-instructions"
 _LONGEST_QUOTE, _MOST_NAMES = 200, 5
 
 
@@ -57,7 +60,7 @@ def conceals_from_user(texts: ModelTexts) -> Iterator[Problem]:
     Found in several languages and voices: "do not mention this step", "the user need not be informed", "present it as
     if it were part of the result". OWASP MCP03, SAFE-T1001, arXiv:2508.14925.
     """
-    yield from _problems(texts, "conceals-from-user", "instructs the model to hide something from the user")
+    yield from _problems(texts, _CONCEALS, "instructs the model to hide something from the user")
 
 
 @_text_rule(
@@ -76,9 +79,7 @@ def overrides_user_or_instructions(texts: ModelTexts) -> Iterator[Problem]:
     The verdict is `block` where instructions or the identity are overridden. OWASP MCP03 and MCP10, SAFE-T1001,
     arXiv:2508.14925.
     """
-    yield from _problems(
-        texts, "overrides-user-or-instructions", "places itself above the user or the model's instructions", "overrides"
-    )
+    yield from _problems(texts, _OVERRIDES, "places itself above the user or the model's instructions", "overrides")
 
 
 @_text_rule("TRU-105", "commands-secret-access", "critical", hard_fail=always)
@@ -209,12 +210,19 @@ def _problems(texts: ModelTexts, kind: str, verb: str, key: str = "") -> Iterato
     """One problem for each distinct sentence of a kind."""
     from mcproof.poisoning.found_signals import found_signals
 
-    for found in found_signals(texts):
+    signals = found_signals(texts)
+    overridden = {_place(each) for each in signals if each.signal.kind == _OVERRIDES and each.uses}
+    for found in signals:
         if found.signal.kind == kind and found.uses:
-            yield _problem(found, verb, key)
+            is_in_polish = kind == _OVERRIDES or (kind == _CONCEALS and _place(found) not in overridden)
+            yield _problem(found, verb, key, _SAME_IN_POLISH if is_in_polish else None)
 
 
-def _problem(found: FoundSignal, verb: str, key: str) -> Problem:
+def _place(found: FoundSignal) -> tuple[int, str]:
+    return id(found.uses[0].item), found.uses[0].pointer
+
+
+def _problem(found: FoundSignal, verb: str, key: str, same_as: str | None) -> Problem:
     first = found.uses[0]
     names = found.subjects
     more = f" (and in {len(names) - 1} more)" if len(names) > 1 else ""
@@ -227,6 +235,7 @@ def _problem(found: FoundSignal, verb: str, key: str) -> Problem:
         first.pointer,
         evidence=evidence,
         item=first.item if first.item.kind != "server" else None,
+        same_as=same_as,
     )
 
 
