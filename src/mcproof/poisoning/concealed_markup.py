@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ COMMENT, HIDDEN_ELEMENT, ESCAPES, PADDING = "comment", "hidden element", "escape
 
 FAR, TABLE_LINES, MANY_LINES = 40, 3, 8
 """A gap that moves text out of sight, in columns; how many lines with one make a table; blank lines that do it."""
-LONGEST_CONTENT = 20_000
+LONGEST_CONTENT, MOST_ELEMENTS = 20_000, 20
 
 _gap = re.compile(rf"(?:[^\S\r\n]|&nbsp;|&#160;|&emsp;){{{FAR},}}+|\t[ \t]{{5,}}+").finditer
 _blank_lines = re.compile(rf"(?:\n[^\S\n]*+){{{MANY_LINES},}}+").finditer
@@ -74,7 +75,7 @@ def _comments(text: str) -> Iterator[Concealed]:
 def _hidden_elements(text: str) -> Iterator[Concealed]:
     if "<" not in text:
         return
-    for match in _hiding_style(text):
+    for match in islice(_hiding_style(text), MOST_ELEMENTS):
         end = text.find("</", match.end(), match.end() + LONGEST_CONTENT)
         content = text[match.end() : end if end >= 0 else match.end() + LONGEST_CONTENT]
         yield Concealed(HIDDEN_ELEMENT, match.start(), match.end() + len(content), content.strip())

@@ -27,11 +27,10 @@ MOST_LEVELS, LONGEST_TEXT, LONGEST_INFLATED, MOST_RUNS = 3, 200_000, 65_536, 200
 
 _run = re.compile(r"[A-Za-z0-9+/_-]{16,}+").finditer
 _hex_pairs = re.compile(
-    r"(?:(?:\\x|0x|%|U\+00|U\+|#)?[0-9a-fA-F]{2}[\s,:;|-]{1,3}){7,}+(?:\\x|0x|U\+00)?[0-9a-fA-F]{2}"
+    r"(?:(?:\\x|0x|%|U\+00|U\+|#)?[0-9a-fA-F]{2}[\s,:;|-]{1,3}){7,}+(?:(?:\\x|0x|U\+00)?[0-9a-fA-F]{2})?"
 ).finditer
-_decimal_codes = re.compile(r"(?<!\d)(?:\d{2,3}[\s,;|-]{1,3}){7,}+\d{2,3}(?!\d)").finditer
+_decimal_codes = re.compile(r"(?<!\d)(?:\d{2,3}[\s,;|-]{1,3}){7,}+(?:\d{2,3}(?!\d))?").finditer
 _bits = re.compile(r"(?<!\d)(?:[01]{7,8}[\s,]{0,3}){6,}+").finditer
-_ascii85 = re.compile(r"<~(.{5,5000}?)~>", re.DOTALL).finditer
 _base85 = re.compile(r"[0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]{30,}+").finditer
 _escape = re.compile(r"\\u\{?([0-9a-fA-F]{2,6})\}?|\\x([0-9a-fA-F]{2})|\\([0-3][0-7]{2})|\\U([0-9a-fA-F]{8})")
 _numeric_entity = re.compile(r"&#(?:x[0-9a-fA-F]{2,6}|[0-9]{2,7});?").findall
@@ -196,8 +195,10 @@ def _of_bytes(encoding: str, data: bytes) -> Iterator[EncodedText]:
 
 
 def of_base85(text: str) -> Iterator[EncodedText]:
-    for match in _ascii85(text):
-        yield from _of_bytes("base85", _padded(a85decode, match[1], 1))
+    start = text.find("<~")
+    while start >= 0 and (end := text.find("~>", start + 2)) >= 0:
+        yield from _of_bytes("base85", _padded(a85decode, text[start + 2 : end], 1))
+        start = text.find("<~", end)
     for match in _base85(text):
         if len(set(re.findall(r"[^A-Za-z0-9]", match[0]))) >= 4:
             yield from _of_bytes("base85", _padded(b85decode, match[0], 1))
