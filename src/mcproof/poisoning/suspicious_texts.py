@@ -39,6 +39,8 @@ _CASES = bytes(
 _RUNS = bytes(120 if (chr(each).isalnum() and each < 128) or each in b"+/_-" else 32 for each in range(256))
 """Maps the characters of base64 to `x`, everything else to a space."""
 _SHORTEST_RUN = b"x" * 20
+_TEXT = bytes((9, 10, 13, *range(32, 127)))
+"""The bytes of ASCII text."""
 _WORDS = bytes(each | 32 if 65 <= each <= 90 or 97 <= each <= 122 else 32 for each in range(256))
 """Maps letters to lower case, everything else to a space."""
 _MARKERS = {marker.encode(): codes for marker, codes in MARKERS.items()}
@@ -169,8 +171,10 @@ def _starts_as_text(run: str) -> bool:
         data = a2b_base64(start)
     except InvalidDataError:
         return False
-    if data.isascii() or data.startswith((b"\x1f\x8b", b"x\x9c", b"x\xda")):
+    if data.startswith((b"\x1f\x8b", b"x\x9c", b"x\xda")) or data.count(0) * 3 >= len(data):
         return True
+    if data.isascii():
+        return data.translate(None, _TEXT) == b""
     try:
         data.decode()
     except UnicodeDecodeError as error:
