@@ -154,7 +154,8 @@ def _runs(marked: bytes) -> Iterator[tuple[int, int]]:
 def _may_decode(run: str) -> bool:
     """Whether a run of letters and digits may be an encoded text; a look at its start suffices to exclude names."""
     if _hexadecimal(run) is not None:
-        return True
+        start = bytes.fromhex(run[: min(len(run) // 2 * 2, 32)])
+        return not start.isascii() or start.translate(None, _TEXT) == b"" or start.count(0) * 3 >= len(start)
     if run.islower():
         return False
     if run.isupper() and _base32(run) is not None:
