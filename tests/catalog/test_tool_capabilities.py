@@ -9,6 +9,8 @@ import pytest
 from mcproof.catalog.model import Tool
 from mcproof.catalog.tool_capabilities import capabilities_of
 
+from . import more_tools
+
 _TEXT = {"type": "string"}
 
 
@@ -297,19 +299,78 @@ CANNOT = {
 """Tools that do not have a capability, though a word of theirs suggests it."""
 
 
-def _each(table: dict[str, list[tuple[str, str, str]]]) -> pytest.MarkDecorator:
+def _each(table: dict[str, list[tuple[str, str, str]]], more: dict[str, str]) -> pytest.MarkDecorator:
     rows = [(capability, *row) for capability, rows in table.items() for row in rows]
+    for capability, text in more.items():
+        for line in filter(str.strip, text.splitlines()):
+            name, _, rest = line.strip().partition(":")
+            description, _, parameters = rest.rpartition("(")
+            rows.append((capability, name, description.strip(), parameters.rstrip(")")))
     ids = [f"{capability}: {name}" for capability, name, *_ in rows]
     return pytest.mark.parametrize(("capability", "name", "description", "parameters"), rows, ids=ids)
 
 
-@_each(CAN)
+@_each(CAN, more_tools.CAN)
 def test_a_capability_is_found(capability: str, name: str, description: str, parameters: str) -> None:
     assert capability in found(name, description, parameters)
 
 
-@_each(CANNOT)
+@_each(CANNOT, more_tools.CANNOT)
 def test_a_word_in_another_role_is_not_a_capability(
     capability: str, name: str, description: str, parameters: str
 ) -> None:
     assert capability not in found(name, description, parameters)
+
+
+MEMORY = [
+    ("create_entities", "Create multiple new entities in the knowledge graph", "entities"),
+    ("create_relations", "Create multiple new relations between entities in the knowledge graph.", "relations"),
+    ("add_observations", "Add new observations to existing entities in the knowledge graph", "observations"),
+    ("delete_entities", "Delete multiple entities and their relations from the knowledge graph", "entityNames"),
+    ("delete_observations", "Delete specific observations from entities in the knowledge graph", "deletions"),
+    ("delete_relations", "Delete multiple relations from the knowledge graph", "relations"),
+    ("read_graph", "Read the entire knowledge graph", ""),
+    ("search_nodes", "Search for nodes in the knowledge graph based on a query", "query"),
+    ("open_nodes", "Open specific nodes in the knowledge graph by their names", "names"),
+]
+"""Tools of a memory server."""
+
+
+def test_a_memory_deletes_and_does_nothing_worse() -> None:
+    capabilities = {name: found(name, description, parameters) for name, description, parameters in MEMORY}
+    assert {name for name, found_in in capabilities.items() if found_in} == {
+        "delete_entities",
+        "delete_observations",
+        "delete_relations",
+    }
+    assert set().union(*capabilities.values()) == {"delete_data"}
+
+
+def test_a_clock_has_no_capability_and_a_fetcher_one() -> None:
+    assert found("get_current_time", "Get current time in a specific timezone", "timezone") == set()
+    assert found("convert_time", "Convert time between timezones", "source_timezone time target_timezone") == set()
+    described = "Fetches a URL from the internet and optionally extracts its contents as markdown."
+    assert found("fetch", described, "url max_length start_index raw") == {"network_access"}
+
+
+def test_a_read_only_hint_outweighs_a_value_of_a_parameter() -> None:
+    schema = {"type": "object", "properties": {"action": {"enum": ["list", "delete"]}}}
+    fields = {"name": "labels", "inputSchema": schema}
+    assert [match.capability for match in capabilities_of(Tool(fields, ""))] == ["delete_data"]
+    assert capabilities_of(Tool({**fields, "annotations": {"readOnlyHint": True}}, "")) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 50_000, "run " * 20_000, "save it to a " * 9_000, "delete, " * 9_000, "\0" * 9_000]
+)
+def test_a_hostile_tool_is_read_in_part(text: str) -> None:
+    """Only the beginning of every text counts, so that the time does not grow with it."""
+    schema = {"type": "object", "properties": {text: {}, "output_path": {"type": "string", "description": text}}}
+    hostile = Tool({"name": text, "description": f"Greet. {text} Run a shell command.", "inputSchema": schema}, "")
+    assert "execute_code" not in {match.capability for match in capabilities_of(hostile)} or text.startswith("run")
+
+
+@pytest.mark.parametrize("schema", [None, [], "x", {"properties": []}, {"properties": {"a": None, "b": True, "c": 1}}])
+def test_a_malformed_schema_is_no_obstacle(schema: Any) -> None:
+    fields = {"name": "delete_all", "description": 7, "inputSchema": schema, "annotations": "none"}
+    assert [match.capability for match in capabilities_of(Tool(fields, ""))] == ["delete_data"]

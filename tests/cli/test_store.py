@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -99,6 +101,16 @@ def test_a_store_is_exported_imported_pruned_and_checked(store: str, tools: str,
     assert "2 runs and 0 catalogs deleted" in run("store", "prune", "--keep", "1", "--database", copy).stderr
     assert run("store", "check", "--database", copy).stdout == f"no problems in {copy}\n"
     assert history(copy, tools)["total"] == 1
+
+
+def test_a_damaged_store_fails_its_check(store: str, tools: str) -> None:
+    recorded(store, "lint", tools)
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("UPDATE catalogs SET text = 'x'")
+        connection.commit()
+    done = run("store", "check", "--database", store)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == f"1 problem in {store}"
 
 
 @pytest.mark.parametrize(

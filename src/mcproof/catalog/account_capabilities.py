@@ -124,7 +124,7 @@ def _is_loss(act: Act, text: ToolText) -> bool:
     """Whether a verb that often only undoes something loses data here."""
     words = set(act.object)
     if act.verb == "drop":
-        return not known.TABLES.isdisjoint(words)
+        return not known.TABLES.isdisjoint({*words, *text.words, *text.parameter_words})
     if act.source == "schema" or not known.NO_DATA.isdisjoint(words):
         return False
     if act.verb == "remove" and "from" in act.words:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+BEFORE, AFTER, STATELESS = "before initialized", "after initialized", "in the stateless era"
 
 
 class ToolHash(NamedTuple):
@@ -21,7 +23,7 @@ class ListReading(NamedTuple):
     client: str
     """The client name under which it was requested."""
     moment: str
-    """`before initialized`, `after initialized` or, in the stateless era, `stateless`."""
+    """`BEFORE` or `AFTER` the handshake is complete or, in the stateless era, `STATELESS`."""
     tools: tuple[ToolHash, ...] = ()
     """Sorted by name."""
 
@@ -37,6 +39,14 @@ class ListStability(NamedTuple):
     """Several readings of the list of tools, by differently named clients."""
 
     readings: tuple[ListReading, ...] = ()
+    unseen_tools: tuple[dict[str, Any], ...] = ()
+    """Tools of other readings that the usual one does not have in this form, so that no other rule judges them."""
+
+    @property
+    def usual(self) -> ListReading | None:
+        """The reading that a capture has: the first one after the handshake."""
+        settled = (each for each in self.readings if each.moment != BEFORE)
+        return next(settled, next(iter(self.readings), None))
 
     @property
     def unobserved(self) -> Mapping[str, str]:

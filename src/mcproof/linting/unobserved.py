@@ -68,6 +68,8 @@ def _why(rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, A
         return Unjudged(observed.unlisted)
     if rule.traits.get("needs") == "neighbours" and not catalog.neighbours:
         return Unjudged("no other server of a client configuration was read before", concerns=False)
+    if rule.traits.get("needs") == "resources" and not (catalog.resources or catalog.templates):
+        return Unjudged("no resources are listed", concerns=False)
     if rule.traits.get("needs") == "server" and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
         return Unjudged("source code leaves it to the framework" if of_source else "a list of tools has no server info")

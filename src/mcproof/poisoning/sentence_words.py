@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
 _NAMING = frozenset(("call", "calling", "invoke", "invoking", "tool", "function", "trigger", "triggering"))
 """Words after which a quoted word is the name of a tool."""
-_CLAUSES = ",:;()—–[]{}|*>，、：；（）"
+_CLAUSES = frozenset(",:;()—–[]{}|*>，、：；（）")
 _quotations = re.compile(
     r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|`[^`\n]{1,300}`|(?<![\w'])'[^'\n]{1,300}'(?!\w)|«[^»\n]{1,300}»|「[^」\n]{1,300}」"
 ).finditer
@@ -81,24 +81,30 @@ def words_of(sentence: str, names: ToolNames, own_name: str, known: Lexicon | No
     bits = known.bits
     clause, literal = bits["CLAUSE"], bits["LITERAL"]
     spans = _Quotations(sentence, bits["QUOTED"], literal)
+    of_word = known.words.get
     found: list[Word] = []
     last_end = 0
     for match in _spaced(sentence) if known.unspaced is None else known.unspaced.finditer(sentence):
-        raw = match[0]
-        written = raw.lstrip("\"'`:&=#+-,;()[]{}<>*|!?").rstrip("\"'`:.&=#+-,;()[]{}<>*|!?")
-        if not written:
-            continue
-        start = match.start() + raw.index(written)
-        end = start + len(written)
-        context = spans.classes_at(start)
-        if not found or any(each in _CLAUSES for each in sentence[last_end:start]):
+        written = match[0]
+        start, end = match.span()
+        if not written.isalpha():
+            stripped = written.lstrip("\"'`:&=#+-,;()[]{}<>*|!?").rstrip("\"'`:.&=#+-,;()[]{}<>*|!?")
+            if not stripped:
+                continue
+            start += written.index(stripped)
+            end, written = start + len(stripped), stripped.translate(_APOSTROPHES)
+        context = spans.classes_at(start) if spans.are_any else 0
+        gap = sentence[last_end:start]
+        if not found or (gap != " " and not _CLAUSES.isdisjoint(gap)):
             context |= clause
         last_end = end
-        lowered = written.lower().translate(_APOSTROPHES)
+        lowered = written.lower()
         if lowered == own_name:
             found.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
         elif lowered in names.names and (context & literal or lowered not in names.plain):
             found.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
+        elif lowered.isalpha() and not known.stems:
+            found.append(Word(lowered, of_word(lowered, 0) | context, start, end))
         else:
             found += _classified(lowered, context, start, known)
     return _in_context(found, known)
@@ -127,6 +133,7 @@ class _Quotations:
         self._spans = [
             (match.start(), match.end(), quoted if " " in match[0] else literal) for match in _quotations(sentence)
         ]
+        self.are_any = bool(self._spans)
         self._at = 0
 
     def classes_at(self, start: int) -> int:

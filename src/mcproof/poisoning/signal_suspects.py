@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SHORTEST = 20
 """Characters of the shortest text in English that can have a signal."""
+_LONG = 600
+"""Characters of texts that have words for everything, so that only their sentences are worth a look."""
 _LANES = 8
 
 
@@ -38,7 +40,7 @@ def _bytes(words: Iterable[str]) -> frozenset[bytes]:
     return frozenset(word.encode() for word in words)
 
 
-_FRAMING = ("OBLIGE", "MUST", "COND", "WHEN", "TO", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
+_FRAMING = ("OBLIGE", "MUST", "COND", "WHEN", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
 _NEEDED_WORDS = (
     (FRAMED, _FRAMING),
     (FIRM, _FRAMING),
@@ -87,8 +89,10 @@ def may_signal(text: str, names: ToolNames) -> bool:
     words = _words_in(text)
     if _anchors().isdisjoint(words) and names.words.isdisjoint(words) and "://" not in text and "@" not in text:
         return is_foreign(words)
-    is_long = ". " in text or "\n" in text or "; " in text or "<" in text or "[" in text or "*" in text
-    return bool(_possible(text, words, names, is_framed=is_long).possible) or is_foreign(words)
+    if len(text) > _LONG:
+        return True
+    several = ". " in text or "\n" in text or "; " in text or "<" in text or "[" in text or "*" in text
+    return bool(_possible(text, words, names, is_framed=several).possible) or is_foreign(words)
 
 
 def _words_in(text: str) -> list[bytes]:
@@ -130,9 +134,16 @@ class SentenceLook(NamedTuple):
     """The patterns that may match, as bits."""
 
 
-def look_at(sentence: str, names: ToolNames, *, is_framed: bool) -> SentenceLook:
-    """Which patterns a sentence may match. `is_framed` is true if its context speaks to a model."""
-    return _possible(sentence, _words_in(sentence), names, is_framed=is_framed)
+def look_at(sentence: str, names: ToolNames, *, is_framed: bool, starters: int) -> SentenceLook:
+    """Which patterns a sentence may match.
+
+    `is_framed` is true if its context speaks to a model. `starters` are the classes of the words that make it an order
+    if they come first.
+    """
+    words = _words_in(sentence)
+    if words and not is_framed:
+        is_framed = words[0] in (b"if", b"to") or bool(_table().words.get(words[0], (0, 0))[1] & starters)
+    return _possible(sentence, words, names, is_framed=is_framed)
 
 
 def _possible(text: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> SentenceLook:
@@ -286,13 +297,19 @@ def _table() -> _Table:
             lanes.setdefault(classes, []).append(lane * count + number)
         for lane in range(len(required), _LANES):
             filled |= 1 << (lane * count + number)
+    of_bit: dict[int, int] = {}
+    for required_classes, positions in lanes.items():
+        mask = sum(1 << position for position in positions)
+        for bit in bits.values():
+            if required_classes & bit:
+                of_bit[bit] = of_bit.get(bit, 0) | mask
     words: dict[bytes, tuple[int, int]] = {}
     for word, classes in _words_by_piece().items():
-        mask = 0
-        for required_classes, positions in lanes.items():
-            if classes & required_classes:
-                for position in positions:
-                    mask |= 1 << position
+        mask, left = 0, classes
+        while left:
+            bit = left & -left
+            mask |= of_bit.get(bit, 0)
+            left ^= bit
         words[_ascii(word)] = mask, classes
     return _Table(
         words,

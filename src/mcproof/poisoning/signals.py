@@ -157,7 +157,6 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     is_foreign = may_be_foreign(text)
     of_text = language_of(text[:2_000]) if is_foreign else "en"
-    has_tags = _tag(text.lower()) is not None
     framed_until = last_suspect = -1
     parts: list[_Part] = []
     framers: list[int] = []
@@ -166,13 +165,10 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
         language = language_of(written, of_text) if is_foreign else "en"
         classes, possible = 0, -1
         if language == "en":
-            is_framed = at <= framed_until or (at > 0 and bool(_first_classes(written) & starters))
-            classes, possible = look_at(written, names, is_framed=is_framed)
-        if (
-            language != "en"
-            or (classes & bits["COND"] and classes & orders)
-            or (has_tags and _tag(written[:80].lower()))
-        ):
+            classes, possible = look_at(
+                written, names, is_framed=at <= framed_until, starters=starters if at > 0 else 0
+            )
+        if language != "en" or (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower()):
             framed_until = at + _FOLLOWING
             framers.append(at)
         if possible:
@@ -183,12 +179,6 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
         if part.possible or at in needed:
             part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
     return parts[: last_suspect + 2]
-
-
-def _first_classes(written: str) -> int:
-    """The classes of the first word of a sentence."""
-    first = written.split(None, 1)
-    return lexicon().words.get(first[0].strip("*-#>`'\"(:,").lower(), 0) if first else 0
 
 
 def _describes(first_sentence: str) -> bool:

@@ -44,10 +44,12 @@ def role_of(name: str) -> str | None:
     return "url" if role == "uri" else role
 
 
-def is_page_token(role: str, schema: dict[str, Any]) -> bool:
+def is_page_token(name: str, schema: Any) -> bool:
     """Whether a parameter called `token` is a position in a list, by its description."""
+    if role_of(name) != "token" or not isinstance(schema, dict):
+        return False
     description = schema.get("description")
-    return role == "token" and isinstance(description, str) and _PAGES.search(description[:500]) is not None
+    return isinstance(description, str) and _PAGES.search(description[:500]) is not None
 
 
 def texts_of(schema: Any) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ def _catalog_problems(connection: Connection) -> Iterator[str]:
     for row in connection.execution_options(yield_per=100).execute(select(CATALOGS.c.hash, CATALOGS.c.text)):
         try:
             text = zlib.decompress(row.text)
-        except zlib.error:
+        except (zlib.error, TypeError):
             yield f"catalog {row.hash}: the text is damaged"
             continue
         if sha256(text).hexdigest() != row.hash:
@@ -49,7 +49,7 @@ def _run_problems(connection: Connection) -> Iterator[str]:
     for row in connection.execution_options(yield_per=100).execute(rows):
         try:
             run = read_run(zlib.decompress(row.report), f"run {row.uid}")
-        except zlib.error:
+        except (zlib.error, TypeError):
             yield f"run {row.uid}: the report is damaged"
             continue
         except McproofError as error:

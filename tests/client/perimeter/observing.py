@@ -13,7 +13,7 @@ from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.live_observation import observe_server
 from mcproof.client.perimeter.probe_http import ProbeLimits
 from mcproof.linting.engine import check
-from mcproof.linting.registry import rules_of
+from mcproof.linting.registry import FACTS, rules_of
 from mcproof.targets.snapshot import read_snapshot
 from servers.web import Web
 
@@ -60,9 +60,10 @@ def facts_of(endpoint: Endpoint, *, is_deep: bool = False) -> tuple[Any, ...]:
 
 
 def findings(*facts: Any) -> dict[str, Finding]:
-    """The findings of the `trust` rules about facts, by rule."""
+    """The findings of the `trust` rules about facts other than the catalog, by rule."""
     empty = read_snapshot(b'{"server": {}, "initialize": {}, "tools": []}', "empty.json")
-    found = check(empty, rules_of("trust"), facts=[each for each in facts if each is not None])
+    rules = [rule for rule in rules_of("trust") if rule.scope in FACTS]
+    found = check(empty, rules, facts=[each for each in facts if each is not None])
     assert len({each.rule.id for each in found}) == len(found)
     return {each.rule.id: each for each in found}
 

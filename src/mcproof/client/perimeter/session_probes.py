@@ -19,7 +19,7 @@ from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.perimeter.session_id_strength import session_ids
 from mcproof.client.secrets import hiding_in_catalogs
 from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.list_stability import ListReading, ListStability, ToolHash
+from mcproof.exchange.list_stability import AFTER, BEFORE, STATELESS, ListReading, ListStability, ToolHash
 from mcproof.exchange.session_ids import SessionIds
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ LONGEST = 120.0
 LONGEST_CONNECTION = 60.0
 LONGEST_EARLY = 5.0
 """Seconds for a response before the handshake is complete; a server need not send one."""
+MOST_TOOLS = 5_000
+"""How many tools are kept for comparison."""
+MOST_UNSEEN = 50
 _TOOLS = METHODS[0]
 
 
@@ -69,7 +72,7 @@ async def observe_sessions(
             for _ in range(0 if run.why_no_ids else HANDSHAKES - len(CLIENT_NAMES)):
                 await run.connect(CLIENT_NAMES[0])
     ids = SessionIds(why_none=run.why_no_ids) if run.why_no_ids else session_ids(run.ids, run.handshakes)
-    return SessionObservation(ListStability(tuple(run.readings)), ids)
+    return SessionObservation(run.stability, ids)
 
 
 class _SessionRun:
@@ -86,6 +89,15 @@ class _SessionRun:
         self.readings: list[ListReading] = []
         self.ids: list[str] = []
         self.handshakes = 0
+        self._tools: dict[str, dict[str, Any]] = {}
+        """The tools of all readings, by hash."""
+
+    @property
+    def stability(self) -> ListStability:
+        stability = ListStability(tuple(self.readings))
+        seen = {each.hash for each in stability.usual.tools} if stability.usual is not None else set()
+        unseen = [tool for number, tool in self._tools.items() if number not in seen]
+        return stability._replace(unseen_tools=tuple(unseen[:MOST_UNSEEN]))
 
     @property
     def why_no_ids(self) -> str:
@@ -97,10 +109,10 @@ class _SessionRun:
     async def list_as(self, name: str) -> None:
         """List the tools under a client name, also before the handshake is complete if the server survives that."""
         before = len(self.readings)
-        await self.connect(name, ("before initialized", "after initialized"))
+        await self.connect(name, (BEFORE, AFTER))
         moments = [each.moment for each in self.readings[before:]]
-        if self._facts.era != "stateless" and "after initialized" not in moments:
-            await self.connect(name, ("after initialized",))
+        if self._facts.era != "stateless" and AFTER not in moments:
+            await self.connect(name, (AFTER,))
 
     async def connect(self, name: str, moments: tuple[str, ...] = ()) -> None:
         """Connect under a client name and list the tools; an error leaves out the rest of the connection."""
@@ -129,13 +141,13 @@ class _SessionRun:
             raise ConnectError(found)
         connection.settle("stateless", *found)
         connection.use_protocol_headers()
-        await self._list(connection, name, "stateless")
+        await self._list(connection, name, STATELESS)
 
     async def _shake_hands(self, connection: Connection, name: str, moments: tuple[str, ...]) -> None:
         connection.settle("handshake", *await initialize(connection, (self._facts.requested,)))
         self._note_session(connection)
         connection.use_protocol_headers()
-        if moments[:1] == ("before initialized",):
+        if moments[:1] == (BEFORE,):
             limits = connection.limits
             connection.limits = limits._replace(request=min(limits.request, LONGEST_EARLY))
             await self._list(connection, name, moments[0])
@@ -159,7 +171,11 @@ class _SessionRun:
         lists = {_TOOLS.key: tools}
         clean(lists, self._hide)
         with suppress(RecursionError):  # nested too deep to be compared
-            self.readings.append(ListReading(name, moment, tuple(sorted(map(_hashed, lists[_TOOLS.key])))))
+            hashed = [(_hashed(tool), tool) for tool in lists[_TOOLS.key]]
+            self.readings.append(ListReading(name, moment, tuple(sorted(each for each, _ in hashed))))
+            for each, tool in hashed:
+                if isinstance(tool, dict) and len(self._tools) < MOST_TOOLS:
+                    self._tools.setdefault(each.hash, tool)
 
 
 def _hashed(tool: Any) -> ToolHash:

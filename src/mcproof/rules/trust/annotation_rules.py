@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
-from mcproof.rules.trust.capabilities import capability_matches
+from mcproof.rules.trust.capabilities import capability_matches, surface_rule
 from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
-from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,14 +20,11 @@ _DESTRUCTIVE = ("delete_data", "write_files", "financial_action")
 """Capabilities of destructive tools; writing counts only if it changes what exists."""
 
 
-@trust_rule(
+@surface_rule(
     "tool_annotations_consistent",
     name="inconsistent-annotations",
     severity="high",
-    category="capability",
     weight=6,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     sums_up=identity("hits", "toolName", "kind"),
 )
 def tool_annotations_consistent(catalog: Catalog) -> Iterator[Problem]:
@@ -96,14 +92,11 @@ def _matches_by_tool(catalog: Catalog) -> dict[int, list[CapabilityMatch]]:
     return by_tool
 
 
-@trust_rule(
+@surface_rule(
     "destructive_tools_declare_destructive_hint",
     name="undeclared-destructive-tools",
     severity="medium",
-    category="capability",
     weight=4,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     chosen=("severity", "weight"),
     sums_up=identity("hits", "toolName", "capabilityKind"),
 )

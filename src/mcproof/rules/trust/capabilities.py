@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import Problem
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.capability_matches import Capability, CapabilityMatch
     from mcproof.catalog.model import Catalog, Tool
 
+surface_rule = partial(trust_rule, category="capability", dimension="Tool surface risk", phase="post-handshake")
+"""Registers a rule about what tools can do."""
 _MATCHES = identity("matches", "toolName", "keyword")
 
 
@@ -38,14 +40,11 @@ def _tools_with(catalog: Catalog, capability: Capability, what: str) -> Iterator
         yield Problem(message, evidence={"matches": matches}, near=near(found[0][0]))
 
 
-@trust_rule(
+@surface_rule(
     "no_public_code_execution_tools",
     name="code-execution-tools",
     severity="critical",
-    category="capability",
     weight=14,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     hard_fail=if_open,
     sums_up=_MATCHES,
 )
@@ -61,14 +60,11 @@ def no_public_code_execution_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "execute_code", "can run code")
 
 
-@trust_rule(
+@surface_rule(
     "no_public_credential_access_tools",
     name="credential-access-tools",
     severity="critical",
-    category="capability",
     weight=12,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     hard_fail=if_open,
     sums_up=_MATCHES,
 )
@@ -84,14 +80,11 @@ def no_public_credential_access_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "access_credentials", "can access credentials")
 
 
-@trust_rule(
+@surface_rule(
     "no_public_filesystem_write_tools",
     name="filesystem-write-tools",
     severity="critical",
-    category="capability",
     weight=10,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     hard_fail=if_open,
     sums_up=_MATCHES,
 )
@@ -107,14 +100,11 @@ def no_public_filesystem_write_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "write_files", "can write files")
 
 
-@trust_rule(
+@surface_rule(
     "no_public_admin_control_tools",
     name="admin-control-tools",
     severity="critical",
-    category="capability",
     weight=10,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     hard_fail=if_open,
     sums_up=_MATCHES,
 )
@@ -129,14 +119,11 @@ def no_public_admin_control_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "admin_control", "can control machines, accounts or rights")
 
 
-@trust_rule(
+@surface_rule(
     "no_public_destructive_tools",
     name="destructive-tools",
     severity="high",
-    category="capability",
     weight=8,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     sums_up=identity("destructiveTools", "toolName", "verb"),
 )
 def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
@@ -158,14 +145,11 @@ def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(message, evidence={"destructiveTools": tools}, near=near(found[0][0]))
 
 
-@trust_rule(
+@surface_rule(
     "no_public_send_message_tools",
     name="send-message-tools",
     severity="high",
-    category="capability",
     weight=6,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     sums_up=_MATCHES,
 )
 def no_public_send_message_tools(catalog: Catalog) -> Iterator[Problem]:
@@ -177,14 +161,11 @@ def no_public_send_message_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "send_message", "can send messages")
 
 
-@trust_rule(
+@surface_rule(
     "no_public_financial_action_tools",
     name="financial-action-tools",
     severity="high",
-    category="capability",
     weight=6,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     sums_up=_MATCHES,
 )
 def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
@@ -196,14 +177,11 @@ def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "financial_action", "can move money")
 
 
-@trust_rule(
+@surface_rule(
     "no_public_network_access_tools",
     name="network-access-tools",
     severity="high",
-    category="capability",
     weight=6,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     sums_up=_MATCHES,
 )
 def no_public_network_access_tools(catalog: Catalog) -> Iterator[Problem]:
@@ -218,14 +196,11 @@ def no_public_network_access_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "network_access", "can access the network")
 
 
-@trust_rule(
+@surface_rule(
     "no_pii_keywords_in_tool_surface",
     name="personal-data-in-tools",
     severity="low",
-    category="capability",
     weight=3,
-    dimension="Tool surface risk",
-    phase="post-handshake",
     sums_up=_MATCHES,
 )
 def no_pii_keywords_in_tool_surface(catalog: Catalog) -> Iterator[Problem]:

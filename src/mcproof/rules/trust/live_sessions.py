@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.session_ids import ENOUGH_BITS
 from mcproof.linting.finding import Problem
 from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from mcproof.exchange.exposure import Exposure
     from mcproof.exchange.list_stability import ListStability
     from mcproof.exchange.read_calls import ReadCalls
     from mcproof.exchange.session_ids import SessionIds
 
 _SHOWN = 20
 """How many tools the evidence names."""
+_POISONING = "TRU-1"
+"""The prefix of the ids of rules about poisoned texts."""
+
+
+def _hides_poison(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
+    """Whether a tool that other clients see has a poisoned text."""
+    return bool(evidence.get("fires"))
 
 
 @trust_rule(
@@ -26,6 +34,7 @@ _SHOWN = 20
     category="drift",
     dimension="Metadata transparency",
     phase="post-handshake",
+    hard_fail=_hides_poison,
     chosen=("weight",),
 )
 def unstable_list(stability: ListStability) -> Iterator[Problem]:
@@ -34,27 +43,49 @@ def unstable_list(stability: ListStability) -> Iterator[Problem]:
     Why: what was reviewed is not what the agent gets; a server can hide a tool from scanners this way.
     Fix: list the same tools to every client, in every session, before and after `notifications/initialized`.
 
-    The tools are listed twice under each of two client names, `mcproof` and a common client, and compared by hash; the
-    order and `_meta` do not count. A list that the server refuses before `initialized` is not compared.
+    The tools are listed under two client names, `mcproof` and that of a common client, before and after the handshake
+    is complete, and compared by hash; the order and `_meta` do not count. A list that the server refuses before
+    `initialized` is not compared. The severity is high, and the verdict `block`, if a rule about poisoned texts reports
+    a tool that only another client sees. OWASP MCP03; SAFE-T1001.
     """
-    readings = stability.readings
-    if len(readings) < 2 or len({each.tools for each in readings}) < 2:
+    usual = stability.usual
+    others = [each for each in stability.readings if usual is not None and each.tools != usual.tools]
+    if usual is None or not others:
         return
-    first = readings[0]
-    other = next(each for each in readings if each.tools != first.tools)
-    differing = sorted({name for name, _ in set(first.tools) ^ set(other.tools)})
+    other = others[-1]
+    differing = sorted({name for name, _ in set(usual.tools) ^ set(other.tools)})
     shown = ", ".join(f"`{each}`" for each in differing[:3])
     more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
+    fires = _poisoning_rules(stability)
+    reported = f"; reported by {', '.join(fires)}" if fires else ""
+    places = f"to `{other.client}` {other.moment} than to `{usual.client}` {usual.moment}"
     yield Problem(
-        f"lists {shown}{more} differently to `{other.client}` {other.moment} than to `{first.client}` {first.moment}",
+        f"lists {shown}{more} differently {places}{reported}",
         evidence={
             "tools": differing[:_SHOWN],
             "readings": [
                 {"client": each.client, "moment": each.moment, "tools": len(each.tools), "hash": each.hash}
-                for each in readings
+                for each in stability.readings
             ],
+            "fires": fires,
         },
+        severity="high" if fires else None,
     )
+
+
+def _poisoning_rules(stability: ListStability) -> list[str]:
+    """The rules about poisoned texts that report a tool which the usual list does not have."""
+    if not stability.unseen_tools:
+        return []
+    import json
+
+    from mcproof.linting.engine import check
+    from mcproof.linting.registry import rules_of
+    from mcproof.targets.snapshot import read_snapshot
+
+    text = json.dumps({"tools": list(stability.unseen_tools)}).encode()
+    rules = [each for each in rules_of("trust") if each.id.startswith(_POISONING) and each.severity != "info"]
+    return sorted({each.rule.id for each in check(read_snapshot(text, "unseen"), rules)})
 
 
 @trust_rule(

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.poisoning.model_texts import ModelText, ModelTexts
 
-_LONGEST = 100_000
-"""How much of one text is searched for secrets, in characters."""
+_LONGEST, _MOST = 100_000, 2_000_000
+"""How much of one text, and of all texts of a server, is searched for secrets, in characters."""
 
 
 @trust_rule(
@@ -41,8 +41,11 @@ def no_secret_leakage_in_observed_text(texts: ModelTexts) -> Iterator[Problem]:
 
     hits: dict[tuple[str, str, str], dict[str, Any]] = {}
     first: ModelText | None = None
+    left = _MOST
     for text in texts.distinct:
-        for secret in secrets_in(text[:_LONGEST]):
+        searched = text[: min(_LONGEST, left)]
+        left -= len(searched)
+        for secret in secrets_in(searched):
             for use in texts.uses(text):
                 first = first or use
                 tool = use.item.label if use.item.kind == "tool" else None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog.model import Catalog, Tool
-    from mcproof.schema.tree import Property, SchemaTree
+    from mcproof.schema.tree import SchemaNode, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
 
@@ -103,6 +103,8 @@ def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
     Why: neither a client nor a reviewer can tell what the tool accepts without calling it.
     Fix: declare every parameter; without any, write `{"type": "object", "additionalProperties": false}`.
     """
+    if tool.schema is not None and "properties" in tool.schema:  # as almost every schema
+        return
     if not tool.is_object or not tool.knows_all("/inputSchema"):
         return
     at, evidence = tool.pointer_to("inputSchema"), {"missingFor": [tool.label]}
@@ -191,19 +193,29 @@ def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
     tree = tool.tree
     if tree is None:
         return
-    hits = []
+    hits: list[tuple[SchemaNode, str, str]] = []
     for node in tree.objects:
         if node.schema.get("additionalProperties") is True:
-            field = str(node.step[-1]) if node.step else "(root)"
-            hits.append((node, "additional_properties", field))
+            hits.append((node, "additional_properties", str(node.step[-1]) if node.step else "(root)"))
     for prop in tree.properties:
-        kind = _breadth(prop, tree)
-        if kind is not None:
-            hits.append((prop, kind, prop.name))
+        schema = prop.schema
+        kind = schema.get("type") if type(schema) is dict else None
+        if kind == "string":  # the common case first
+            if role_of(prop.name) in _BROAD and _is_free_form(schema):
+                hits.append((prop, "free_form_sensitive_field", prop.name))
+        elif kind == "object":
+            if _BOUNDED_OBJECT.isdisjoint(schema):
+                hits.append((prop, "open_object", prop.name))
+        elif kind is None and accepts_anything(schema, tree):
+            hits.append((prop, "untyped_property", prop.name))
+        elif role_of(prop.name) in _BROAD and any(map(_is_free_form, texts_of(schema))):
+            hits.append((prop, "free_form_sensitive_field", prop.name))
+    if not hits:
+        return
     known = [
         {"toolName": tool.label, "kind": kind, "field": field, "path": node.path or "(root)"}
         for node, kind, field in hits
-        if tool.knows(node.pointer)
+        if not is_page_token(field, node.schema) and tool.knows(node.pointer)
     ]
     if known:
         field, kind, path = (known[0][key] for key in ("field", "kind", "path"))
@@ -219,20 +231,6 @@ _BREADTHS = {
     "open_object": "accepts any object",
     "free_form_sensitive_field": "accepts any text",
 }
-
-
-def _breadth(prop: Property, tree: SchemaTree) -> str | None:
-    """The way in which a property accepts too much; None if it does not."""
-    schema = prop.schema
-    if type(schema) is dict and "type" in schema:
-        if schema["type"] == "object":
-            return "open_object" if _BOUNDED_OBJECT.isdisjoint(schema) else None
-    elif accepts_anything(schema, tree):
-        return "untyped_property"
-    role = role_of(prop.name)
-    if role not in _BROAD or type(schema) is not dict or is_page_token(role, schema):
-        return None
-    return "free_form_sensitive_field" if any(map(_is_free_form, texts_of(schema))) else None
 
 
 def _is_free_form(schema: dict[str, Any]) -> bool:
