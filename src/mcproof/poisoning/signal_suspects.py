@@ -297,13 +297,19 @@ def _table() -> _Table:
             lanes.setdefault(classes, []).append(lane * count + number)
         for lane in range(len(required), _LANES):
             filled |= 1 << (lane * count + number)
+    of_bit: dict[int, int] = {}
+    for required_classes, positions in lanes.items():
+        mask = sum(1 << position for position in positions)
+        for bit in bits.values():
+            if required_classes & bit:
+                of_bit[bit] = of_bit.get(bit, 0) | mask
     words: dict[bytes, tuple[int, int]] = {}
     for word, classes in _words_by_piece().items():
-        mask = 0
-        for required_classes, positions in lanes.items():
-            if classes & required_classes:
-                for position in positions:
-                    mask |= 1 << position
+        mask, left = 0, classes
+        while left:
+            bit = left & -left
+            mask |= of_bit.get(bit, 0)
+            left ^= bit
         words[_ascii(word)] = mask, classes
     return _Table(
         words,
