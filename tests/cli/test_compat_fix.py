@@ -43,6 +43,7 @@ def test_the_fixed_catalog_is_printed_and_what_is_left_is_explained(file: Path) 
     assert done.stderr == (
         f"{file}: fixed 2 findings; left for the author: CMP-030 1\n"
         "  CMP-030 not auto-fixable: the `$ref` is recursive (store)\n"
+        "mcproof: failed: 1 error (gate: errors)\n"
     )
     assert file.read_bytes() == before
 

@@ -71,7 +71,7 @@ FAILURES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "lint --diff": (("lint", "loose.json", "--ruleset", "strict", "--diff", "--fail-on", "note"), "mcproof: failed: "),
     "schema-lint": (("schema-lint", "loose.json"), "✗ failed: 2 warnings (gate: all findings)"),
-    "schema-lint --fix": (("schema-lint", "faulty.json", "--fix"), "; left for the author: SCH-003 1"),
+    "schema-lint --fix": (("schema-lint", "faulty.json", "--fix"), "failed: 1 error (gate: all findings)"),
     "schema-lint --fix of several": (
         ("schema-lint", "faulty.json", "clean.json", "--fix", "--write"),
         "mcproof: failed: 1 of 2 targets; 1 error (gate: all findings)",

@@ -48,6 +48,8 @@ CHECKED = {
     "a helper that returns an error": "if error := problem(x):\n    return error\n" + READ,
     "a helper that returns a pair": "ok, message = judged(x)\nif not ok:\n    return message\n" + READ,
     "a helper that the configuration turns off": "check_if_restricted(Path(x), None)\n" + READ,
+    "an error of a helper": "if x not in ALLOWED:\n    fail(x)\n" + READ,
+    "an error of a helper in try": "try:\n    Path(x).relative_to(ROOT)\nexcept ValueError:\n    fail(x)\n" + READ,
     "each of several": "for each in x.split():\n    check(each)\nfor each in x.split():\n    open(each)\nreturn ''",
     "an unseen function": "from elsewhere import validate_path\nvalidate_path(x)\n" + READ,
 }
@@ -55,9 +57,16 @@ HELPERS = """
 ANY = re.compile(r"^[^ ]+$")
 NAME = re.compile(r"^[a-z]+$")
 
+class Base:
+    def fail(self, value):
+        raise NotImplementedError
+
 def check(path):
     if not Path(path).resolve().is_relative_to(ROOT):
         raise ValueError(path)
+
+def fail(value):
+    raise PermissionError(value)
 
 def inside(path):
     found = (ROOT / path).resolve()
@@ -105,6 +114,7 @@ USELESS = {
     "`..` of an absolute path": "if '..' in x:\n    raise ValueError(x)\n" + READ,
     "a loose pattern": "if not re.match(r'.*', x):\n    raise ValueError(x)\n" + READ,
     "a loose compiled pattern": "if not ANY.match(x):\n    raise ValueError(x)\n" + READ,
+    "a helper that another class replaces": "if x not in ALLOWED:\n    Base().fail(x)\n" + READ,
     "a replaced text": "return open(x.replace('../', '')).read()",
 }
 

@@ -37,8 +37,7 @@ def fix_command(request: LintRequest | CompatRequest, options: FixOptions) -> in
         result = execute(fix, listener)
     finally:
         listener.clear()
-    is_explained = len(result.targets) == 1 and not options.prints_diff  # the summary names what is left
-    if result.exit_code == FINDINGS and not is_explained:
+    if result.exit_code == FINDINGS:
         from mcproof.report.gate_verdicts import run_verdict
 
         tell(str(run_verdict(result)))

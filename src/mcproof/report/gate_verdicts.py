@@ -16,6 +16,7 @@ from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
 from mcproof.report.probe_rules import RULES_OF_CASE_OUTCOME
 from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING
+from mcproof.results.proof import promises
 from mcproof.results.run import BROKEN
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
     """The verdict of a run that calls the server; a server that was not tested has not passed."""
     called, total = len(result.called_tools), result.counts.get("tools", 0)
     hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
-    tools = f"{called_sentence(called, total)}{hidden}"
+    tools = f"{called_sentence(called, total)}{_untested_promises(result)}{hidden}"
     missed = [gate_sentence(gate) for gate in result.gates if not gate.passed and gate.gate != "tested"]
     counts = GatedCounts.of([result], result.payload.kind)
     if result.failing:
@@ -232,6 +233,12 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
         what = plural(accepted, "accepted violation")
         return GateVerdict("", f"{what}: not gated; --strict fails on them ({tools})", "fair")
     return GateVerdict(PASSED, f"{counts.kept}; {tools}", "good")
+
+
+def _untested_promises(result: TargetResult) -> str:
+    """Return how many promises `prove` did not test; empty if none."""
+    count = promises(result.matrix).not_tested if result.matrix else 0
+    return f", {plural(count, 'promise')} not tested" if count else ""
 
 
 def called_sentence(called: int, total: int) -> str:

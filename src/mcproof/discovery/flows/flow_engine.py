@@ -11,7 +11,7 @@ from mcproof.discovery.flows import flow_statements
 from mcproof.discovery.flows.flow_state import checked
 from mcproof.discovery.flows.flow_tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, Marks, constant, either, merged
-from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk, decisive
+from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk, decisive, is_abstract
 from mcproof.discovery.flows.symbols import OUTER, marks_at, symbolic
 from mcproof.discovery.interp.attributes import attribute
 from mcproof.discovery.interp.enumerations import is_enum
@@ -82,6 +82,8 @@ class Summary(NamedTuple):
     """The checks that have passed if it returns."""
     fields: dict[str, FlowValue]
     """The attributes of its first parameter that it sets."""
+    returns: bool = True
+    """Whether it ever returns, rather than always raise an error."""
 
 
 _EMPTY = Summary([], NOTHING, frozenset(), {})
@@ -95,7 +97,7 @@ class FlowEngine:
         self.closures: dict[int, dict[str, FlowValue]] = {}
         """The names around nested functions, by the identity of their nodes."""
         self.classes: dict[int, Class] = {}
-        """The classes whose methods were called, by identity."""
+        """The classes whose methods the functions of tools call directly, by identity."""
         self.walked: set[int] = set()
         """The functions that were walked, by the identity of their nodes."""
         self.steps = 0
@@ -237,7 +239,10 @@ class FlowEngine:
         self, walk: FunctionWalk, function: Function, bound: dict[str, FlowValue], node: ast.AST
     ) -> tuple[FlowValue, dict[str, FlowValue]]:
         """Call a function of the project: the result, and the attributes that it sets on its first parameter."""
+        if function.owner is not None and len(self._active) == 1:
+            self.classes.setdefault(id(function.owner), function.owner)
         summary = self.summary(function, bound)
+        walk.has_ended = walk.has_ended or not summary.returns
         around = self.closures.get(id(function.node), {})
         everything = {**bound, **{OUTER + name: value for name, value in around.items()}}
         step = walk.step(node, f"{function.name}()")
@@ -308,8 +313,6 @@ class FlowEngine:
     def _walk(self, function: Function, names: dict[str, FlowValue]) -> Summary:
         node = function.node
         self.walked.add(id(node))
-        if function.owner is not None:
-            self.classes.setdefault(id(function.owner), function.owner)
         walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:
@@ -329,7 +332,8 @@ class FlowEngine:
         if first is not None and function.bound_to is not None and (after := state.names.get(first)) is not None:
             before = names[first].fields or {}
             fields = {key: value for key, value in (after.fields or {}).items() if before.get(key) is not value}
-        return Summary(walk.uses, result, state.guards, fields)
+        returns = bool(walk.exits) or is_abstract(node)
+        return Summary(walk.uses, result, state.guards, fields, returns)
 
 
 def _mapped_guards(guards: frozenset[Guard], bound: dict[str, FlowValue]) -> frozenset[Guard]:

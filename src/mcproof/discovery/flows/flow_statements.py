@@ -39,6 +39,10 @@ def walk_block(walk: FunctionWalk, body: list[ast.stmt]) -> bool:
         handler = _HANDLERS.get(type(statement))
         if handler is not None and not handler(walk, statement):
             return False
+        if walk.has_ended:
+            walk.has_ended = False
+            if isinstance(statement, (ast.Expr, ast.Assign)):
+                return False
     return True
 
 

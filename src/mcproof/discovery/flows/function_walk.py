@@ -49,6 +49,8 @@ class FunctionWalk:
         self.state = FlowState(names)
         self.uses: list[FlowUse] = []
         self.exits: list[Exit] = []
+        self.has_ended = False
+        """Whether a function was called that never returns."""
         self.labelled_conditions = 0
         """How many of the conditions that apply depend on a label."""
         self.plain_conditions = 0
@@ -143,6 +145,13 @@ class FunctionWalk:
             )
         elif value.all_marks():
             self.state.names[holder.id] = known.with_marks({**known.marks, **value.all_marks()})
+
+
+def is_abstract(node: ast.AST) -> bool:
+    """Whether a function only raises `NotImplementedError`, so that another one takes its place."""
+    body = getattr(node, "body", None)
+    last = body[-1] if isinstance(body, list) and body else None
+    return isinstance(last, ast.Raise) and last.exc is not None and "NotImplemented" in ast.unparse(last.exc)
 
 
 def decisive(kind: str, marks: Marks) -> Marks:

@@ -58,7 +58,7 @@ def tool_entries(domain: McpDomain) -> Iterator[ToolEntry]:
 
 
 def unused_methods(engine: FlowEngine) -> list[ToolEntry]:
-    """The public methods that no tool calls, of classes whose other methods tools call."""
+    """The public methods that no tool calls, of classes whose other methods tools call directly."""
     found = []
     for cls in list(engine.classes.values()):
         for name, value in list(cls.body.names.items()):

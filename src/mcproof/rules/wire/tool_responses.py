@@ -45,6 +45,10 @@ def malformed_content(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "malformed-content", "returns a result that the protocol does not allow: ")
 
 
+_LONGEST_ERROR = 80
+"""How many characters of an error a message quotes; the evidence has more."""
+
+
 @rule("WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
 def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     """The text of a result reports an error, but the result is marked as a success.
@@ -81,5 +85,7 @@ def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
                 break
     if first is not None:
         record, detail = first
+        if kind == ERROR_AS_SUCCESS and len(detail) > _LONGEST_ERROR:
+            detail = f"{detail[:_LONGEST_ERROR].rstrip()}…"
         times = f" ({count:,} times)" if count > 1 else ""
         yield Problem(f"{words}{detail}{times}", evidence={**evidence(record), "count": count})
