@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.code_spans import without_code
 from mcproof.poisoning.substrings import occurrences
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ _element = re.compile(
     r"(?=[^<]{12})",
     re.IGNORECASE,
 )
-_code = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.DOTALL)
 _PLACEHOLDERS = ("user", "system", "assistant", "instructions", "instruction")
 """Names of elements that are also names of placeholders, such as `/home/<user>/notes`."""
 
@@ -64,8 +64,7 @@ def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
 
 def chat_marker(text: str) -> str:
     """The first marker of a chat template outside code spans; empty if there is none."""
-    if "`" in text:
-        text = _code.sub(" ", text)
+    text = without_code(text)
     match = _markup.search(text)
     if match is not None:
         return match[0].strip()

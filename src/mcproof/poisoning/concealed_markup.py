@@ -6,6 +6,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.code_spans import code_ranges
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,7 +32,6 @@ _markdown_comment = re.compile(
     r"[(\"'](?P<content>[^\n]{1,2000})[)\"'][ \t]{0,9}$",
     re.MULTILINE | re.IGNORECASE,
 ).finditer
-_code = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.DOTALL).finditer
 
 
 class Concealed(NamedTuple):
@@ -51,7 +52,7 @@ def concealed_parts(text: str) -> list[Concealed]:
     found = [*_comments(text), *_hidden_elements(text), *_after_escapes(text), *_after_whitespace(text)]
     if not found or "`" not in text:
         return found
-    code = [match.span() for match in _code(text)]
+    code = code_ranges(text)
     return [
         each._replace(is_code=each.kind == COMMENT and any(start <= each.start < end for start, end in code))
         for each in found

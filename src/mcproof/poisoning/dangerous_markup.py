@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.code_spans import without_code
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,7 +21,6 @@ _address = re.compile(
     r"\b(?:http|ftp|ws)://(?P<host>\[[0-9a-fA-F:.]{2,45}\]|[^\s/:?#\"'<>)\]}`,]{1,255})[^\s\"'<>)\]`]{0,200}",
     re.IGNORECASE,
 )
-_code = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.DOTALL)
 _private = re.compile(
     r"(?:localhost|.*\.(?:localhost|local|internal|lan|intranet|example|test|invalid)|(?:.*\.)?example\.(?:com|org|net)"
     r"|127\.[\d.]+|10\.[\d.]+|192\.168\.[\d.]+|172\.(?:1[6-9]|2\d|3[01])\.[\d.]+|169\.254\.[\d.]+|0\.0\.0\.0|\[.*\]"
@@ -48,8 +49,7 @@ def dangerous_markup(text: str) -> list[DangerousMarkup]:
     """The dangerous markup of a text outside its code spans, at most `MOST_FOUND` pieces of each kind."""
     if not may_have_markup(text):
         return []
-    if "`" in text:
-        text = _code.sub(" ", text)
+    text = without_code(text)
     return [*_links(text), *_elements(text), *_addresses(text)]
 
 

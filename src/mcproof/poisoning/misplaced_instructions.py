@@ -33,7 +33,10 @@ def misplaced_instructions(texts: ModelTexts) -> list[ModelText]:
 
 
 def _instructs(text: str, names: list[str]) -> bool:
-    return text.count(" ") >= _LEAST_WORDS - 1 and (commands_model(text) or bool(signals_in(text, names)))
+    spaces = text.count(" ")
+    if spaces < _LEAST_WORDS - 1:
+        return False
+    return commands_model(text) or (spaces >= _LEAST_WORDS and bool(signals_in(text, names)))
 
 
 def _is_instructing_name(text: str) -> bool:

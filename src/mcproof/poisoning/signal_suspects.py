@@ -342,20 +342,19 @@ def _phrases(all_patterns: list[Pattern]) -> list[tuple[tuple[str, ...], int]]:
     with_words = 0
     for classes in known.words.values():
         with_words |= classes
-    found = []
-    for bit in known.bits.values():
-        listed = tuple(
-            " ".join((first, *rest))
-            for first, phrases in known.phrases.items()
-            for rest, classes in phrases
-            if classes & bit
-        )
-        numbers = _numbers(all_patterns, bit)
-        if listed and numbers and not bit & with_words:
-            found.append((listed, numbers))
-    return found
+    listed: dict[int, list[str]] = {}
+    for first, phrases in known.phrases.items():
+        for rest, classes in phrases:
+            left = classes & ~with_words
+            while left:
+                bit = left & -left
+                listed.setdefault(bit, []).append(" ".join((first, *rest)))
+                left ^= bit
+    needed = ((tuple(phrases), _numbers(all_patterns, bit)) for bit, phrases in listed.items())
+    return [(phrases, numbers) for phrases, numbers in needed if numbers]
 
 
+@cache
 def _words_by_piece() -> dict[str, int]:
     """The words of the lexicon; of those with several parts, and of phrases, the longest part."""
     known = lexicon()

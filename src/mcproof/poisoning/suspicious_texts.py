@@ -39,6 +39,8 @@ _CASES = bytes(
 _RUNS = bytes(120 if (chr(each).isalnum() and each < 128) or each in b"+/_-" else 32 for each in range(256))
 """Maps the characters of base64 to `x`, everything else to a space."""
 _SHORTEST_RUN = b"x" * 20
+_TEXT = bytes((9, 10, 13, *range(32, 127)))
+"""The bytes of ASCII text."""
 _WORDS = bytes(each | 32 if 65 <= each <= 90 or 97 <= each <= 122 else 32 for each in range(256))
 """Maps letters to lower case, everything else to a space."""
 _MARKERS = {marker.encode(): codes for marker, codes in MARKERS.items()}
@@ -152,7 +154,8 @@ def _runs(marked: bytes) -> Iterator[tuple[int, int]]:
 def _may_decode(run: str) -> bool:
     """Whether a run of letters and digits may be an encoded text; a look at its start suffices to exclude names."""
     if _hexadecimal(run) is not None:
-        return True
+        start = bytes.fromhex(run[: min(len(run) // 2 * 2, 32)])
+        return not start.isascii() or start.translate(None, _TEXT) == b"" or start.count(0) * 3 >= len(start)
     if run.islower():
         return False
     if run.isupper() and _base32(run) is not None:
@@ -169,8 +172,10 @@ def _starts_as_text(run: str) -> bool:
         data = a2b_base64(start)
     except InvalidDataError:
         return False
-    if data.isascii() or data.startswith((b"\x1f\x8b", b"x\x9c", b"x\xda")):
+    if data.startswith((b"\x1f\x8b", b"x\x9c", b"x\xda")) or data.count(0) * 3 >= len(data):
         return True
+    if data.isascii():
+        return data.translate(None, _TEXT) == b""
     try:
         data.decode()
     except UnicodeDecodeError as error:

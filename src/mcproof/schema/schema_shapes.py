@@ -227,7 +227,7 @@ _TEXTS = frozenset({str})
 
 def is_unusual_dialect(declared: Any) -> bool:
     """Whether schemas that other dialects accept may be invalid in a dialect."""
-    return "draft-04" in str(declared)
+    return type(declared) is str and "draft-04" in declared
 
 
 def distinct_texts(values: Any) -> set[str] | None:

@@ -8,10 +8,11 @@ from mcproof.linting.finding import Problem
 from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.catalog.model import Catalog
     from mcproof.exchange.resource_bodies import ResourceBodies
+    from mcproof.linting.registry import Check
 
 MOST_HITS = 100
 """How many hits the evidence of one finding has."""
@@ -27,16 +28,21 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0\0".join(sorted("\0".join(map(str, hit.values())) for hit in evidence["hits"]))
 
 
-@trust_rule(
-    "no_description_injection",
-    name="description-markup",
-    severity="medium",
-    category="security",
-    dimension="Tool surface risk",
-    phase="post-handshake",
-    weight=5,
-    sums_up=_identity,
-)
+def _markup_rule(id: str, name: str, **traits: Any) -> Callable[[Check], Check]:
+    return trust_rule(
+        id,
+        name=name,
+        severity="medium",
+        category="security",
+        dimension="Tool surface risk",
+        phase="post-handshake",
+        weight=5,
+        sums_up=_identity,
+        **traits,
+    )
+
+
+@_markup_rule("no_description_injection", "description-markup")
 def no_description_injection(catalog: Catalog) -> Iterator[Problem]:
     """The description of a tool has markup that acts when it is rendered, or an address without encryption.
 
@@ -55,16 +61,7 @@ def no_description_injection(catalog: Catalog) -> Iterator[Problem]:
     yield from _problem(hits, "toolName", "descriptions of tools")
 
 
-@trust_rule(
-    "no_resource_or_prompt_injection",
-    name="resource-or-prompt-markup",
-    severity="medium",
-    category="security",
-    dimension="Tool surface risk",
-    phase="post-handshake",
-    weight=5,
-    sums_up=_identity,
-)
+@_markup_rule("no_resource_or_prompt_injection", "resource-or-prompt-markup")
 def no_resource_or_prompt_injection(catalog: Catalog) -> Iterator[Problem]:
     """The description of a resource or prompt, or the name of a resource, has markup that acts when it is rendered.
 
@@ -84,17 +81,7 @@ def no_resource_or_prompt_injection(catalog: Catalog) -> Iterator[Problem]:
     yield from _problem(hits, "identifier", "resources and prompts")
 
 
-@trust_rule(
-    "initialize_instructions_no_injection",
-    name="instructions-markup",
-    severity="medium",
-    category="security",
-    dimension="Tool surface risk",
-    phase="post-handshake",
-    weight=5,
-    needs="server",
-    sums_up=_identity,
-)
+@_markup_rule("initialize_instructions_no_injection", "instructions-markup", needs="server")
 def initialize_instructions_no_injection(catalog: Catalog) -> Iterator[Problem]:
     """The instructions of a server have markup that acts when it is rendered, or an address without encryption.
 
@@ -113,17 +100,7 @@ def initialize_instructions_no_injection(catalog: Catalog) -> Iterator[Problem]:
             yield from _problem(hits, None, "instructions of the server", f"/{key}/instructions")
 
 
-@trust_rule(
-    "resource_contents_no_injection",
-    name="resource-contents-markup",
-    severity="medium",
-    category="security",
-    dimension="Tool surface risk",
-    phase="post-handshake",
-    weight=5,
-    chosen=("severity", "weight"),
-    sums_up=_identity,
-)
+@_markup_rule("resource_contents_no_injection", "resource-contents-markup", chosen=("severity", "weight"))
 def resource_contents_no_injection(bodies: ResourceBodies) -> Iterator[Problem]:
     """The contents of a resource have markup that acts when it is rendered, or an address without encryption.
 
