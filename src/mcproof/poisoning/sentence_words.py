@@ -22,16 +22,25 @@ _quotations = re.compile(
 _spaced = re.compile(r"[\w@~$%/\\.:#&=+'’‘-]+").finditer
 _parts = re.compile(r"\w+(?:['-]\w+)*").finditer
 _pieces = re.compile(r"\w+").finditer
-secret_path = re.compile(
-    r"\.ssh\b|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|\.aws(?![\w-])"
-    r"|/etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|\.env\b|\.netrc|\.npmrc|\.pypirc|git-credentials|\.gitconfig"
-    r"|\.kube|\.gnupg|\.docker/config|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|/credentials\b|sh_history"
-    r"|\.(?:bash|zsh)rc|\.(?:bash_)?profile\b|mcp\.json|\.cursor\b|claude_desktop_config|\.claude\b|/environ\b"
-    r"|key(?:chain|ring|store)s?\b|wallet\.dat|/root/|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)"
-    r"|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)|\.(?:pem|p12|pfx|kdbx)\b|private[_-]keys?\.|cookies\.sqlite"
-    r"|system32|ntds\.dit|://(?:confidential|secrets?|admin|internal|private)\b|\.git/config|\.config/(?:gcloud|gh)"
-    r"|appdata"
+_dotted_path = re.compile(
+    r"\.(?:ssh\b|aws(?![\w-])|env\b|netrc|npmrc|pypirc|gitconfig|kube|gnupg|docker/config|(?:bash|zsh)rc"
+    r"|(?:bash_)?profile\b|cursor\b|claude\b|(?:pem|p12|pfx|kdbx)\b|git/config|config/(?:gcloud|gh))"
 ).search
+_absolute_path = re.compile(
+    r"/(?:etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|credentials\b|environ\b|root/"
+    r"|/(?<=://)(?:confidential|secrets?|admin|internal|private)\b)"
+).search
+_file_name = re.compile(
+    r"id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|git-credentials|sh_history|mcp\.json"
+    r"|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|claude_desktop_config|key(?:chain|ring|store)s?\b|wallet\.dat"
+    r"|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)"
+    r"|private[_-]keys?\.|cookies\.sqlite|system32|ntds\.dit|appdata"
+).search
+_FILE_NAME_PARTS = (
+    *("id_", "_keys", "_hosts", "credential", "sh_history", "mcp.json", "claude_desktop_config", "key", "wallet.dat"),
+    *("auth.log", "secret", "password", "private", "cookies.sqlite", "system32", "ntds.dit", "appdata"),
+)
+"""Parts of which every match of `_file_name` has one."""
 _address = re.compile(
     r"(?:https?|wss?|ftps?|smtp|tcp|hxxps?)://[^\s/]|[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}"
     r"|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"
@@ -44,6 +53,15 @@ _SPACES = {each: " " for each in range(128) if not (chr(each).isalnum() or chr(e
 _MARKS = {ord(each): " " for each in "’‘ʼ“”«»„…—–·•，。、：；（）！？"}
 TO_SPACES = str.maketrans(_SPACES | _MARKS)
 """Maps characters that separate words to spaces."""
+
+
+def secret_path(lowered: str) -> bool:
+    """Whether a text in lower case has a path of keys, credentials or settings."""
+    return bool(
+        ("." in lowered and _dotted_path(lowered))
+        or ("/" in lowered and _absolute_path(lowered))
+        or (any(part in lowered for part in _FILE_NAME_PARTS) and _file_name(lowered))
+    )
 
 
 class ToolNames(NamedTuple):

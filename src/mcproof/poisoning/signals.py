@@ -30,8 +30,9 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
-from mcproof.poisoning.signal_suspects import look_at, may_be_foreign
-from mcproof.poisoning.word_classes import class_bits, language_of, lexicon
+from mcproof.poisoning.signal_suspects import SentenceLook, classes_in, is_foreign, starts_with
+from mcproof.poisoning.word_classes import class_bits, has_other_script, language_of, lexicon
+from mcproof.poisoning.word_pieces import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -63,8 +64,10 @@ _FOLLOWING = 4
 """How many sentences after an instruction continue it."""
 
 _ends = re.compile(
-    r"[.!?]{1,3}[\"')\]*_]{0,3}(?=\s)|\n(?=[ \t]{0,40}[^a-z \t])|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])"
+    r"[.!?\n。！？;•*-](?:(?<=[.!?])[.!?]{0,2}[\"')\]*_]{0,3}(?=\s)|(?<=\n)(?=[ \t]{0,40}[^a-z \t])|(?<=[。！？])"
+    r"|(?<=;)(?=\s)|(?<=\s[-•*])(?=\s+[A-Z]))"
 ).finditer
+"""Begins with the set of all characters that may end a sentence, since `re` looks for those quickly."""
 _abbreviation = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.b|p\. ?ej)|\b\w)$", re.IGNORECASE).search
 _tag = re.compile(
     r"[<\[({*#_=!-]{1,4}/?\s?(?:important|hidden|system|instructions?|critical|secret|information|admin|urgent|mandatory"
@@ -110,7 +113,7 @@ def explained_signals(
     starters = _verbs() | bits["STARTER"]
     describes = bool(read) and _describes(text[read[0].start : read[0].end])
     following = 0
-    for at, (start, end, language, words, _, possible) in enumerate(read):
+    for at, (start, end, language, words, _, possible, _) in enumerate(read):
         if not words:
             following = max(0, following - 1)
             continue
@@ -149,36 +152,63 @@ class _Part(NamedTuple):
     """The classes that its words may have."""
     possible: int
     """The patterns that may match, as bits."""
+    is_framing: bool
+    """Whether the next sentences may continue an instruction of this one."""
 
 
 def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     """The sentences of a text. Only those on which a signal may depend are read word by word."""
-    bits = class_bits()
-    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
-    is_foreign = may_be_foreign(text)
-    of_text = language_of(text[:2_000]) if is_foreign else "en"
-    framed_until = last_suspect = -1
-    parts: list[_Part] = []
-    framers: list[int] = []
-    for at, (start, end) in enumerate(sentences(text)):
-        written = text[start:end]
-        language = language_of(written, of_text) if is_foreign else "en"
-        classes, possible = 0, -1
-        if language == "en":
-            classes, possible = look_at(
-                written, names, is_framed=at <= framed_until, starters=starters if at > 0 else 0
-            )
-        if language != "en" or (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower()):
-            framed_until = at + _FOLLOWING
-            framers.append(at)
-        if possible:
-            last_suspect = at
-        parts.append(_Part(start, end, language, [], classes, possible))
+    letters = plain(text)
+    words = letters.split()
+    is_other = has_other_script(text) or is_foreign(words)
+    look = SentenceLook(text, words, names)
+    if not (look.possible or is_other):
+        return []
+    spans = sentences(text)
+    if not is_other:
+        suspects = [
+            at
+            for at, (start, end) in enumerate(spans)
+            if look.possible_in(text[start:end], letters[start:end].split(), is_framed=True)
+        ]
+        if not suspects:
+            return []
+        spans = spans[: suspects[-1] + 2]
+    parts = _parts(text, letters, spans, look, is_other=is_other)
+    last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
+    framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
     needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
     for at, part in enumerate(parts[: last_suspect + 1]):
         if part.possible or at in needed:
             part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
     return parts[: last_suspect + 2]
+
+
+def _parts(
+    text: str, letters: bytes, spans: list[tuple[int, int]], look: SentenceLook, *, is_other: bool
+) -> list[_Part]:
+    """Sentences with the patterns that may match in their context; `letters` is the plain text."""
+    bits = class_bits()
+    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
+    of_text = language_of(text[:2_000]) if is_other else "en"
+    framed_until = -1
+    parts: list[_Part] = []
+    for at, (start, end) in enumerate(spans):
+        written = text[start:end]
+        language = language_of(written, of_text) if is_other else "en"
+        classes, possible = 0, -1
+        if language == "en":
+            words = letters[start:end].split()
+            classes = classes_in(words)
+            is_framed = at <= framed_until or starts_with(words, starters if at else 0)
+            possible = look.possible_in(written, words, is_framed=is_framed)
+        is_framing = language != "en" or bool(
+            (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower())
+        )
+        if is_framing:
+            framed_until = at + _FOLLOWING
+        parts.append(_Part(start, end, language, [], classes, possible, is_framing))
+    return parts
 
 
 def _describes(first_sentence: str) -> bool:
