@@ -165,7 +165,8 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     if not (look.possible or is_other):
         return []
     spans = sentences(text)
-    if not is_other:
+    languages = _languages(text, spans) if is_other else []
+    if not languages:
         suspects = [
             at
             for at, (start, end) in enumerate(spans)
@@ -174,7 +175,7 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
         if not suspects:
             return []
         spans = spans[: suspects[-1] + 2]
-    parts = _parts(text, letters, spans, look, is_other=is_other)
+    parts = _parts(text, letters, spans, look, languages or ["en"] * len(spans))
     last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
     framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
     needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
@@ -184,18 +185,23 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     return parts[: last_suspect + 2]
 
 
+def _languages(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The language of each sentence; empty if all are English."""
+    of_text = language_of(text[:2_000])
+    found = [language_of(text[start:end], of_text) for start, end in spans]
+    return found if found.count("en") < len(found) else []
+
+
 def _parts(
-    text: str, letters: bytes, spans: list[tuple[int, int]], look: SentenceLook, *, is_other: bool
+    text: str, letters: bytes, spans: list[tuple[int, int]], look: SentenceLook, languages: list[str]
 ) -> list[_Part]:
     """Sentences with the patterns that may match in their context; `letters` is the plain text."""
     bits = class_bits()
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
-    of_text = language_of(text[:2_000]) if is_other else "en"
     framed_until = -1
     parts: list[_Part] = []
-    for at, (start, end) in enumerate(spans):
+    for at, ((start, end), language) in enumerate(zip(spans, languages, strict=True)):
         written = text[start:end]
-        language = language_of(written, of_text) if is_other else "en"
         classes, possible = 0, -1
         if language == "en":
             words = letters[start:end].split()
