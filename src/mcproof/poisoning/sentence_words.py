@@ -72,15 +72,23 @@ class ToolNames(NamedTuple):
     """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
     words: frozenset[bytes]
     """The longest word of each other name."""
+    telling: frozenset[bytes]
+    """Those of names that show access to secrets or destruction."""
 
 
 def tool_names(names: Iterable[str]) -> ToolNames:
     """Return names in the form that the analysis needs."""
     given = set(names)
     plain = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
-    pieces = (each.lower().translate(TO_SPACES).split() for each in given - plain)
-    words = frozenset(max(each, key=len, default="").encode() for each in pieces)
-    return ToolNames(frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), words)
+    longest = {each: _longest_piece(each) for each in given - plain}
+    telling = frozenset(piece for each, piece in longest.items() if _is_telling(each.lower()))
+    return ToolNames(
+        frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), frozenset(longest.values()), telling
+    )
+
+
+def _longest_piece(name: str) -> bytes:
+    return max(name.lower().translate(TO_SPACES).split(), key=len, default="").encode()
 
 
 class Word(NamedTuple):
@@ -137,11 +145,22 @@ _RUINING = frozenset(
 _subwords = re.compile("[a-z0-9]+").findall
 
 
+def _is_secretive(name: str) -> bool:
+    return "env" in name[-4:] or not _SECRETIVE.isdisjoint(_subwords(name))
+
+
+def _is_ruining(name: str) -> bool:
+    return not _RUINING.isdisjoint(_subwords(name))
+
+
+def _is_telling(name: str) -> bool:
+    """Whether the name of a tool in lower case shows a purpose that `_purpose` has a class for."""
+    return _is_secretive(name) or _is_ruining(name)
+
+
 def _purpose(name: str, bits: dict[str, int]) -> int:
     """What the name of a tool shows of its purpose."""
-    words = _subwords(name)
-    is_secretive = not _SECRETIVE.isdisjoint(words) or "env" in name[-4:]
-    return (bits["SECRET"] if is_secretive else 0) | (0 if _RUINING.isdisjoint(words) else bits["RUINER"])
+    return (bits["SECRET"] if _is_secretive(name) else 0) | (bits["RUINER"] if _is_ruining(name) else 0)
 
 
 class _Quotations:

@@ -23,8 +23,9 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import TO_SPACES, secret_path
+from mcproof.poisoning.shell_commands import is_ruinous, is_shell
 from mcproof.poisoning.word_classes import ENGLISH, class_bits, foreign_function_words, has_other_script, lexicon
-from mcproof.poisoning.word_order import ordered
+from mcproof.poisoning.word_order import may_have_place, ordered
 from mcproof.poisoning.word_pieces import lanes_of, plain
 
 if TYPE_CHECKING:
@@ -53,11 +54,9 @@ _NEEDED_WORDS = (
 )
 _NAMING = _bytes(("tool", "tools", "function", "call", "calling", "invoke", "invoking", "trigger", "triggering"))
 _domain_or_ip = re.compile(
-    r"\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
+    r"\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)", re.IGNORECASE
 ).search
-_SHELL_COMMANDS = _bytes(
-    ("sudo", "curl", "wget", "chmod", "chown", "scp", "powershell", "iex", "whoami", "crontab")
-)
+_SHELL_COMMANDS = _bytes(("sudo", "curl", "wget", "chmod", "chown", "scp", "powershell", "iex", "whoami", "crontab"))
 _RUIN_WORDS = _bytes(
     (
         *("rm", "drop", "truncate", "delete", "mkfs", "dd", "format", "shutdown", "kill", "killall", "chmod", "del"),
@@ -99,7 +98,8 @@ def may_signal(text: str, names: ToolNames) -> bool:
     if len(text) > _LONG:
         return True
     several = ". " in text or "\n" in text or "; " in text or "<" in text or "[" in text or "*" in text
-    return bool(_possible(text.lower(), words, names, is_framed=several)) or is_foreign(words)
+    possible = _lanes_met(words, is_framed=several)
+    return bool(possible and _written(possible, text.lower(), words, names)) or is_foreign(words)
 
 
 def is_foreign(listed: list[bytes]) -> bool:
@@ -131,21 +131,27 @@ class SentenceLook:
     """A first look at the sentences of a text."""
 
     def __init__(self, text: str, words: list[bytes], names: ToolNames) -> None:
-        self.names = names
-        self.possible = _possible(text.lower(), words, names, is_framed=True)
-        """The patterns that may match a sentence of the text, as bits."""
         table = _table()
-        self._is_place = bool(self.possible & (table.path | table.address | table.shell))
+        self.names = names
+        self.possible = _signed(_lanes_met(words, is_framed=True), text, words, names)
+        """The patterns that may match a sentence of the text, as bits."""
         self._anchors = _anchors() | _NAMING if self.possible & table.sibling else _anchors()
+        self._has_places = bool(self.possible & (table.path | table.address))
+        self._has_commands = bool(self.possible & table.shell)
 
     def possible_in(self, sentence: str, words: list[bytes], *, is_framed: bool) -> int:
         """The patterns that may match a sentence, as bits; `is_framed` if its context speaks to a model."""
-        if not self._is_place and self._anchors.isdisjoint(words) and self.names.words.isdisjoint(words):
+        if (
+            self._anchors.isdisjoint(words)
+            and self.names.words.isdisjoint(words)
+            and not self._has_commands
+            and not (self._has_places and may_have_place(sentence))
+        ):
             return 0
         possible = self.possible & _lanes_met(words, is_framed=is_framed)
         if possible:
             lowered = sentence.lower()
-            possible = _written(possible, _table(), lowered, words, self.names)
+            possible = _written(possible, lowered, words, self.names)
             if possible:
                 possible &= ordered(lowered, words, self.names, is_framed=is_framed)
         return possible
@@ -154,11 +160,6 @@ class SentenceLook:
 def starts_with(words: list[bytes], starters: int) -> bool:
     """Whether the first of the words makes a sentence an order; `starters` are the classes that do."""
     return bool(words) and (words[0] in (b"if", b"to") or bool(_table().classes.get(words[0], 0) & starters))
-
-
-def _possible(lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> int:
-    possible = _lanes_met(words, is_framed=is_framed)
-    return possible and _written(possible, _table(), lowered, words, names)
 
 
 def _lanes_met(words: list[bytes], *, is_framed: bool) -> int:
@@ -173,23 +174,35 @@ def _lanes_met(words: list[bytes], *, is_framed: bool) -> int:
     return lanes & table.all
 
 
-def _written(possible: int, table: _Table, lowered: str, words: list[bytes], names: ToolNames) -> int:
-    """The possible patterns for which a text has the names, paths, addresses and commands."""
+def _signed(possible: int, text: str, words: list[bytes], names: ToolNames) -> int:
+    """The possible patterns for which a text has the signs of names, addresses and commands."""
+    table = _table()
     if possible & table.sibling and names.words.isdisjoint(words):
-        is_quoted = "'" in lowered or "`" in lowered or '"' in lowered
-        if _NAMING.isdisjoint(words) or not (is_quoted or "_" in lowered):
+        is_quoted = "'" in text or "`" in text or '"' in text
+        if _NAMING.isdisjoint(words) or not (is_quoted or "_" in text):
             possible &= ~table.sibling
-    if possible & table.path and not secret_path(lowered):
-        possible &= ~table.path
-    if possible & table.address and not ("://" in lowered or "@" in lowered or _domain_or_ip(lowered)):
+    if possible & table.address and not ("://" in text or "@" in text or _domain_or_ip(text)):
         possible &= ~table.address
     if (
         possible & table.shell
         and _SHELL_COMMANDS.isdisjoint(words)
-        and not ("|" in lowered or "&&" in lowered or "$(" in lowered)
+        and not ("|" in text or "&&" in text or "$(" in text)
     ):
         possible &= ~table.shell
     if possible & table.ruinous and _RUIN_WORDS.isdisjoint(words):
+        possible &= ~table.ruinous
+    return possible
+
+
+def _written(possible: int, lowered: str, words: list[bytes], names: ToolNames) -> int:
+    """The possible patterns for which a text in lower case has the names, paths, addresses, commands and phrases."""
+    table = _table()
+    possible = _signed(possible, lowered, words, names)
+    if possible & table.path and not secret_path(lowered):
+        possible &= ~table.path
+    if possible & table.shell and not is_shell(lowered):
+        possible &= ~table.shell
+    if possible & table.ruinous and not is_ruinous(lowered):
         possible &= ~table.ruinous
     for phrases, numbers in table.phrases:
         if possible & numbers and not any(phrase in lowered for phrase in phrases):

@@ -30,6 +30,7 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
+from mcproof.poisoning.shell_commands import is_ruinous, is_shell
 from mcproof.poisoning.signal_suspects import SentenceLook, classes_in, is_foreign, starts_with
 from mcproof.poisoning.word_classes import class_bits, has_other_script, language_of, lexicon
 from mcproof.poisoning.word_pieces import plain
@@ -73,16 +74,6 @@ _tag = re.compile(
     r"[<\[({*#_=!-]{1,4}/?\s?(?:important|hidden|system|instructions?|critical|secret|information|admin|urgent|mandatory"
     r"|override|directive|for (?:ai|llm)|prompt|attention|assistant|priority|internal|confidential|security|protocol)"
 ).search
-_ruinous = re.compile(
-    r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
-    r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"
-    r"|git\s+push\s+(?:-f|--force)|git\s+reset\s+--hard|terraform\s+destroy|kubectl\s+delete"
-    r"|docker\s+(?:system\s+prune|rm\b))"
-).search
-_shell = re.compile(
-    r"\$\(|\s&&\s|\s\|\|?\s?(?:sh|bash|nc|base64|curl|tee)\b"
-    r"|(?:^|[\s`'\":])(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\s+[-~/$'\"\w]"
-).search
 
 
 class Signal(NamedTuple):
@@ -118,11 +109,14 @@ def explained_signals(
             following = max(0, following - 1)
             continue
         written = text[start:end]
+        lowered = written.lower()
         meets = _needs_met(words) if language == "en" else foreign_needs_met(words)
-        meets |= _commands_in(written.lower()) | (NAMED if own_name else 0)
+        meets |= (
+            (RUINOUS if is_ruinous(lowered) else 0) | (SHELL if is_shell(lowered) else 0) | (NAMED if own_name else 0)
+        )
         if at + 1 < len(read) and read[at + 1].classes & bits["PRETEXT"]:
             meets |= PRETEXT
-        if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
+        if (meets & CONDITIONAL and meets & OBLIGED) or _tag(lowered[:80]):
             following = _FOLLOWING
         elif following:
             following -= 1
@@ -294,11 +288,6 @@ def _needs_met(words: list[Word]) -> int:
     if classes & bits["SIBLING"]:
         meets |= OTHERS
     return meets
-
-
-def _commands_in(lowered: str) -> int:
-    """Which commands for a shell or a database a sentence has."""
-    return (RUINOUS if _ruinous(lowered) else 0) | (SHELL if _shell(lowered) else 0)
 
 
 def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mcproof.poisoning.sentence_words import ToolNames
 
 _FRAMING = ("OBLIGE", "MUST", "COND", "WHEN", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
-_NAME_CLASSES = ("SIBLING", "SECRET", "RUINER")
-"""The classes that the name of another tool may have."""
+_PURPOSES = ("SECRET", "RUINER")
+"""Classes of tools whose names show their purpose."""
 _quote = re.compile(r"[\"“`«「]|(?<!\w)'").search
 _inner_dot = re.compile(r"\.\S").search
 _digit = re.compile(r"\d").search
@@ -49,6 +49,7 @@ class _OrderTable(NamedTuple):
     place: int
     number: int
     sibling: int
+    purpose: int
     needing: tuple[tuple[int, int], ...]
     """Classes of which a sentence must have one, and the patterns that need it."""
     framed: int
@@ -71,7 +72,7 @@ def _order_table() -> _OrderTable:
         for lane, element in enumerate(pattern.elements):
             position = 1 << (lane * count + number)
             for bit in bits.values():
-                if element.classes & bit:
+                if (element.also or element.classes) & bit:
                     of_class[bit] = of_class.get(bit, 0) | position
         for lane in range(len(pattern.elements), lanes):
             unused |= 1 << (lane * count + number)
@@ -88,10 +89,11 @@ def _order_table() -> _OrderTable:
         first=(1 << count) - 1,
         unused=unused,
         last_lane=(lanes - 1) * count,
-        quoted=lanes_for("LITERAL", "QUOTED", "PARAM", *_NAME_CLASSES),
+        quoted=lanes_for("LITERAL", "QUOTED", "PARAM", "SIBLING", *_PURPOSES),
         place=lanes_for("PATH", "ADDRESS"),
         number=lanes_for("NUMBER"),
-        sibling=lanes_for(*_NAME_CLASSES),
+        sibling=lanes_for("SIBLING"),
+        purpose=lanes_for(*_PURPOSES),
         needing=((bits["COND"], needing(CONDITIONAL)), (bits["OBLIGE"] | bits["MUST"], needing(OBLIGED))),
         framed=needing(FRAMED | FIRM),
         framing=sum(bits[name] for name in _FRAMING),
@@ -107,9 +109,7 @@ def _pieces(of_class: dict[int, int]) -> dict[bytes, _Piece]:
     single: dict[bytes, int] = {}
     phrases: dict[bytes, list[tuple[list[bytes], int, int]]] = {}
     listed = list(known.words.items())
-    listed += [
-        (" ".join((first, *rest)), classes) for first, below in known.phrases.items() for rest, classes in below
-    ]
+    listed += [(" ".join((first, *rest)), classes) for first, below in known.phrases.items() for rest, classes in below]
     for written, classes in listed:
         pieces = plain(written).split()
         if not pieces:  # a punctuation mark, which is not an element of a pattern
@@ -145,6 +145,8 @@ def ordered(lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bo
                     classes |= phrase_classes
         if word in siblings:
             lanes |= table.sibling
+            if word in names.telling:
+                lanes |= table.purpose
         if lanes:
             reached |= (reached << count | first) & lanes
     for _ in range(table.last_lane // count):
@@ -158,12 +160,17 @@ def ordered(lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bo
     return possible
 
 
+def may_have_place(sentence: str) -> bool:
+    """Whether a sentence has a character of paths and addresses."""
+    return "/" in sentence or "@" in sentence or "~" in sentence or "\\" in sentence or _inner_dot(sentence) is not None
+
+
 def _lanes_anywhere(lowered: str, table: _OrderTable) -> int:
     """The lanes of classes that a sentence may have at any word, by its characters."""
     lanes = 0
     if _quote(lowered):
         lanes |= table.quoted
-    if "/" in lowered or "@" in lowered or "~" in lowered or "\\" in lowered or _inner_dot(lowered):
+    if may_have_place(lowered):
         lanes |= table.place
     if _digit(lowered):
         lanes |= table.number
