@@ -74,6 +74,8 @@ class ToolNames(NamedTuple):
     """The longest word of each other name."""
     telling: frozenset[bytes]
     """Those of names that show access to secrets or destruction."""
+    looks: dict[str, bool]
+    """The sentences that a first look was taken at, and whether it found anything: a cache."""
 
 
 def tool_names(names: Iterable[str]) -> ToolNames:
@@ -83,7 +85,7 @@ def tool_names(names: Iterable[str]) -> ToolNames:
     longest = {each: _longest_piece(each) for each in given - plain}
     telling = frozenset(piece for each, piece in longest.items() if _is_telling(each.lower()))
     return ToolNames(
-        frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), frozenset(longest.values()), telling
+        frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), frozenset(longest.values()), telling, {}
     )
 
 

@@ -39,6 +39,8 @@ SHORTEST = 20
 _LONG = 600
 """Characters of texts that have words for everything, so that only their sentences are worth a look."""
 _LANES = 8
+_MOST_LOOKS = 50_000
+"""How many sentences of a server are remembered."""
 
 
 def _bytes(words: Iterable[str]) -> frozenset[bytes]:
@@ -54,7 +56,7 @@ _NEEDED_WORDS = (
 )
 _NAMING = _bytes(("tool", "tools", "function", "call", "calling", "invoke", "invoking", "trigger", "triggering"))
 _domain_or_ip = re.compile(
-    r"\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)", re.IGNORECASE
+    r"\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
 ).search
 _SHELL_COMMANDS = _bytes(("sudo", "curl", "wget", "chmod", "chown", "scp", "powershell", "iex", "whoami", "crontab"))
 _RUIN_WORDS = _bytes(
@@ -70,7 +72,7 @@ class _Table(NamedTuple):
     classes: dict[bytes, int]
     filled: int
     """What no word has to provide: elements that follow from writing, and lanes that a pattern does not use."""
-    count: int
+    size: int
     """The number of patterns."""
     all: int
     """All patterns, as bits."""
@@ -127,34 +129,43 @@ def classes_in(words: list[bytes]) -> int:
     return reduce(or_, map(_table().classes.get, words, repeat(0)), 0)
 
 
-class SentenceLook:
-    """A first look at the sentences of a text."""
+def may_match(sentence: str, names: ToolNames) -> bool:
+    """Whether a sentence may match a pattern if its context speaks to a model; many tools share sentences."""
+    known = names.looks.get(sentence)
+    if known is None:
+        known = possible_in(sentence, plain(sentence).split(), names, is_framed=True) != 0
+        if len(names.looks) < _MOST_LOOKS:
+            names.looks[sentence] = known
+    return known
 
-    def __init__(self, text: str, words: list[bytes], names: ToolNames) -> None:
-        table = _table()
-        self.names = names
-        self.possible = _signed(_lanes_met(words, is_framed=True), text, words, names)
-        """The patterns that may match a sentence of the text, as bits."""
-        self._anchors = _anchors() | _NAMING if self.possible & table.sibling else _anchors()
-        self._has_places = bool(self.possible & (table.path | table.address))
-        self._has_commands = bool(self.possible & table.shell)
 
-    def possible_in(self, sentence: str, words: list[bytes], *, is_framed: bool) -> int:
-        """The patterns that may match a sentence, as bits; `is_framed` if its context speaks to a model."""
-        if (
-            self._anchors.isdisjoint(words)
-            and self.names.words.isdisjoint(words)
-            and not self._has_commands
-            and not (self._has_places and may_have_place(sentence))
-        ):
-            return 0
-        possible = self.possible & _lanes_met(words, is_framed=is_framed)
+def possible_in(sentence: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> int:
+    """The patterns that may match a sentence, as bits; `is_framed` if its context speaks to a model."""
+    if (
+        _anchors().isdisjoint(words)
+        and names.words.isdisjoint(words)
+        and (_NAMING.isdisjoint(words) or not _may_have_name(sentence))
+        and not may_have_place(sentence)
+        and not _has_operator(sentence)
+    ):
+        return 0
+    possible = _lanes_met(words, is_framed=is_framed)
+    if possible:
+        lowered = sentence.lower()
+        possible = _written(possible, lowered, words, names)
         if possible:
-            lowered = sentence.lower()
-            possible = _written(possible, lowered, words, self.names)
-            if possible:
-                possible &= ordered(lowered, words, self.names, is_framed=is_framed)
-        return possible
+            possible &= ordered(lowered, words, names, is_framed=is_framed)
+    return possible
+
+
+def _may_have_name(text: str) -> bool:
+    """Whether a text has a character by which the name of an unknown tool is recognised."""
+    return "'" in text or "`" in text or '"' in text or "_" in text
+
+
+def _has_operator(text: str) -> bool:
+    """Whether a text has an operator of a shell."""
+    return "|" in text or "&&" in text or "$(" in text
 
 
 def starts_with(words: list[bytes], starters: int) -> bool:
@@ -170,39 +181,28 @@ def _lanes_met(words: list[bytes], *, is_framed: bool) -> int:
         lanes |= table.framing
     # Halve the lanes until one is left.
     for width in (4, 2, 1):
-        lanes &= lanes >> width * table.count
+        lanes &= lanes >> width * table.size
     return lanes & table.all
-
-
-def _signed(possible: int, text: str, words: list[bytes], names: ToolNames) -> int:
-    """The possible patterns for which a text has the signs of names, addresses and commands."""
-    table = _table()
-    if possible & table.sibling and names.words.isdisjoint(words):
-        is_quoted = "'" in text or "`" in text or '"' in text
-        if _NAMING.isdisjoint(words) or not (is_quoted or "_" in text):
-            possible &= ~table.sibling
-    if possible & table.address and not ("://" in text or "@" in text or _domain_or_ip(text)):
-        possible &= ~table.address
-    if (
-        possible & table.shell
-        and _SHELL_COMMANDS.isdisjoint(words)
-        and not ("|" in text or "&&" in text or "$(" in text)
-    ):
-        possible &= ~table.shell
-    if possible & table.ruinous and _RUIN_WORDS.isdisjoint(words):
-        possible &= ~table.ruinous
-    return possible
 
 
 def _written(possible: int, lowered: str, words: list[bytes], names: ToolNames) -> int:
     """The possible patterns for which a text in lower case has the names, paths, addresses, commands and phrases."""
     table = _table()
-    possible = _signed(possible, lowered, words, names)
+    if (
+        possible & table.sibling
+        and names.words.isdisjoint(words)
+        and (_NAMING.isdisjoint(words) or not _may_have_name(lowered))
+    ):
+        possible &= ~table.sibling
     if possible & table.path and not secret_path(lowered):
         possible &= ~table.path
-    if possible & table.shell and not is_shell(lowered):
+    if possible & table.address and not ("://" in lowered or "@" in lowered or _domain_or_ip(lowered)):
+        possible &= ~table.address
+    if possible & table.shell and (
+        (_SHELL_COMMANDS.isdisjoint(words) and not _has_operator(lowered)) or not is_shell(lowered)
+    ):
         possible &= ~table.shell
-    if possible & table.ruinous and not is_ruinous(lowered):
+    if possible & table.ruinous and (_RUIN_WORDS.isdisjoint(words) or not is_ruinous(lowered)):
         possible &= ~table.ruinous
     for phrases, numbers in table.phrases:
         if possible & numbers and not any(phrase in lowered for phrase in phrases):

@@ -31,7 +31,7 @@ from mcproof.poisoning.sentence_patterns import (
 )
 from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
 from mcproof.poisoning.shell_commands import is_ruinous, is_shell
-from mcproof.poisoning.signal_suspects import SentenceLook, classes_in, is_foreign, starts_with
+from mcproof.poisoning.signal_suspects import classes_in, is_foreign, may_match, possible_in, starts_with
 from mcproof.poisoning.word_classes import class_bits, has_other_script, language_of, lexicon
 from mcproof.poisoning.word_pieces import plain
 
@@ -152,24 +152,16 @@ class _Part(NamedTuple):
 
 def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     """The sentences of a text. Only those on which a signal may depend are read word by word."""
-    letters = plain(text)
-    words = letters.split()
-    is_other = has_other_script(text) or is_foreign(words)
-    look = SentenceLook(text, words, names)
-    if not (look.possible or is_other):
-        return []
     spans = sentences(text)
+    is_other = has_other_script(text) or is_foreign(plain(text).split())
     languages = _languages(text, spans) if is_other else []
     if not languages:
-        suspects = [
-            at
-            for at, (start, end) in enumerate(spans)
-            if look.possible_in(text[start:end], letters[start:end].split(), is_framed=True)
-        ]
+        suspects = [at for at, (start, end) in enumerate(spans) if may_match(text[start:end], names)]
         if not suspects:
             return []
         spans = spans[: suspects[-1] + 2]
-    parts = _parts(text, letters, spans, look, languages or ["en"] * len(spans))
+        languages = ["en"] * len(spans)
+    parts = _parts(text, spans, languages, names)
     last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
     framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
     needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
@@ -186,10 +178,8 @@ def _languages(text: str, spans: list[tuple[int, int]]) -> list[str]:
     return found if found.count("en") < len(found) else []
 
 
-def _parts(
-    text: str, letters: bytes, spans: list[tuple[int, int]], look: SentenceLook, languages: list[str]
-) -> list[_Part]:
-    """Sentences with the patterns that may match in their context; `letters` is the plain text."""
+def _parts(text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames) -> list[_Part]:
+    """Sentences with the patterns that may match in their context."""
     bits = class_bits()
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     framed_until = -1
@@ -198,10 +188,10 @@ def _parts(
         written = text[start:end]
         classes, possible = 0, -1
         if language == "en":
-            words = letters[start:end].split()
+            words = plain(written).split()
             classes = classes_in(words)
             is_framed = at <= framed_until or starts_with(words, starters if at else 0)
-            possible = look.possible_in(written, words, is_framed=is_framed)
+            possible = may_match(written, names) and possible_in(written, words, names, is_framed=is_framed)
         is_framing = language != "en" or bool(
             (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower())
         )

@@ -37,7 +37,7 @@ class _Piece(NamedTuple):
 
 class _OrderTable(NamedTuple):
     pieces: dict[bytes, _Piece]
-    count: int
+    size: int
     """The number of patterns."""
     first: int
     """The lane of the first elements."""
@@ -128,7 +128,7 @@ def _pieces(of_class: dict[int, int]) -> dict[bytes, _Piece]:
 def ordered(lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> int:
     """The patterns, as bits, whose elements a sentence may have in order."""
     table = _order_table()
-    count, first, of_word = table.count, table.first, table.pieces.get
+    count, first, of_word = table.size, table.first, table.pieces.get
     anywhere = _lanes_anywhere(lowered, table)
     siblings = {word for word in words if b"_" in word or word in names.words}
     classes = 0
