@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcproof.errors import McproofError
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import ScanRequest
+    from mcproof.execution.run_requests import Detail, ScanRequest
     from mcproof.execution.scan_facts import Scanned
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
@@ -43,20 +43,19 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
         if drift is not None:
             scanned = scanned.with_fact(drift)
-        return judge(target.catalog, target.plan, scanned, references.gates(drift))
+        return judge(target.catalog, target.plan, scanned, references.gates(drift), request.detail)
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
         """Judge a server that was reached but not listed, such as one that requires authorization."""
         scanned = observe_unlisted(source, error, run.connect_options) if isinstance(error, ConnectError) else None
         if scanned is None:
             return None
-        return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned, [])
+        catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
+        return judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
 
-    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate]) -> Checked:
+    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
         summarize = partial(_payload, catalog, plan, scanned)
-        result = check_catalog(
-            catalog, plan, request.detail, run.tracker, observed=scanned.observed, summarize=summarize
-        )
+        result = check_catalog(catalog, plan, detail, run.tracker, observed=scanned.observed, summarize=summarize)
         payload = result.payload
         if payload.kind != "scan" or payload.trust is None:
             raise ValueError("not a result of a scan")
