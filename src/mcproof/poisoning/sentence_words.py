@@ -61,7 +61,7 @@ def tool_names(names: Iterable[str]) -> ToolNames:
     given = set(names)
     plain = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
     pieces = (each.lower().translate(TO_SPACES).split() for each in given - plain)
-    words = frozenset(max(each, key=len, default="").encode() for each in pieces)
+    words = frozenset(max(each, key=len, default="").encode(errors="replace") for each in pieces)
     return ToolNames(frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), words)
 
 
