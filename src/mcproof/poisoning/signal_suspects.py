@@ -194,7 +194,7 @@ def _written(possible: int, lowered: str, words: list[bytes], names: ToolNames) 
         and (_NAMING.isdisjoint(words) or not _may_have_name(lowered))
     ):
         possible &= ~table.sibling
-    if possible & table.path and not secret_path(lowered):
+    if possible & table.path and not (may_have_place(lowered) and secret_path(lowered)):
         possible &= ~table.path
     if possible & table.address and not ("://" in lowered or "@" in lowered or _domain_or_ip(lowered)):
         possible &= ~table.address

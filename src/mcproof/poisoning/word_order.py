@@ -130,9 +130,10 @@ def ordered(lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bo
     table = _order_table()
     count, first, of_word = table.size, table.first, table.pieces.get
     anywhere = _lanes_anywhere(lowered, table)
-    siblings = {word for word in words if b"_" in word or word in names.words}
-    classes = 0
-    reached = 0
+    siblings = names.words.intersection(words)
+    if "_" in lowered:
+        siblings = siblings.union(word for word in words if b"_" in word)
+    classes = reached = 0
     for at, word in enumerate(words):
         lanes = anywhere
         known = of_word(word)
