@@ -90,7 +90,7 @@ def tool_names(names: Iterable[str]) -> ToolNames:
 
 
 def _longest_piece(name: str) -> bytes:
-    return max(name.lower().translate(TO_SPACES).split(), key=len, default="").encode()
+    return max(name.lower().translate(TO_SPACES).split(), key=len, default="").encode(errors="replace")
 
 
 class Word(NamedTuple):
