@@ -84,6 +84,12 @@ def test_what_was_not_observed_is_in_neither_sum_and_lowers_the_coverage() -> No
     assert trust.outcomes[2] == ("c", "not observed", 20, "no tools", False, False)
 
 
+def test_a_crashed_rule_caps_the_verdict() -> None:
+    trust = score(rule("a", weight=99), rule("b", weight=1), unjudged={"b": Unjudged("crashed", is_crash=True)})
+    assert (trust.score, trust.verdict, trust.coverage) == (100, "review", 0.99)
+    assert trust.reasons == ["b crashed on this server: a person must review it"]
+
+
 def test_a_rule_that_does_not_apply_leaves_the_coverage_as_it_is() -> None:
     trust = score(rule("a"), rule("b"), unjudged={"b": Unjudged("public", concerns=False)})
     assert (trust.score, trust.coverage, trust.outcomes[1].outcome) == (100, 1.0, "not applicable")

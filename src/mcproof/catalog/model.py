@@ -430,6 +430,11 @@ class Catalog:
         return bool(self.tools) or isinstance(self.server.fields.get("tools"), list)
 
     @property
+    def misses_tools(self) -> bool:
+        """Whether a live server did not serve its list of tools, or not all of it."""
+        return self.connection is not None and any(method == "tools/list" for method, _ in self.connection.unserved)
+
+    @property
     def is_empty(self) -> bool:
         """Whether there are no tools, resources or prompts."""
         return not (self.tools or self.resources or self.prompts) and self.missing is None

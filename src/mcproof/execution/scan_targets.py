@@ -11,7 +11,7 @@ from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.drift_references import DriftReferences
 from mcproof.execution.scan_facts import observe_target, observe_unlisted
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.registry import rules_of
+from mcproof.linting.registry import CRASHED, rules_of
 from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.linting.unobserved import Unjudged, unjudged_rules
 from mcproof.poisoning.tool_graph import graph_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mcproof.targets.argument import Input
 
 _LEFT_OUT = Unjudged("left out by the user")
+_CRASH = Unjudged(f"the rule crashed, see {CRASHED}", is_crash=True)
 
 
 def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
@@ -67,10 +68,11 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
 
 
 def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
-    """Score all rules of the ruleset: one that the user leaves out counts as not observed, never as passed."""
+    """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
     running = {rule.id for rule in plan.rules}
     unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
     unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
+    unjudged |= dict.fromkeys(found.crashed, _CRASH)
     trust = trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds)
     return ScanPayload(trust, graph_of(catalog))

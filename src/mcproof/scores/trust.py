@@ -101,7 +101,8 @@ def _outcome(rule: Rule, found: list[Finding], unjudged: Unjudged | None, exposu
         caps = rule.id.startswith("TRU-") and any(_severity(each) in _SERIOUS for each in found)
         return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail, caps_verdict=caps)
     if unjudged is not None:
-        return RuleOutcome(rule.id, "not observed" if unjudged.concerns else "not applicable", weight, unjudged.why)
+        outcome: Literal["not observed", "not applicable"] = "not observed" if unjudged.concerns else "not applicable"
+        return RuleOutcome(rule.id, outcome, weight, unjudged.why, caps_verdict=unjudged.is_crash)
     return RuleOutcome(rule.id, "passed", weight)
 
 
@@ -118,7 +119,7 @@ class _State(NamedTuple):
     coverage: float
     hard_fails: list[str]
     serious: list[str]
-    """The failed rules that cap the verdict at `review`."""
+    """The rules that cap the verdict at `review`: they failed or crashed."""
 
     @classmethod
     def of(cls, outcomes: Sequence[RuleOutcome], thresholds: Thresholds) -> _State:
@@ -144,7 +145,9 @@ def _reasons(
     for name in state.hard_fails:
         yield f"{_statement(rules[name], found[name])}: this alone blocks the server"
     for name in state.serious:
-        if name not in state.hard_fails:
+        if name not in found:
+            yield f"{name} crashed on this server: a person must review it"
+        elif name not in state.hard_fails:
             yield f"{_statement(rules[name], found[name])}: a person must review it"
     if state.score < thresholds.review:
         yield f"the score of {state.score} is below {thresholds.review}"
