@@ -23,7 +23,7 @@ SERVERS = {
 }
 
 
-ONLY_LIVE = ("SPEC-204", "SPEC-205", "SPEC-206", "SPEC-207", "SPEC-208")
+ONLY_LIVE = ("CMP-064", "SPEC-204", "SPEC-205", "SPEC-206", "SPEC-207", "SPEC-208")
 """Rules about how a list is served, which a capture does not show."""
 
 

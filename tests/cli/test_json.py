@@ -35,6 +35,7 @@ OPTIONAL = {
     "config": set(),
     "run": {
         "code_help",
+        "tool_graph",
         "twins",
         "response",
         "configurations",

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from mcproof.linting.finding import Finding
 
-RULES = choose_rules(["all"])
+RULES = [rule for rule in choose_rules(["all"]) if rule.traits.get("in_lint", True)]
+"""Without the rules that only `scan` runs: they sum up a server, so a new tool changes their finding."""
 seeds = st.randoms(use_true_random=False)
 
 names = st.sampled_from(("find_book", "find_book", "listBooks", "burn book", "", "tools[0]", "é/~0", "\ud800"))

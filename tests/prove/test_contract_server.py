@@ -281,7 +281,7 @@ def test_mcproof_finds_only_the_contradicting_hints_of_the_good_server(era: str)
     with serve("good", era) as url:
         over_http = lint(url)["findings"]
     for found in (over_stdio, over_http):
-        assert [(each["rule"], each["tool"]) for each in found] == [("SPEC-032", "archive")]
+        assert [(each["rule"], each["tool"]) for each in found if each["level"] != "note"] == [("SPEC-032", "archive")]
 
 
 @pytest.mark.parametrize("transport", CLIENTS)

@@ -316,7 +316,8 @@ def test_a_capture_without_a_list_of_tools_says_what_was_skipped(
     path = tmp_path / "capture.json"
     path.write_text('{"initialize": {"serverInfo": {"name": "x", "version": "1"}}, "prompts": [{"name": "p"}]}')
     main(["lint", str(path)])
-    assert "no list of tools, so skipped: tool_input_schemas_well_formed" in capsys.readouterr().err
+    skipped = capsys.readouterr().err.partition("no list of tools, so skipped: ")[2]
+    assert "tool_input_schemas_well_formed" in skipped
     path.write_text('{"initialize": {"serverInfo": {"name": "x", "version": "1"}}, "tools": []}')
     main(["lint", str(path)])
     assert capsys.readouterr().err == ""
