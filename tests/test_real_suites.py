@@ -65,18 +65,19 @@ def test_the_suite_of_the_everything_server_passes(tmp_path: pathlib.Path) -> No
 
 
 @pytest.mark.slow
-def test_the_readme_shows_what_compat_prints_about_the_file_server(tmp_path: pathlib.Path) -> None:
+def test_the_readme_shows_what_commands_print_about_the_file_server(tmp_path: pathlib.Path) -> None:
     install(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(tmp_path), FILES])
     (tmp_path / "docs").mkdir()
     path = os.pathsep.join([str(tmp_path / "node_modules" / ".bin"), os.environ["PATH"]])
-    done = subprocess.run(
-        [sys.executable, "-m", "mcproof", "compat", "--", "mcp-server-filesystem", "docs"],
-        cwd=tmp_path,
-        env={**os.environ, "PATH": path, "PYTHONUTF8": "1", "COLUMNS": "90"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
     readme = (FOLDER.parent.parent / "README.md").read_text(encoding="utf-8")
-    assert f"$ mcproof compat -- mcp-server-filesystem docs\n{done.stdout}```" in readme
+    for command in ("compat", "scan"):
+        done = subprocess.run(
+            [sys.executable, "-m", "mcproof", command, "--", "mcp-server-filesystem", "docs"],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "PYTHONUTF8": "1", "COLUMNS": "90"},
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        assert f"$ mcproof {command} -- mcp-server-filesystem docs\n{done.stdout}```" in readme

@@ -324,9 +324,9 @@ def test_even_a_companion_can_be_ignored() -> None:
     ],
 )
 def test_an_unknown_rule_is_an_error_that_names_the_nearest(word: str, meant: str) -> None:
-    for choice in ({"select": [word]}, {"ignore": [word]}):
+    for select, ignore in (([word], []), ([], [word])):
         with pytest.raises(UsageError, match=f"unknown rule `{word}`.*did you mean `{meant}`"):
-            choose_rules(["all"], **choice)
+            choose_rules(["all"], select=select, ignore=ignore)
 
 
 def test_an_unknown_rule_that_is_near_to_none_gets_no_guess() -> None:

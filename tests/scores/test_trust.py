@@ -81,7 +81,13 @@ def test_what_was_not_observed_is_in_neither_sum_and_lowers_the_coverage() -> No
     rules = rule("a", weight=10), rule("b", weight=10), rule("c", weight=20)
     trust = score(*rules, failed=("b",), unjudged={"c": Unjudged("no tools")})
     assert (trust.score, trust.coverage) == (50, 0.5)
-    assert trust.outcomes[2] == ("c", "not observed", 20, "no tools", False)
+    assert trust.outcomes[2] == ("c", "not observed", 20, "no tools", False, False)
+
+
+def test_a_crashed_rule_caps_the_verdict() -> None:
+    trust = score(rule("a", weight=99), rule("b", weight=1), unjudged={"b": Unjudged("crashed", is_crash=True)})
+    assert (trust.score, trust.verdict, trust.coverage) == (100, "review", 0.99)
+    assert trust.reasons == ["b crashed on this server: a person must review it"]
 
 
 def test_a_rule_that_does_not_apply_leaves_the_coverage_as_it_is() -> None:
@@ -118,6 +124,12 @@ def test_a_capability_blocks_only_where_anyone_can_reach_it(exposure: Exposure, 
 def test_a_serious_rule_of_ours_needs_a_review(severity: str, verdict: str) -> None:
     trust = score(rule("a", weight=99), rule("TRU-999", severity, weight=1), failed=("TRU-999",))
     assert trust.verdict == verdict
+
+
+def test_a_finding_that_is_less_serious_than_its_rule_needs_no_review() -> None:
+    rules = rule("a", weight=99), rule("TRU-999", "critical", weight=1)
+    finding = Finding(rules[1], Server({}, ""), Problem("odd", severity="medium"))
+    assert trust_score(rules, [finding], {}, STARTED, Thresholds()).verdict == "allow"
 
 
 def test_a_published_rule_of_high_severity_only_costs_its_weight() -> None:

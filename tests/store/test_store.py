@@ -149,6 +149,18 @@ def test_a_target_that_could_not_be_checked_is_recorded_as_such(database: Databa
     assert newest.grade is None
 
 
+def test_characters_that_databases_refuse_are_replaced(database: Database) -> None:
+    hostile = BAD.replace(b"find book", b"find\\ud800 \\u0000book")
+    run = linted(hostile, "a\ud800\0b")
+    record(database, run, hostile)
+    assert server(database, "a\ufffd\ufffdb")["runs"] == 1
+    record(database, run, hostile)
+    assert server(database, "a\ud800\0b")["runs"] == 2
+    with database.reading() as connection:
+        assert "tool:find\ufffd \ufffdbook" in set(connection.execute(select(FINDINGS.c.subject)).scalars())
+    assert list(problems_of(database)) == []
+
+
 def test_a_failure_while_recording_leaves_nothing(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("killed")

@@ -79,6 +79,15 @@ class CatalogFindings(NamedTuple):
         """The findings that cost points: all that configuration and comments do not ignore. A baseline only accepts."""
         return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
 
+    @property
+    def crashed(self) -> set[str]:
+        """The ids of the rules that crashed: they may have missed findings."""
+        return _crashed(self.findings)
+
+
+def _crashed(findings: list[Finding]) -> set[str]:
+    return {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
+
 
 def find_problems(
     catalog: Catalog, plan: Plan, tracker: IgnoreTracker, observed: Observed = NOTHING
@@ -89,7 +98,7 @@ def find_problems(
         findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
-    failed = {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
+    failed = _crashed(findings)
     ran = [rule for rule in plan.rules if rule.id not in failed] if failed else plan.rules
     if plan.ignores:
         suppressions = tracker.apply(findings, plan.ignores, ran)

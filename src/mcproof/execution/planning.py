@@ -189,13 +189,12 @@ class Planner:
         clients = (self._clients or settings.clients) if kind.is_selectable else ()
         try:
             ignored = [*selection.ignore, *ignored_by_settings]
-            rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored)
+            usual = kind is LINT and not rulesets
+            rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored, in_lint=usual)
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise
             raise _at_ignore(settings, error.message) from None
-        if kind is LINT and not rulesets and not select:
-            rules = [rule for rule in rules if rule.traits.get("in_lint", True)]
         if kind is LINT and self.compares:
             running, left_out = {rule.id for rule in rules}, {rule.id for rule in rules_named(ignored)}
             rules += [rule for rule in rules_named(DRIFT_RULES) if rule.id not in running | left_out]

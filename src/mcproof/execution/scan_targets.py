@@ -11,7 +11,7 @@ from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.drift_references import DriftReferences
 from mcproof.execution.scan_facts import observe_target, observe_unlisted
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.registry import rules_of
+from mcproof.linting.registry import CRASHED, rules_of
 from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.linting.unobserved import Unjudged, unjudged_rules
 from mcproof.poisoning.tool_graph import graph_of
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from mcproof.errors import McproofError
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import ScanRequest
+    from mcproof.execution.run_requests import Detail, ScanRequest
     from mcproof.execution.scan_facts import Scanned
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult
     from mcproof.targets.argument import Input
 
 _LEFT_OUT = Unjudged("left out by the user")
+_CRASH = Unjudged(f"the rule crashed, see {CRASHED}", is_crash=True)
 
 
 def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
@@ -43,20 +44,19 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
         if drift is not None:
             scanned = scanned.with_fact(drift)
-        return judge(target.catalog, target.plan, scanned, references.gates(drift))
+        return judge(target.catalog, target.plan, scanned, references.gates(drift), request.detail)
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
         """Judge a server that was reached but not listed, such as one that requires authorization."""
         scanned = observe_unlisted(source, error, run.connect_options) if isinstance(error, ConnectError) else None
         if scanned is None:
             return None
-        return judge(Catalog(source.title, JsonText("{}", {}), tools=[]), plan, scanned, [])
+        catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
+        return judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
 
-    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate]) -> Checked:
+    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
         summarize = partial(_payload, catalog, plan, scanned)
-        result = check_catalog(
-            catalog, plan, request.detail, run.tracker, observed=scanned.observed, summarize=summarize
-        )
+        result = check_catalog(catalog, plan, detail, run.tracker, observed=scanned.observed, summarize=summarize)
         payload = result.payload
         if payload.kind != "scan" or payload.trust is None:
             raise ValueError("not a result of a scan")
@@ -68,10 +68,11 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
 
 
 def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
-    """Score all rules of the ruleset: one that the user leaves out counts as not observed, never as passed."""
+    """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
     running = {rule.id for rule in plan.rules}
     unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
     unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
+    unjudged |= dict.fromkeys(found.crashed, _CRASH)
     trust = trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds)
     return ScanPayload(trust, graph_of(catalog))

@@ -244,11 +244,17 @@ def rule(
     return register
 
 
-def rules_of(*rulesets: str) -> list[Rule]:
-    """The rules of these rulesets, in the order of the rulesets and of definition."""
+def rules_of(*rulesets: str, in_lint: bool = False) -> list[Rule]:
+    """The rules of these rulesets, in the order of the rulesets and of definition.
+
+    With `in_lint`, only those that `lint` runs by default; modules that have none of them are not imported.
+    """
     for ruleset in rulesets:
-        import_module(f"mcproof.rules.{ruleset}")
-    return [each for ruleset in rulesets for each in _RULES.values() if each.ruleset == ruleset]
+        package = import_module(f"mcproof.rules.{ruleset}")
+        for name in () if in_lint else getattr(package, "NOT_IN_LINT", ()):
+            import_module(f"{package.__name__}.{name}")
+    found = [each for ruleset in rulesets for each in _RULES.values() if each.ruleset == ruleset]
+    return [each for each in found if each.traits.get("in_lint", True)] if in_lint else found
 
 
 def all_rules() -> list[Rule]:
@@ -266,7 +272,9 @@ def find_rule(word: str) -> Rule:
     raise UsageError(f"unknown rule `{word}`{nearest(word, names)}; `mcproof rules` lists them all")
 
 
-def choose_rules(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> list[Rule]:
+def choose_rules(
+    rulesets: Iterable[str], *, select: Iterable[str] = (), ignore: Iterable[str] = (), in_lint: bool = False
+) -> list[Rule]:
     """The rules to run: those of `rulesets`, or only those in `select`, without those in `ignore`.
 
     Rules are named by id or name, families by their ruleset. A rule that accompanies a ruleset, to report where its
@@ -279,7 +287,7 @@ def choose_rules(rulesets: Iterable[str], *, select: Iterable[str] = (), ignore:
             raise UsageError(f"unknown ruleset `{name}`{nearest(name, known)}; there are {', '.join(known)}")
     selected = rules_named(select)
     ignored = {each.id for each in rules_named(ignore)}
-    chosen = selected or rules_of(*dict.fromkeys(expanded))
+    chosen = selected or rules_of(*dict.fromkeys(expanded), in_lint=in_lint)
     if all(each.id in ignored for each in chosen):
         raise UsageError("no rules left to run: `ignore` names all selected rules")
     running = {"all", *(each.ruleset for each in chosen)}

@@ -22,6 +22,8 @@ class Unjudged(NamedTuple):
     why: str
     concerns: bool = True
     """Whether the rule concerns the target and could not be observed; false if it does not apply to it."""
+    is_crash: bool = False
+    """Whether the rule crashed: a hostile server may have caused it."""
 
 
 class Observed(NamedTuple):
@@ -64,8 +66,11 @@ def _why(rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, A
         if (why := getattr(fact, "unobserved", {}).get(rule.id)) is not None:
             return Unjudged(why)
         return None
-    if rule.traits.get("phase") == "post-handshake" and not catalog.lists_tools:
-        return Unjudged(observed.unlisted)
+    if rule.traits.get("phase") == "post-handshake":
+        if not catalog.lists_tools:
+            return Unjudged(observed.unlisted)
+        if catalog.misses_tools and rule.traits.get("needs") != "server":
+            return Unjudged("`tools/list` was not served, or only in part")
     if rule.traits.get("needs") == "neighbours" and not catalog.neighbours:
         return Unjudged("no other server of a client configuration was read before", concerns=False)
     if rule.traits.get("needs") == "resources" and not (catalog.resources or catalog.templates):

@@ -22,16 +22,25 @@ _quotations = re.compile(
 _spaced = re.compile(r"[\w@~$%/\\.:#&=+'’‘-]+").finditer
 _parts = re.compile(r"\w+(?:['-]\w+)*").finditer
 _pieces = re.compile(r"\w+").finditer
-secret_path = re.compile(
-    r"\.ssh\b|id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|\.aws(?![\w-])"
-    r"|/etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|\.env\b|\.netrc|\.npmrc|\.pypirc|git-credentials|\.gitconfig"
-    r"|\.kube|\.gnupg|\.docker/config|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|/credentials\b|sh_history"
-    r"|\.(?:bash|zsh)rc|\.(?:bash_)?profile\b|mcp\.json|\.cursor\b|claude_desktop_config|\.claude\b|/environ\b"
-    r"|key(?:chain|ring|store)s?\b|wallet\.dat|/root/|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)"
-    r"|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)|\.(?:pem|p12|pfx|kdbx)\b|private[_-]keys?\.|cookies\.sqlite"
-    r"|system32|ntds\.dit|://(?:confidential|secrets?|admin|internal|private)\b|\.git/config|\.config/(?:gcloud|gh)"
-    r"|appdata"
+_dotted_path = re.compile(
+    r"\.(?:ssh\b|aws(?![\w-])|env\b|netrc|npmrc|pypirc|gitconfig|kube|gnupg|docker/config|(?:bash|zsh)rc"
+    r"|(?:bash_)?profile\b|cursor\b|claude\b|(?:pem|p12|pfx|kdbx)\b|git/config|config/(?:gcloud|gh))"
 ).search
+_absolute_path = re.compile(
+    r"/(?:etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|credentials\b|environ\b|root/"
+    r"|/(?<=://)(?:confidential|secrets?|admin|internal|private)\b)"
+).search
+_file_name = re.compile(
+    r"id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|git-credentials|sh_history|mcp\.json"
+    r"|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|claude_desktop_config|key(?:chain|ring|store)s?\b|wallet\.dat"
+    r"|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)"
+    r"|private[_-]keys?\.|cookies\.sqlite|system32|ntds\.dit|appdata"
+).search
+_FILE_NAME_PARTS = (
+    *("id_", "_keys", "_hosts", "credential", "sh_history", "mcp.json", "claude_desktop_config", "key", "wallet.dat"),
+    *("auth.log", "secret", "password", "private", "cookies.sqlite", "system32", "ntds.dit", "appdata"),
+)
+"""Parts of which every match of `_file_name` has one."""
 _address = re.compile(
     r"(?:https?|wss?|ftps?|smtp|tcp|hxxps?)://[^\s/]|[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}"
     r"|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"
@@ -46,6 +55,15 @@ TO_SPACES = str.maketrans(_SPACES | _MARKS)
 """Maps characters that separate words to spaces."""
 
 
+def secret_path(lowered: str) -> bool:
+    """Whether a text in lower case has a path of keys, credentials or settings."""
+    return bool(
+        ("." in lowered and _dotted_path(lowered))
+        or ("/" in lowered and _absolute_path(lowered))
+        or (any(part in lowered for part in _FILE_NAME_PARTS) and _file_name(lowered))
+    )
+
+
 class ToolNames(NamedTuple):
     """The names of the tools that a model sees, in lower case."""
 
@@ -54,15 +72,25 @@ class ToolNames(NamedTuple):
     """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
     words: frozenset[bytes]
     """The longest word of each other name."""
+    telling: frozenset[bytes]
+    """Those of names that show access to secrets or destruction."""
+    looks: dict[str, bool]
+    """The sentences that a first look was taken at, and whether it found anything: a cache."""
 
 
 def tool_names(names: Iterable[str]) -> ToolNames:
     """Return names in the form that the analysis needs."""
     given = set(names)
     plain = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
-    pieces = (each.lower().translate(TO_SPACES).split() for each in given - plain)
-    words = frozenset(max(each, key=len, default="").encode() for each in pieces)
-    return ToolNames(frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), words)
+    longest = {each: _longest_piece(each) for each in given - plain}
+    telling = frozenset(piece for each, piece in longest.items() if _is_telling(each.lower()))
+    return ToolNames(
+        frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), frozenset(longest.values()), telling, {}
+    )
+
+
+def _longest_piece(name: str) -> bytes:
+    return max(name.lower().translate(TO_SPACES).split(), key=len, default="").encode(errors="replace")
 
 
 class Word(NamedTuple):
@@ -119,11 +147,22 @@ _RUINING = frozenset(
 _subwords = re.compile("[a-z0-9]+").findall
 
 
+def _is_secretive(name: str) -> bool:
+    return "env" in name[-4:] or not _SECRETIVE.isdisjoint(_subwords(name))
+
+
+def _is_ruining(name: str) -> bool:
+    return not _RUINING.isdisjoint(_subwords(name))
+
+
+def _is_telling(name: str) -> bool:
+    """Whether the name of a tool in lower case shows a purpose that `_purpose` has a class for."""
+    return _is_secretive(name) or _is_ruining(name)
+
+
 def _purpose(name: str, bits: dict[str, int]) -> int:
     """What the name of a tool shows of its purpose."""
-    words = _subwords(name)
-    is_secretive = not _SECRETIVE.isdisjoint(words) or "env" in name[-4:]
-    return (bits["SECRET"] if is_secretive else 0) | (0 if _RUINING.isdisjoint(words) else bits["RUINER"])
+    return (bits["SECRET"] if _is_secretive(name) else 0) | (bits["RUINER"] if _is_ruining(name) else 0)
 
 
 class _Quotations:

@@ -7,7 +7,9 @@ map to numbers in which bit `n` of lane `k` means that the word can be element `
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, reduce
+from itertools import repeat
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.poisoning.sentence_patterns import (
@@ -21,7 +23,10 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import TO_SPACES, secret_path
+from mcproof.poisoning.shell_commands import is_ruinous, is_shell
 from mcproof.poisoning.word_classes import ENGLISH, class_bits, foreign_function_words, has_other_script, lexicon
+from mcproof.poisoning.word_order import may_have_place, ordered
+from mcproof.poisoning.word_pieces import lanes_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +39,8 @@ SHORTEST = 20
 _LONG = 600
 """Characters of texts that have words for everything, so that only their sentences are worth a look."""
 _LANES = 8
+_MOST_LOOKS = 50_000
+"""How many sentences of a server are remembered."""
 
 
 def _bytes(words: Iterable[str]) -> frozenset[bytes]:
@@ -49,9 +56,9 @@ _NEEDED_WORDS = (
 )
 _NAMING = _bytes(("tool", "tools", "function", "call", "calling", "invoke", "invoking", "trigger", "triggering"))
 _domain_or_ip = re.compile(
-    r"\w\.(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
+    r"\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
 ).search
-_shell_sign = re.compile(r"\$\(|&&|\||\b(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\b").search
+_SHELL_COMMANDS = _bytes(("sudo", "curl", "wget", "chmod", "chown", "scp", "powershell", "iex", "whoami", "crontab"))
 _RUIN_WORDS = _bytes(
     (
         *("rm", "drop", "truncate", "delete", "mkfs", "dd", "format", "shutdown", "kill", "killall", "chmod", "del"),
@@ -61,13 +68,14 @@ _RUIN_WORDS = _bytes(
 
 
 class _Table(NamedTuple):
-    words: dict[bytes, tuple[int, int]]
-    """The lanes and the classes of each word."""
-    framing_classes: int
+    lanes: dict[bytes, int]
+    classes: dict[bytes, int]
     filled: int
     """What no word has to provide: elements that follow from writing, and lanes that a pattern does not use."""
-    lane: int
+    size: int
     """The number of patterns."""
+    all: int
+    """All patterns, as bits."""
     path: int
     """The patterns with such a path; likewise the next ones."""
     address: int
@@ -86,18 +94,14 @@ def may_signal(text: str, names: ToolNames) -> bool:
         return True
     if len(text) < SHORTEST:
         return False
-    words = _words_in(text)
+    words = plain(text).split()
     if _anchors().isdisjoint(words) and names.words.isdisjoint(words) and "://" not in text and "@" not in text:
         return is_foreign(words)
     if len(text) > _LONG:
         return True
     several = ". " in text or "\n" in text or "; " in text or "<" in text or "[" in text or "*" in text
-    return bool(_possible(text, words, names, is_framed=several).possible) or is_foreign(words)
-
-
-def _words_in(text: str) -> list[bytes]:
-    """The words of a text in lower case, with spaces for everything that is not ASCII."""
-    return text.encode("ascii", "replace").translate(_WORDS_ONLY).split()
+    possible = _lanes_met(words, is_framed=several)
+    return bool(possible and _written(possible, text.lower(), words, names)) or is_foreign(words)
 
 
 def is_foreign(listed: list[bytes]) -> bool:
@@ -116,68 +120,89 @@ def _function_words() -> tuple[frozenset[bytes], frozenset[bytes]]:
 
 
 def _ascii(word: str) -> bytes:
-    """A word as `_words_in` has it; accents become spaces there, so the longest part remains."""
-    return max(word.encode("ascii", "replace").translate(_WORDS_ONLY).split(), key=len, default=b" ")
+    """A word as `plain` has it; accents become spaces there, so the longest part remains."""
+    return max(plain(word).split(), key=len, default=b" ")
 
 
-def may_be_foreign(text: str) -> bool:
-    """Whether a text, or a part of it, may be in another language than English."""
-    return has_other_script(text) or is_foreign(_words_in(text))
+def classes_in(words: list[bytes]) -> int:
+    """The classes of words, and of the phrases that they may be parts of."""
+    return reduce(or_, map(_table().classes.get, words, repeat(0)), 0)
 
 
-class SentenceLook(NamedTuple):
-    """A first look at a sentence."""
-
-    classes: int
-    """The classes of its words, and of words that are parts of phrases in it."""
-    possible: int
-    """The patterns that may match, as bits."""
-
-
-def look_at(sentence: str, names: ToolNames, *, is_framed: bool, starters: int) -> SentenceLook:
-    """Which patterns a sentence may match.
-
-    `is_framed` is true if its context speaks to a model. `starters` are the classes of the words that make it an order
-    if they come first.
-    """
-    words = _words_in(sentence)
-    if words and not is_framed:
-        is_framed = words[0] in (b"if", b"to") or bool(_table().words.get(words[0], (0, 0))[1] & starters)
-    return _possible(sentence, words, names, is_framed=is_framed)
+def may_match(sentence: str, names: ToolNames) -> bool:
+    """Whether a sentence may match a pattern if its context speaks to a model; many tools share sentences."""
+    known = names.looks.get(sentence)
+    if known is None:
+        known = possible_in(sentence, plain(sentence).split(), names, is_framed=True) != 0
+        if len(names.looks) < _MOST_LOOKS:
+            names.looks[sentence] = known
+    return known
 
 
-def _possible(text: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> SentenceLook:
+def possible_in(sentence: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> int:
+    """The patterns that may match a sentence, as bits; `is_framed` if its context speaks to a model."""
+    if (
+        _anchors().isdisjoint(words)
+        and names.words.isdisjoint(words)
+        and (_NAMING.isdisjoint(words) or not _may_have_name(sentence))
+        and not may_have_place(sentence)
+        and not _has_operator(sentence)
+    ):
+        return 0
+    possible = _lanes_met(words, is_framed=is_framed)
+    if possible:
+        lowered = sentence.lower()
+        possible = _written(possible, lowered, words, names)
+        if possible:
+            possible &= ordered(lowered, words, names, is_framed=is_framed)
+    return possible
+
+
+def _may_have_name(text: str) -> bool:
+    """Whether a text has a character by which the name of an unknown tool is recognised."""
+    return "'" in text or "`" in text or '"' in text or "_" in text
+
+
+def _has_operator(text: str) -> bool:
+    """Whether a text has an operator of a shell."""
+    return "|" in text or "&&" in text or "$(" in text
+
+
+def starts_with(words: list[bytes], starters: int) -> bool:
+    """Whether the first of the words makes a sentence an order; `starters` are the classes that do."""
+    return bool(words) and (words[0] in (b"if", b"to") or bool(_table().classes.get(words[0], 0) & starters))
+
+
+def _lanes_met(words: list[bytes], *, is_framed: bool) -> int:
+    """The patterns for each of whose elements there is a word."""
     table = _table()
-    lanes, classes = table.filled, 0
-    of_word = table.words.get
-    for word in words:
-        known = of_word(word)
-        if known is not None:
-            lanes |= known[0]
-            classes |= known[1]
-    if is_framed or classes & table.framing_classes:
+    lanes = reduce(or_, map(table.lanes.get, words, repeat(0)), table.filled)
+    if is_framed:
         lanes |= table.framing
-    possible = lanes
-    for _ in range(_LANES - 1):
-        lanes >>= table.lane
-        possible &= lanes
-    possible &= (1 << table.lane) - 1
-    return SentenceLook(classes, possible and _written(possible, table, text.lower(), words, names))
+    # Halve the lanes until one is left.
+    for width in (4, 2, 1):
+        lanes &= lanes >> width * table.size
+    return lanes & table.all
 
 
-def _written(possible: int, table: _Table, lowered: str, words: list[bytes], names: ToolNames) -> int:
-    """The possible patterns for which a text has the names, paths, addresses and commands."""
-    if possible & table.sibling and names.words.isdisjoint(words):
-        is_quoted = "'" in lowered or "`" in lowered or '"' in lowered
-        if _NAMING.isdisjoint(words) or not (is_quoted or "_" in lowered):
-            possible &= ~table.sibling
-    if possible & table.path and not secret_path(lowered):
+def _written(possible: int, lowered: str, words: list[bytes], names: ToolNames) -> int:
+    """The possible patterns for which a text in lower case has the names, paths, addresses, commands and phrases."""
+    table = _table()
+    if (
+        possible & table.sibling
+        and names.words.isdisjoint(words)
+        and (_NAMING.isdisjoint(words) or not _may_have_name(lowered))
+    ):
+        possible &= ~table.sibling
+    if possible & table.path and not (may_have_place(lowered) and secret_path(lowered)):
         possible &= ~table.path
     if possible & table.address and not ("://" in lowered or "@" in lowered or _domain_or_ip(lowered)):
         possible &= ~table.address
-    if possible & table.shell and not _shell_sign(lowered):
+    if possible & table.shell and (
+        (_SHELL_COMMANDS.isdisjoint(words) and not _has_operator(lowered)) or not is_shell(lowered)
+    ):
         possible &= ~table.shell
-    if possible & table.ruinous and _RUIN_WORDS.isdisjoint(words):
+    if possible & table.ruinous and (_RUIN_WORDS.isdisjoint(words) or not is_ruinous(lowered)):
         possible &= ~table.ruinous
     for phrases, numbers in table.phrases:
         if possible & numbers and not any(phrase in lowered for phrase in phrases):
@@ -235,25 +260,6 @@ _PATH_WORDS = (
     *("secrets", "secret", "password", "passwords", "pem", "p12", "pfx", "kdbx", "private", "private_key", "cookies"),
     *("private_keys", "system32", "ntds", "config", "appdata", "keys", "key", "git"),
 )
-_SHELL_WORDS = (
-    "sudo",
-    "curl",
-    "wget",
-    "chmod",
-    "chown",
-    "scp",
-    "powershell",
-    "iex",
-    "whoami",
-    "crontab",
-    "echo",
-    "bash",
-)
-_WORDS_ONLY = bytes(
-    ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else ord(" ")
-    for each in range(256)
-)
-"""Maps letters to lower case, and everything that is not part of a word to spaces."""
 
 
 @cache
@@ -272,7 +278,7 @@ def _anchors() -> frozenset[bytes]:
         if not is_written and not pattern.needs & (SHELL | RUINOUS | OTHERS):
             wanted |= min(pattern.required, key=share_of)
     found = {word for word, classes in _words_by_piece().items() if classes & wanted}
-    return _bytes((*found, *_PATH_WORDS, *_SHELL_WORDS)) | _RUIN_WORDS
+    return _bytes((*found, *_PATH_WORDS, "echo", "bash")) | _SHELL_COMMANDS | _RUIN_WORDS
 
 
 @cache
@@ -303,19 +309,13 @@ def _table() -> _Table:
         for bit in bits.values():
             if required_classes & bit:
                 of_bit[bit] = of_bit.get(bit, 0) | mask
-    words: dict[bytes, tuple[int, int]] = {}
-    for word, classes in _words_by_piece().items():
-        mask, left = 0, classes
-        while left:
-            bit = left & -left
-            mask |= of_bit.get(bit, 0)
-            left ^= bit
-        words[_ascii(word)] = mask, classes
+    known = {_ascii(word): classes for word, classes in _words_by_piece().items()}
     return _Table(
-        words,
-        sum(bits[name] for name in _FRAMING),
+        {word: lanes_of(classes, of_bit) for word, classes in known.items()},
+        known,
         filled,
         count,
+        (1 << count) - 1,
         path=_numbers(all_patterns, bits["PATH"]),
         address=_numbers(all_patterns, bits["ADDRESS"]),
         sibling=_numbers(all_patterns, bits["SIBLING"])

@@ -30,8 +30,10 @@ from mcproof.poisoning.sentence_patterns import (
     patterns,
 )
 from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
-from mcproof.poisoning.signal_suspects import look_at, may_be_foreign
-from mcproof.poisoning.word_classes import class_bits, language_of, lexicon
+from mcproof.poisoning.shell_commands import is_ruinous, is_shell
+from mcproof.poisoning.signal_suspects import classes_in, is_foreign, may_match, possible_in, starts_with
+from mcproof.poisoning.word_classes import class_bits, has_other_script, language_of, lexicon
+from mcproof.poisoning.word_pieces import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -63,22 +65,14 @@ _FOLLOWING = 4
 """How many sentences after an instruction continue it."""
 
 _ends = re.compile(
-    r"[.!?]{1,3}[\"')\]*_]{0,3}(?=\s)|\n(?=[ \t]{0,40}[^a-z \t])|[。！？]|;(?=\s)|(?<=\s)[-•*](?=\s+[A-Z])"
+    r"[.!?\n。！？;•*-](?:(?<=[.!?])[.!?]{0,2}[\"')\]*_]{0,3}(?=\s)|(?<=\n)(?=[ \t]{0,40}[^a-z \t])|(?<=[。！？])"
+    r"|(?<=;)(?=\s)|(?<=\s[-•*])(?=\s+[A-Z]))"
 ).finditer
+"""Begins with the set of all characters that may end a sentence, since `re` looks for those quickly."""
 _abbreviation = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|resp|z\.b|p\. ?ej)|\b\w)$", re.IGNORECASE).search
 _tag = re.compile(
     r"[<\[({*#_=!-]{1,4}/?\s?(?:important|hidden|system|instructions?|critical|secret|information|admin|urgent|mandatory"
     r"|override|directive|for (?:ai|llm)|prompt|attention|assistant|priority|internal|confidential|security|protocol)"
-).search
-_ruinous = re.compile(
-    r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
-    r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"
-    r"|git\s+push\s+(?:-f|--force)|git\s+reset\s+--hard|terraform\s+destroy|kubectl\s+delete"
-    r"|docker\s+(?:system\s+prune|rm\b))"
-).search
-_shell = re.compile(
-    r"\$\(|\s&&\s|\s\|\|?\s?(?:sh|bash|nc|base64|curl|tee)\b"
-    r"|(?:^|[\s`'\":])(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\s+[-~/$'\"\w]"
 ).search
 
 
@@ -110,16 +104,19 @@ def explained_signals(
     starters = _verbs() | bits["STARTER"]
     describes = bool(read) and _describes(text[read[0].start : read[0].end])
     following = 0
-    for at, (start, end, language, words, _, possible) in enumerate(read):
+    for at, (start, end, language, words, _, possible, _) in enumerate(read):
         if not words:
             following = max(0, following - 1)
             continue
         written = text[start:end]
+        lowered = written.lower()
         meets = _needs_met(words) if language == "en" else foreign_needs_met(words)
-        meets |= _commands_in(written.lower()) | (NAMED if own_name else 0)
+        meets |= (
+            (RUINOUS if is_ruinous(lowered) else 0) | (SHELL if is_shell(lowered) else 0) | (NAMED if own_name else 0)
+        )
         if at + 1 < len(read) and read[at + 1].classes & bits["PRETEXT"]:
             meets |= PRETEXT
-        if (meets & CONDITIONAL and meets & OBLIGED) or _tag(written[:80].lower()):
+        if (meets & CONDITIONAL and meets & OBLIGED) or _tag(lowered[:80]):
             following = _FOLLOWING
         elif following:
             following -= 1
@@ -149,36 +146,59 @@ class _Part(NamedTuple):
     """The classes that its words may have."""
     possible: int
     """The patterns that may match, as bits."""
+    is_framing: bool
+    """Whether the next sentences may continue an instruction of this one."""
 
 
 def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     """The sentences of a text. Only those on which a signal may depend are read word by word."""
-    bits = class_bits()
-    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
-    is_foreign = may_be_foreign(text)
-    of_text = language_of(text[:2_000]) if is_foreign else "en"
-    framed_until = last_suspect = -1
-    parts: list[_Part] = []
-    framers: list[int] = []
-    for at, (start, end) in enumerate(sentences(text)):
-        written = text[start:end]
-        language = language_of(written, of_text) if is_foreign else "en"
-        classes, possible = 0, -1
-        if language == "en":
-            classes, possible = look_at(
-                written, names, is_framed=at <= framed_until, starters=starters if at > 0 else 0
-            )
-        if language != "en" or (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower()):
-            framed_until = at + _FOLLOWING
-            framers.append(at)
-        if possible:
-            last_suspect = at
-        parts.append(_Part(start, end, language, [], classes, possible))
+    spans = sentences(text)
+    is_other = has_other_script(text) or is_foreign(plain(text).split())
+    languages = _languages(text, spans) if is_other else []
+    if not languages:
+        suspects = [at for at, (start, end) in enumerate(spans) if may_match(text[start:end], names)]
+        if not suspects:
+            return []
+        spans = spans[: suspects[-1] + 2]
+        languages = ["en"] * len(spans)
+    parts = _parts(text, spans, languages, names)
+    last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
+    framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
     needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
     for at, part in enumerate(parts[: last_suspect + 1]):
         if part.possible or at in needed:
             part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
     return parts[: last_suspect + 2]
+
+
+def _languages(text: str, spans: list[tuple[int, int]]) -> list[str]:
+    """The language of each sentence; empty if all are English."""
+    of_text = language_of(text[:2_000])
+    found = [language_of(text[start:end], of_text) for start, end in spans]
+    return found if found.count("en") < len(found) else []
+
+
+def _parts(text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames) -> list[_Part]:
+    """Sentences with the patterns that may match in their context."""
+    bits = class_bits()
+    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
+    framed_until = -1
+    parts: list[_Part] = []
+    for at, ((start, end), language) in enumerate(zip(spans, languages, strict=True)):
+        written = text[start:end]
+        classes, possible = 0, -1
+        if language == "en":
+            words = plain(written).split()
+            classes = classes_in(words)
+            is_framed = at <= framed_until or starts_with(words, starters if at else 0)
+            possible = may_match(written, names) and possible_in(written, words, names, is_framed=is_framed)
+        is_framing = language != "en" or bool(
+            (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower())
+        )
+        if is_framing:
+            framed_until = at + _FOLLOWING
+        parts.append(_Part(start, end, language, [], classes, possible, is_framing))
+    return parts
 
 
 def _describes(first_sentence: str) -> bool:
@@ -258,11 +278,6 @@ def _needs_met(words: list[Word]) -> int:
     if classes & bits["SIBLING"]:
         meets |= OTHERS
     return meets
-
-
-def _commands_in(lowered: str) -> int:
-    """Which commands for a shell or a database a sentence has."""
-    return (RUINOUS if _ruinous(lowered) else 0) | (SHELL if _shell(lowered) else 0)
 
 
 def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:

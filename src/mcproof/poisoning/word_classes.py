@@ -111,9 +111,14 @@ def function_words() -> dict[str, frozenset[str]]:
 
 
 @cache
+def _all_function_words() -> frozenset[str]:
+    return frozenset().union(*function_words().values())
+
+
+@cache
 def foreign_function_words() -> frozenset[str]:
     """Those of all languages in Latin script that are not English words."""
-    return frozenset().union(*function_words().values()) - ENGLISH
+    return _all_function_words() - ENGLISH
 
 
 def has_other_script(text: str) -> bool:
@@ -129,6 +134,8 @@ def language_of(text: str, fallback: str = "en") -> str:
                 return language
     words = set(text.lower().replace("'", " ").replace("’", " ").split())
     english = len(words & ENGLISH)
+    if len(words & _all_function_words()) < 2:
+        return "en" if english > 1 else fallback
     counts = {language: len(words & known) for language, known in function_words().items()}
     best = max(counts, key=counts.__getitem__)
     if counts[best] > max(1, english):

@@ -30,6 +30,7 @@ def _outcome_record(each: RuleOutcome) -> Record:
         "weight": each.weight,
         "why": each.why,
         "hard_fail": each.is_hard_fail,
+        "caps_verdict": each.caps_verdict,
     }
 
 
@@ -43,7 +44,14 @@ def read_trust(record: Record) -> Trust:
         reasons=record["reasons"],
         actions=[Action(**each) for each in record["actions"]],
         outcomes=[
-            RuleOutcome(each["rule"], each["outcome"], each["weight"], each["why"], is_hard_fail=each["hard_fail"])
+            RuleOutcome(
+                rule=each["rule"],
+                outcome=each["outcome"],
+                weight=each["weight"],
+                why=each["why"],
+                is_hard_fail=each["hard_fail"],
+                caps_verdict=each["caps_verdict"],
+            )
             for each in record["rules"]
         ],
     )

@@ -35,6 +35,8 @@ class RuleOutcome(NamedTuple):
     """Why it was not judged."""
     is_hard_fail: bool = False
     """Whether it alone makes the verdict `block`."""
+    caps_verdict: bool = False
+    """Whether it alone makes the verdict `review` at best."""
 
 
 class Action(NamedTuple):
@@ -78,7 +80,7 @@ def trust_score(
         found.setdefault(finding.rule.id, []).append(finding)
     judged = [rule for rule in rules if rule.ruleset == "trust"]
     outcomes = [_outcome(rule, found.get(rule.id, []), unjudged.get(rule.id), exposure) for rule in judged]
-    state = _State.of(judged, outcomes, thresholds)
+    state = _State.of(outcomes, thresholds)
     by_id = {rule.id: rule for rule in judged}
     return Trust(
         score=state.score,
@@ -96,10 +98,17 @@ def _outcome(rule: Rule, found: list[Finding], unjudged: Unjudged | None, exposu
     if found:
         blocks = rule.traits.get("hard_fail")
         is_hard_fail = blocks is not None and any(blocks(each.evidence or {}, exposure) for each in found)
-        return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail)
+        caps = rule.id.startswith("TRU-") and any(_severity(each) in _SERIOUS for each in found)
+        return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail, caps_verdict=caps)
     if unjudged is not None:
-        return RuleOutcome(rule.id, "not observed" if unjudged.concerns else "not applicable", weight, unjudged.why)
+        outcome: Literal["not observed", "not applicable"] = "not observed" if unjudged.concerns else "not applicable"
+        return RuleOutcome(rule.id, outcome, weight, unjudged.why, caps_verdict=unjudged.is_crash)
     return RuleOutcome(rule.id, "passed", weight)
+
+
+def _severity(finding: Finding) -> str:
+    """The severity of a finding in its ruleset, whatever the user has changed."""
+    return finding.problem.severity or finding.rule.scheme_severity
 
 
 class _State(NamedTuple):
@@ -110,10 +119,10 @@ class _State(NamedTuple):
     coverage: float
     hard_fails: list[str]
     serious: list[str]
-    """The failed rules that cap the verdict at `review`."""
+    """The rules that cap the verdict at `review`: they failed or crashed."""
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], outcomes: Sequence[RuleOutcome], thresholds: Thresholds) -> _State:
+    def of(cls, outcomes: Sequence[RuleOutcome], thresholds: Thresholds) -> _State:
         weights = dict.fromkeys(("passed", "failed", "not observed", "not applicable"), 0)
         for each in outcomes:
             weights[each.outcome] += each.weight
@@ -122,11 +131,7 @@ class _State(NamedTuple):
         concerning = judged + weights["not observed"]
         coverage = round(judged / concerning, 2) if concerning else 0.0
         hard_fails = [each.rule for each in outcomes if each.is_hard_fail]
-        serious = [
-            rule.id
-            for rule, each in zip(rules, outcomes, strict=True)
-            if each.outcome == "failed" and rule.id.startswith("TRU-") and rule.scheme_severity in _SERIOUS
-        ]
+        serious = [each.rule for each in outcomes if each.caps_verdict]
         verdict: Verdict = "allow" if score >= thresholds.allow else "review" if score >= thresholds.review else "block"
         if verdict == "allow" and (serious or coverage < LEAST_COVERAGE):
             verdict = "review"
@@ -140,7 +145,9 @@ def _reasons(
     for name in state.hard_fails:
         yield f"{_statement(rules[name], found[name])}: this alone blocks the server"
     for name in state.serious:
-        if name not in state.hard_fails:
+        if name not in found:
+            yield f"{name} crashed on this server: a person must review it"
+        elif name not in state.hard_fails:
             yield f"{_statement(rules[name], found[name])}: a person must review it"
     if state.score < thresholds.review:
         yield f"the score of {state.score} is below {thresholds.review}"
@@ -163,8 +170,8 @@ def _actions(
     actions = []
     for number, (rule, each) in enumerate(zip(rules, outcomes, strict=True)):
         if each.outcome == "failed":
-            fixed = [*outcomes[:number], each._replace(outcome="passed", is_hard_fail=False), *outcomes[number + 1 :]]
-            after = _State.of(rules, fixed, thresholds)
+            fixed = [*outcomes[:number], RuleOutcome(rule.id, "passed", each.weight), *outcomes[number + 1 :]]
+            after = _State.of(fixed, thresholds)
             actions.append((each, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
     actions.sort(key=lambda pair: (VERDICTS.index(pair[1].verdict), not pair[0].is_hard_fail, -pair[1].points))
     return [action for _, action in actions]

@@ -7,6 +7,9 @@ compares both.
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -20,13 +23,37 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
 )
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect
 
 _NAMES = {"ix": "ix_%(column_0_label)s", "uq": "uq_%(table_name)s_%(column_0_name)s", "pk": "pk_%(table_name)s"}
 METADATA = MetaData(naming_convention=_NAMES)
 
 _KEY = BigInteger().with_variant(Integer, "sqlite")
 """The type of generated keys; only `INTEGER` generates them in SQLite."""
+
+_unstorable = re.compile("[\0\ud800-\udfff]")
+
+
+class ServerString(TypeDecorator[str]):
+    """A short text that may come from a server: U+FFFD replaces what databases refuse, NUL and lone surrogates."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        return None if value is None else _unstorable.sub("\ufffd", value)
+
+
+class ServerText(ServerString):
+    """Such a text of any length."""
+
+    impl = Text
+    cache_ok = True
+
 
 CATALOGS = Table(
     "catalogs",
@@ -43,8 +70,8 @@ SERVERS = Table(
     "servers",
     METADATA,
     Column("id", _KEY, primary_key=True),
-    Column("name", String(500), nullable=False, unique=True),
-    Column("title", String(500), nullable=False),  # what the server calls itself
+    Column("name", ServerString(500), nullable=False, unique=True),
+    Column("title", ServerString(500), nullable=False),  # what the server calls itself
     Column("runs", Integer, nullable=False),
     Column("last_run", _KEY, nullable=True),
     Column("last_seen", String(32), nullable=True),
@@ -75,12 +102,12 @@ RUNS = Table(
     Column("uid", String(36), nullable=False, unique=True),
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), nullable=False),
     Column("command", String(20), nullable=False),
-    Column("target", String(2000), nullable=False),
+    Column("target", ServerString(2000), nullable=False),
     Column("started", String(32), nullable=False),
     Column("seconds", Float, nullable=False),
     Column("version", String(40), nullable=False),
     Column("exit_code", Integer, nullable=False),
-    Column("error", Text, nullable=True),  # why the target could not be checked
+    Column("error", ServerText, nullable=True),  # why the target could not be checked
     Column("catalog", String(64), ForeignKey("catalogs.hash"), nullable=True),
     Column("errors", Integer, nullable=False),
     Column("warnings", Integer, nullable=False),
@@ -110,9 +137,9 @@ FINDINGS = Table(
     Column("rule", String(80), nullable=False),
     Column("level", String(8), nullable=False),
     Column("severity", String(10), nullable=False),
-    Column("subject", String(500), nullable=False),
-    Column("pointer", Text, nullable=False),
-    Column("message", Text, nullable=False),
+    Column("subject", ServerString(500), nullable=False),
+    Column("pointer", ServerText, nullable=False),
+    Column("message", ServerText, nullable=False),
     Column("fingerprint", String(64), nullable=False),
     Index("ix_findings_rule", "rule", "run_id"),
 )
@@ -159,7 +186,7 @@ BREAKING = Table(
     "breaking",
     METADATA,
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
-    Column("client", String(80), primary_key=True),
+    Column("client", ServerString(80), primary_key=True),
     Index("ix_breaking_client", "client", "server_id"),
 )
 """The clients in which each server breaks, by its newest `compat` run."""

@@ -43,6 +43,7 @@ def command(arguments: list[str]) -> int:
             return code
         sys.stdout.write("\n")
     sys.stdout.write("Now try it on a server of your own: mcproof prove -- python server.py\n")
+    sys.stdout.write("Or see such results in the browser: mcproof serve --demo (pip install 'mcproof[web]')\n")
     return OK
 
 

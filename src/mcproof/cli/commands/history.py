@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from mcproof.cli.outputs import add_format
+from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
 from mcproof.cli.record_options import add_database
 from mcproof.console import Style, print_lines
@@ -26,9 +26,11 @@ def parser() -> Parser:
         examples=EXAMPLES,
     )
     parser.add_argument("name", metavar="NAME", help="the server: its --name, or the target as it was given")
-    parser.add_argument("--last", type=_number, default=20, metavar="N", help="how many runs to show (default 20)")
     add_database(parser)
     add_format(parser, "text", "json")
+    parser.group(OUTPUT).add_argument(
+        "--last", type=_number, default=20, metavar="N", help="how many runs to show (default 20)"
+    )
     return parser
 
 

@@ -38,6 +38,8 @@ _PAGES = {
     "basic": "basic",
     "deprecated": "deprecated",
 }
+_LAST_REVISIONS = {"lifecycle": DIALECTS}
+"""The last revision of pages that later ones do not have."""
 
 
 def demand(
@@ -121,7 +123,7 @@ def address_of(source: str, revision: str) -> str:
         return source
     page, _, anchor = source.partition("#")
     page, _, fixed = page.partition("@")
-    revision = fixed or revision
+    revision = fixed or min(revision, _LAST_REVISIONS.get(page, revision))
     if page == "schema":
         return f"{_SCHEMAS}/{revision}/schema.json ({anchor})"
     return f"{_SITE}/{revision}/{_PAGES[page]}" + (f"#{anchor}" if anchor else "")

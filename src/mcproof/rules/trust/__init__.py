@@ -4,42 +4,13 @@ Every rule has a weight, a dimension and a phase. A rule whose phase was not rea
 passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of them.
 """
 
-from mcproof.rules.trust import (
-    advisory_rules,
-    annotation_rules,
-    authorization,
-    capabilities,
-    drift_rules,
-    hidden_texts,
-    live_sessions,
-    markup_injection,
-    metadata,
-    misplaced_texts,
-    observed_texts,
-    perimeter,
-    poisoning,
-    schema_quality,
-    source_configuration_rules,
-    source_flow_rules,
-    tool_relations,
-)
+from mcproof.rules.trust import hidden_texts, misplaced_texts, poisoning, schema_quality, tool_relations
 
-__all__ = [
-    "advisory_rules",
-    "annotation_rules",
-    "authorization",
-    "capabilities",
-    "drift_rules",
-    "hidden_texts",
-    "live_sessions",
-    "markup_injection",
-    "metadata",
-    "misplaced_texts",
-    "observed_texts",
-    "perimeter",
-    "poisoning",
-    "schema_quality",
-    "source_configuration_rules",
-    "source_flow_rules",
-    "tool_relations",
-]
+__all__ = ["NOT_IN_LINT", "hidden_texts", "misplaced_texts", "poisoning", "schema_quality", "tool_relations"]
+
+NOT_IN_LINT = (
+    *("capabilities", "annotation_rules", "observed_texts", "markup_injection", "metadata", "advisory_rules"),
+    *("perimeter", "authorization", "live_sessions", "drift_rules"),
+    *("source_flow_rules", "source_configuration_rules"),
+)
+"""The modules whose rules `lint` does not run by default; they are imported when all rules are needed."""

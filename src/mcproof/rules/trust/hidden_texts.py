@@ -55,12 +55,17 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
-    from mcproof.poisoning.judged_texts import hidings
+    from mcproof.poisoning.suspicious_texts import hiding_suspects
 
     if texts.left_out:
         evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
         yield Problem(f"has {texts.left_out:,} texts beyond the limits that no rule reads", evidence=evidence)
-    for text, judged in texts.analysis("hidings", hidings).items():
+    suspects = hiding_suspects(texts)
+    if not suspects:
+        return
+    from mcproof.poisoning.judged_texts import hidings
+
+    for text, judged in hidings(suspects, texts.tool_names).items():
         for each in judged:
             hidden = each.hidden
             evidence = {
@@ -115,9 +120,14 @@ def encoded_instruction(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
+    from mcproof.poisoning.suspicious_texts import encoded_suspects
+
+    suspects = encoded_suspects(texts)
+    if not suspects:
+        return
     from mcproof.poisoning.judged_texts import encodings
 
-    for text, judged in texts.analysis("encodings", encodings).items():
+    for text, judged in encodings(suspects, texts.tool_names).items():
         encoded = judged.encoded
         evidence = {
             "encoding": encoded.encoding,

@@ -62,8 +62,7 @@ def mcp_tools_list_succeeded(catalog: Catalog) -> Iterator[Problem]:
     """
     declared = catalog.capabilities
     offers_tools = declared is None or "tools" in declared
-    unserved = catalog.connection.unserved if catalog.connection is not None else ()
-    is_missing = not catalog.lists_tools or any(method == "tools/list" for method, _ in unserved)
+    is_missing = not catalog.lists_tools or catalog.misses_tools
     if catalog.describes_server and offers_tools and is_missing:
         yield Problem("`tools/list` returned no list of tools", evidence={"toolsListPresent": False})
 
