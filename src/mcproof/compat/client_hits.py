@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.compat.client_choice import ActiveConstraint
-    from mcproof.linting.finding import Level, SharedEvidence
+    from mcproof.linting.finding import Level
 
 
 class ClientHit(NamedTuple):
@@ -42,7 +42,7 @@ class AffectedClients:
         self.level = self.constraints[0].level
         self.depends_on_key = any(each.depends_on_key for each in self.constraints)
         """Whether some only apply because of the server's name."""
-        self.summary: tuple[str, SharedEvidence] | None = None
+        self.summary: tuple[str, dict[str, Any]] | None = None
         """The effects in words and the evidence of a finding, once there is one."""
 
 
