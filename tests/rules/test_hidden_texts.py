@@ -37,6 +37,15 @@ def test_a_stray_character_is_a_warning_that_does_not_block() -> None:
     assert not is_hard_fail("TRU-101", finding.evidence)
 
 
+def test_a_text_that_is_too_long_to_be_read_whole_is_reported() -> None:
+    long = "Find tickets by words. " * 9_000
+    assert findings_on_tool({"name": "find", "description": long[:200_000]}, "TRU-101") == []
+    (finding,) = findings_on_tool({"name": "find", "description": long}, "TRU-101")
+    assert finding.message == "a text has 207,000 characters, of which rules read 200,000"
+    assert finding.level == "error"
+    assert not is_hard_fail("TRU-101", finding.evidence)
+
+
 def test_a_text_of_several_tools_is_one_finding() -> None:
     tools = [{"name": f"find_{each}", "description": TAGGED} for each in range(3)]
     (finding,) = findings_in({"tools": tools}, "TRU-101")

@@ -45,7 +45,7 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     direction marks in right-to-left text, a byte order mark at the start, words that are entirely in another script,
     and comments in code spans.
 
-    A server with more texts than rules read, or with deeper nesting, is reported as well.
+    A server with more texts than rules read, with longer ones, or with deeper nesting, is reported as well.
 
     The verdict is `block` if the hidden part decodes to words, or breaks a rule about instructions. The severity is
     medium if it may be an accident, such as a single zero-width space.
@@ -55,11 +55,19 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
+    from mcproof.poisoning.encodings import LONGEST_TEXT
     from mcproof.poisoning.judged_texts import hidings
 
     if texts.left_out:
         evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
-        yield Problem(f"has {texts.left_out:,} texts beyond the limits that no rule reads", evidence=evidence)
+        noun = "text" if texts.left_out == 1 else "texts"
+        yield Problem(f"has {texts.left_out:,} {noun} beyond the limits that no rule reads", evidence=evidence)
+    for text in texts.distinct:
+        if len(text) > LONGEST_TEXT:
+            evidence = {"kind": "unread", "count": len(text) - LONGEST_TEXT, "isMessage": False}
+            message = f"a text has {len(text):,} characters, of which rules read {LONGEST_TEXT:,}"
+            if (problem := problem_of_text(texts, text, message, evidence)) is not None:
+                yield problem
     for text, judged in texts.analysis("hidings", hidings).items():
         for each in judged:
             hidden = each.hidden
