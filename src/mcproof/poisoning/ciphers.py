@@ -7,20 +7,12 @@ from functools import partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from mcproof.poisoning.prose_signs import COMMANDS, KNOWN, OBJECTS, is_sentence, word_set
+from mcproof.poisoning.cipher_words import ALPHABETS, MARKERS
+from mcproof.poisoning.prose_signs import is_sentence
+from mcproof.poisoning.usual_words import COMMANDS, KNOWN, OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-_SIGNS = word_set(
-    """
-    the and you user this that with from all not must send read file tool ignore instructions previous system before
-    always never call your tell key when secret password token execute contents data message email use then first
-    delete into keys copy for are any without about files run include forward output las los que les des une und die
-    der nicht instrucciones usuario anteriores mot passe para dans pour
-    """
-)
-"""Words of which a sentence to a model has two."""
 
 _MORSE = dict(
     zip(
@@ -58,6 +50,7 @@ _LEET_WITH_L = str.maketrans("013457@$!", "oleastasi")
 _leet_word = re.compile(
     r"(?<![\w@$!.-])(?=[0-9@$!]{0,9}[a-zA-Z])(?=[a-zA-Z]{0,30}[0-9@$!])[\w@$!]{2,40}(?![\w.-])"
 ).findall
+_two_leet_signs = re.compile(r"[0-9@$!][^0-9@$!]*+[0-9@$!]").search
 _sentences = re.compile(r"[^.?\n]{4,2000}").findall
 _segments = re.compile(r"[^.!?\n:;\"'`()\[\]{}<>]{8,2000}").findall
 _spaced = re.compile(r"(?<![A-Za-z])[A-Za-z](?:[ .\-_*|,]{1,3}[A-Za-z](?![A-Za-z])){5,}").findall
@@ -65,48 +58,15 @@ _separator_sign = re.compile(r"[A-Za-z][.\-_*|,][A-Za-z]").search
 _gap_of_words = re.compile(r"[ .\-_*|,]{2,3}")
 
 
-def _name_of(by: int) -> str:
-    return "rot13" if by == 13 else f"shift by {by}"
+def _in_alphabet(text: str, alphabet: str) -> str:
+    return text.translate(str.maketrans(ascii_lowercase + ascii_lowercase.upper(), alphabet + alphabet.upper()))
 
-
-def _shifted_alphabet(by: int) -> dict[int, int]:
-    lower = {ord(each): ord(ascii_lowercase[(at + by) % 26]) for at, each in enumerate(ascii_lowercase)}
-    upper = {ord(chr(key).upper()): ord(chr(value).upper()) for key, value in lower.items()}
-    return lower | upper
-
-
-_SHIFTS = {by: _shifted_alphabet(by) for by in range(1, 26)}
-
-
-def _shift(text: str, by: int) -> str:
-    return text.translate(_SHIFTS[by])
-
-
-_MIRROR = str.maketrans(
-    ascii_lowercase + ascii_lowercase.upper(), ascii_lowercase[::-1] + ascii_lowercase[::-1].upper()
-)
 
 DECODERS: dict[str, Callable[[str], str]] = {
     "reversed": lambda text: text[::-1],
-    "atbash": lambda text: text.translate(_MIRROR),
-    **{_name_of(by): partial(_shift, by=by) for by in _SHIFTS},
+    **{code: partial(_in_alphabet, alphabet=alphabet) for code, alphabet in ALPHABETS.items()},
 }
 """How to read a sentence, by the name of its code."""
-
-
-def _markers() -> dict[str, list[str]]:
-    """Encoded forms of usual words, with the codes in which they have that form."""
-    found: dict[str, list[str]] = {}
-    for sign in sorted(_SIGNS):
-        forms = {"reversed": sign[::-1], "atbash": sign.translate(_MIRROR)}
-        forms |= {_name_of(by): _shift(sign, 26 - by) for by in _SHIFTS}
-        for code, form in forms.items():
-            if form not in KNOWN:
-                found.setdefault(form, []).append(code)
-    return found
-
-
-MARKERS = _markers()
 
 
 def in_code(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -130,9 +90,10 @@ def in_leet(text: str) -> str:
     """The sentences with digits and signs for letters, in letters; empty if hardly any word becomes a usual one."""
     found = []
     for sentence in _sentences(text):
-        for table in (_LEET, _LEET_WITH_L):
-            words = [word.lower().translate(table) for word in _leet_word(sentence)]
-            if sum(map(_usual, words)) >= max(2, len(words) / 3):
+        words = _leet_word(sentence.lower()) if _two_leet_signs(sentence) else ()
+        for table in (_LEET, _LEET_WITH_L) if len(words) >= 2 else ():
+            usual = sum(_usual(word.translate(table)) for word in words)
+            if usual >= max(2, len(words) / 3):
                 found.append(sentence.translate(table))
                 break
     return " ".join(found)

@@ -20,7 +20,7 @@ from mcproof.poisoning.prose_signs import is_sentence, words_of_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    Decoder = Callable[[str], Iterator["EncodedText"]]
+    from mcproof.poisoning.suspicious_texts import Encoding
 
 MOST_LEVELS, LONGEST_TEXT, LONGEST_INFLATED, MOST_RUNS = 3, 200_000, 65_536, 200
 """Limits: nested encodings, characters of a text, bytes of decompressed data, encoded runs of a text."""
@@ -43,8 +43,7 @@ _looks_encoded = re.compile(
 ).search
 _not_text = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd]").search
 
-
-ROTATED_SIGNS = (" E96 ", " 2?5 ", " E@ ", "FD6C")
+_ROTATED_SIGNS = (" E96 ", " 2?5 ", " E@ ", "FD6C")
 """`the`, `and`, `to` and `user` in rot47."""
 
 
@@ -59,12 +58,12 @@ class EncodedText(NamedTuple):
 
 
 def encoded_in(
-    text: str, decoders: Iterable[Decoder] | None = None, *, levels: int = MOST_LEVELS
+    text: str, encodings: Iterable[Encoding] | None = None, *, levels: int = MOST_LEVELS
 ) -> Iterator[EncodedText]:
     """The encoded parts of a text, decoded, with those nested in them; by default every encoding is tried."""
     text = text[:LONGEST_TEXT]
-    for decode in DECODERS if decoders is None else decoders:
-        for found in decode(text):
+    for encoding in DECODERS if encodings is None else encodings:
+        for found in DECODERS[encoding](text):
             if found.decoded and found.decoded != text:
                 yield found
                 if levels > 1:
@@ -73,7 +72,7 @@ def encoded_in(
                         yield EncodedText(name, inner.decoded, inner.is_deliberate or found.is_deliberate)
 
 
-def of_runs(text: str) -> Iterator[EncodedText]:
+def _of_runs(text: str) -> Iterator[EncodedText]:
     """Base64, base32 and hexadecimal digits without spaces."""
     count = 0
     for match in _run(text):
@@ -148,10 +147,11 @@ def _inflated(data: bytes) -> bytes:
         return b""
 
 
-def of_pieces(text: str) -> Iterator[EncodedText]:
+def _of_pieces(text: str) -> Iterator[EncodedText]:
     """Base64 in pieces, with spaces, quotes or words between them."""
     tokens = _encoded_token(text)
-    at = [index for index, token in enumerate(tokens) if _looks_encoded(token)]
+    encoded = {token for token in set(tokens) if not _is_word(token) and _looks_encoded(token)}
+    at = [index for index, token in enumerate(tokens) if token in encoded]
     if len(at) < 3:
         return
     for pieces in (tokens[at[0] : at[-1] + 1], [tokens[index] for index in at], tokens):
@@ -160,6 +160,12 @@ def of_pieces(text: str) -> Iterator[EncodedText]:
         if len(decoded) >= 12:
             yield EncodedText("base64 in pieces", decoded, is_deliberate=True)
             return
+
+
+def _is_word(token: str) -> bool:
+    """Whether a token is a word in lower case, apart from its first character."""
+    rest = token[1:]
+    return rest.islower() and rest.isalpha()
 
 
 def _decoded_each(pieces: list[str]) -> str:
@@ -175,7 +181,7 @@ def _decoded_each(pieces: list[str]) -> str:
     return (" " if are_words else "").join(decoded)
 
 
-def of_codes(text: str) -> Iterator[EncodedText]:
+def _of_codes(text: str) -> Iterator[EncodedText]:
     """Character codes in a row: hexadecimal, decimal, binary."""
     for match in _hex_pairs(text):
         pairs = re.findall(r"[0-9a-fA-F]{2}(?![0-9a-fA-F])", match[0])
@@ -194,7 +200,7 @@ def _of_bytes(encoding: str, data: bytes) -> Iterator[EncodedText]:
         yield EncodedText(name, text, is_deliberate=True)
 
 
-def of_base85(text: str) -> Iterator[EncodedText]:
+def _of_base85(text: str) -> Iterator[EncodedText]:
     start = text.find("<~")
     while start >= 0 and (end := text.find("~>", start + 2)) >= 0:
         yield from _of_bytes("base85", _padded(a85decode, text[start + 2 : end], 1))
@@ -204,7 +210,7 @@ def of_base85(text: str) -> Iterator[EncodedText]:
             yield from _of_bytes("base85", _padded(b85decode, match[0], 1))
 
 
-def of_escapes(text: str) -> Iterator[EncodedText]:
+def _of_escapes(text: str) -> Iterator[EncodedText]:
     """Escapes that are written out: of Unicode, bytes, HTML, URLs and mail."""
     if "\\" in text:
         letters = [each for each in _escape.findall(text) if chr(_code_of(each)).isalpha() and _code_of(each) < 128]
@@ -244,35 +250,43 @@ def _code_of(groups: tuple[str | None, ...]) -> int:
     return code if code < 0x110000 else 0xFFFD
 
 
-def of_sentences(text: str) -> Iterator[EncodedText]:
+def _of_sentences(text: str) -> Iterator[EncodedText]:
     """Sentences in a simple cipher, or backwards."""
-    for code, decoded in in_code(text, set(words_of_text(text))):
+    for code, decoded in in_code(text, dict.fromkeys(words_of_text(text))):
         yield EncodedText(code, decoded, is_deliberate=True)
-    if any(word in text for word in ROTATED_SIGNS):
+    if any(word in text for word in _ROTATED_SIGNS):
         lines = [plain for line in text.splitlines() if is_sentence(plain := rotated(line), share=0.3)]
         yield EncodedText("rot47", " ".join(lines), is_deliberate=True)
 
 
-def of_digits(text: str) -> Iterator[EncodedText]:
+def _of_digits(text: str) -> Iterator[EncodedText]:
     yield EncodedText("digits for letters", in_leet(text), is_deliberate=True)
 
 
-def of_spaced_letters(text: str) -> Iterator[EncodedText]:
+def _of_spaced_letters(text: str) -> Iterator[EncodedText]:
     yield EncodedText("spaced letters", spaced_out(text), is_deliberate=True)
 
 
-def of_morse(text: str) -> Iterator[EncodedText]:
+def _of_morse(text: str) -> Iterator[EncodedText]:
     if "-" in text and "." in text:
         yield EncodedText("Morse code", in_morse(text), is_deliberate=True)
 
 
-def of_other_letters(text: str) -> Iterator[EncodedText]:
+def _of_other_letters(text: str) -> Iterator[EncodedText]:
     if not text.isascii():
         for code, decoded in in_other_letters(text):
             yield EncodedText(code, decoded, is_deliberate=True)
 
 
-DECODERS: tuple[Decoder, ...] = (
-    *(of_runs, of_pieces, of_codes, of_base85, of_escapes),
-    *(of_sentences, of_digits, of_spaced_letters, of_morse, of_other_letters),
-)
+DECODERS: dict[Encoding, Callable[[str], Iterator[EncodedText]]] = {
+    "runs": _of_runs,
+    "pieces": _of_pieces,
+    "codes": _of_codes,
+    "base85": _of_base85,
+    "escapes": _of_escapes,
+    "ciphers": _of_sentences,
+    "leet": _of_digits,
+    "spaced letters": _of_spaced_letters,
+    "morse": _of_morse,
+    "other letters": _of_other_letters,
+}

@@ -10,14 +10,14 @@ from mcproof.poisoning.concealed_markup import COMMENT, ESCAPES, HIDDEN_ELEMENT,
 from mcproof.poisoning.encodings import encoded_in
 from mcproof.poisoning.hidden_text import DIRECTIONS, SELECTORS, TAGS, ZERO_WIDTH, hidden_in, readable
 from mcproof.poisoning.prose_signs import is_command, is_prose
-from mcproof.poisoning.suspicious_texts import encoded_suspects, hiding_suspects
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from mcproof.poisoning.encodings import Decoder, EncodedText
+    from mcproof.poisoning.encodings import EncodedText
     from mcproof.poisoning.hidden_text import HiddenText
-    from mcproof.poisoning.model_texts import ModelTexts
+    from mcproof.poisoning.sentence_words import ToolNames
+    from mcproof.poisoning.suspicious_texts import Encoding
 
 Certainty = Literal["message", "suspicion", "oddity"]
 """A text that says what it should not; characters that can only hide something; something that may be harmless."""
@@ -70,14 +70,13 @@ class JudgedEncoding(NamedTuple):
     rule: str
 
 
-def hidings(texts: ModelTexts) -> dict[str, list[JudgedHiding]]:
-    """The texts of a server that hide something, with what they hide."""
-    siblings = [tool.name for tool in texts.catalog.tools]
-    found = {text: list(judged_hidings(text, siblings)) for text in hiding_suspects(texts)}
+def hidings(suspects: Iterable[str], siblings: Collection[str] | ToolNames) -> dict[str, list[JudgedHiding]]:
+    """The texts that hide something, with what they hide. `siblings` are the names of the server's tools."""
+    found = {text: list(judged_hidings(text, siblings)) for text in suspects}
     return {text: judged for text, judged in found.items() if judged}
 
 
-def judged_hidings(text: str, siblings: Collection[str] = ()) -> Iterator[JudgedHiding]:
+def judged_hidings(text: str, siblings: Collection[str] | ToolNames = ()) -> Iterator[JudgedHiding]:
     """What a text hides, judged."""
     found = hidden_in(text)
     if not found:
@@ -106,7 +105,7 @@ def _may_be_layout(whitespace: str) -> bool:
     return "\n" not in whitespace and len(whitespace.expandtabs()) < _FAR
 
 
-def _revealed(text: str, siblings: Collection[str]) -> str:
+def _revealed(text: str, siblings: Collection[str] | ToolNames) -> str:
     """The rule that a text breaks only once its disguise is removed; empty if there is none."""
     plain = readable(text)
     if plain == text:
@@ -116,28 +115,29 @@ def _revealed(text: str, siblings: Collection[str]) -> str:
     return next((RULE_OF_SIGNAL[each.kind] for each in after if (each.kind, each.sentence) not in before), "")
 
 
-def _rule_of(text: str, siblings: Collection[str]) -> str:
+def _rule_of(text: str, siblings: Collection[str] | ToolNames) -> str:
     """The rule that a decoded text breaks; empty if there is none."""
     return next((RULE_OF_SIGNAL[each.kind] for each in signals.signals_in(text, siblings)), "")
 
 
-def encodings(texts: ModelTexts) -> dict[str, JudgedEncoding]:
-    """The texts of a server with an encoded instruction, with the clearest one of each."""
-    siblings = [tool.name for tool in texts.catalog.tools]
+def encodings(
+    suspects: Mapping[str, Iterable[Encoding]], siblings: Collection[str] | ToolNames
+) -> dict[str, JudgedEncoding]:
+    """The texts with an encoded instruction, with the clearest one of each."""
     found = {}
-    for text, decoders in encoded_suspects(texts).items():
-        judged = judged_encoding(text, siblings, decoders)
+    for text, tried in suspects.items():
+        judged = judged_encoding(text, siblings, tried)
         if judged is not None:
             found[text] = judged
     return found
 
 
 def judged_encoding(
-    text: str, siblings: Collection[str] = (), decoders: Collection[Decoder] | None = None
+    text: str, siblings: Collection[str] | ToolNames = (), tried: Iterable[Encoding] | None = None
 ) -> JudgedEncoding | None:
     """The clearest encoded instruction of a text; None if there is none."""
     best: JudgedEncoding | None = None
-    for encoded in encoded_in(text, decoders):
+    for encoded in encoded_in(text, tried):
         rule = _rule_of(encoded.decoded, siblings)
         if rule and (encoded.is_deliberate or not _rule_of(text, siblings)):
             return JudgedEncoding(encoded, "message", rule)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.poisoning.prose_signs import commands_model, word_set
-from mcproof.poisoning.signals import signals_in
 from mcproof.poisoning.text_places import PROSE
+from mcproof.poisoning.usual_words import word_set
 
 if TYPE_CHECKING:
     from mcproof.poisoning.model_texts import ModelText, ModelTexts
@@ -21,26 +20,36 @@ def misplaced_instructions(texts: ModelTexts) -> list[ModelText]:
 
     Examples are often requests that a person might make; only clear instructions count there.
     """
-    names = [tool.name for tool in texts.catalog.tools]
     found = []
     for text in texts.outside_prose:
-        if len(text) < _LEAST_LENGTH or not (_is_instructing_name(text) or _instructs(text[:_LONGEST], names)):
+        if len(text) < _LEAST_LENGTH or not (_instructs(text, texts) if " " in text else _is_instructing_name(text)):
             continue
         use = next((use for use in texts.uses(text) if use.place not in PROSE), None)
-        if use is not None and (use.place != "example" or signals_in(text[:_LONGEST], names)):
+        if use is not None and (use.place != "example" or _has_signals(text, texts)):
             found.append(use)
     return found
 
 
-def _instructs(text: str, names: list[str]) -> bool:
+def _instructs(text: str, texts: ModelTexts) -> bool:
+    text = text[:_LONGEST]
     spaces = text.count(" ")
     if spaces < _LEAST_WORDS - 1:
         return False
-    return commands_model(text) or (spaces >= _LEAST_WORDS and bool(signals_in(text, names)))
+    from mcproof.poisoning.prose_signs import commands_model
+
+    return commands_model(text) or (spaces >= _LEAST_WORDS and _has_signals(text, texts))
+
+
+def _has_signals(text: str, texts: ModelTexts) -> bool:
+    from mcproof.poisoning.signal_suspects import may_signal
+    from mcproof.poisoning.signals import signals_in
+
+    text, names = text[:_LONGEST], texts.tool_names
+    return may_signal(text, names) and bool(signals_in(text, names))
 
 
 def _is_instructing_name(text: str) -> bool:
-    if " " in text or len(text) > _LONGEST_NAME or text.count("_") + text.count("-") < _LEAST_WORDS - 1:
+    if len(text) > _LONGEST_NAME or text.count("_") + text.count("-") < _LEAST_WORDS - 1:
         return False
     words = text.lower().replace("-", "_").split("_")
     return len(_TELLING.intersection(words)) >= 2 or _reads_secret(words)

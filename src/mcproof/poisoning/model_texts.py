@@ -6,14 +6,15 @@ no specification names; annotations and `_meta`; instructions; prompts; resource
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
-from mcproof.poisoning.prose_signs import word_set
 from mcproof.poisoning.text_places import place_of
+from mcproof.poisoning.usual_words import word_set
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from mcproof.catalog.model import Catalog, Item
+    from mcproof.poisoning.sentence_words import ToolNames
     from mcproof.poisoning.text_places import Place
 
     Analysis = TypeVar("Analysis")
@@ -78,15 +80,16 @@ class ModelTexts:
         self.bodies = tuple(bodies)
         self.left_out = 0
         """The number of texts beyond the limits, which no rule sees."""
-        self._texts: dict[str, None] = {}
-        self._outside: dict[str, None] = {}
-        self._characters = 0
+        self._texts: dict[str, bool] = {}
+        """The texts in the order of the catalog, and whether they occur elsewhere than in prose."""
         self._uses: dict[str, list[ModelText]] | None = None
         self._analyses: dict[str, Any] = {}
         for item in self._items():
             self._add_texts(_readable(item))
         for _, body in self.bodies:
-            self._add(body)
+            self._texts.setdefault(body, False)
+        if len(self._texts) > MAX_TEXTS or sum(map(len, self._texts)) > MAX_CHARACTERS:
+            self._leave_out()
 
     @property
     def is_plain(self) -> bool:
@@ -101,12 +104,39 @@ class ModelTexts:
     @property
     def outside_prose(self) -> Iterable[str]:
         """Each text once that occurs elsewhere than in a description or in instructions: names, values, keys."""
-        return (text for text in self._outside if text in self._texts)
+        return (text for text, is_outside in self._texts.items() if is_outside)
 
     @cached_property
     def joined(self) -> str:
         """All texts, one after the other on lines of their own: for searches in one pass."""
         return "\n".join(self._texts)
+
+    @cached_property
+    def joined_bytes(self) -> bytes:
+        """The joined texts with one byte for each character: `?` for those beyond Latin-1."""
+        return self.joined.encode("latin-1", "replace")
+
+    def with_any(self, characters: str) -> list[str]:
+        """The texts with one of some characters beyond ASCII, which are given as a set of a regular expression."""
+        if self.joined.isascii() or re.search(characters, self._unusual_characters) is None:
+            return []
+        return [text for text in self._beyond_ascii if re.search(characters, text) is not None]
+
+    @cached_property
+    def _beyond_ascii(self) -> list[str]:
+        return [text for text in self._texts if not text.isascii()]
+
+    @cached_property
+    def _unusual_characters(self) -> str:
+        """The characters of the texts beyond ASCII, each once."""
+        return "".join(set[str]().union(*self._beyond_ascii))
+
+    @cached_property
+    def tool_names(self) -> ToolNames:
+        """The names of the server's tools, for the analysis of sentences."""
+        from mcproof.poisoning.sentence_words import tool_names
+
+        return tool_names(tool.name for tool in self.catalog.tools if tool.name)
 
     def text_at(self, offset: int) -> str:
         """The text at an offset of `joined`."""
@@ -146,31 +176,29 @@ class ModelTexts:
 
     def _add_texts(self, fields: dict[str, Any]) -> None:
         """Add all texts of an item, level by level."""
-        texts, outside, add = self._texts, self._outside, self._add
+        texts = self._texts
+        add_prose = texts.setdefault
         level: list[Any] = [fields]
         for _ in range(MAX_LEVELS):
             below: list[Any] = []
             for holder in level:
                 if type(holder) is dict:
                     for key, value in holder.items():
-                        if key not in KEYWORDS and key not in outside:
-                            add(key)
-                            outside[key] = None
+                        if key not in KEYWORDS:
+                            texts[key] = True
                         kind = type(value)
                         if kind is str:
-                            if value not in texts:
-                                add(value)
-                            if key not in DESCRIBING:
-                                outside[value] = None
+                            if key in DESCRIBING:
+                                add_prose(value, False)
+                            else:
+                                texts[value] = True
                         elif kind is dict or kind is list:
                             below.append(value)
                 else:
                     for value in holder:
                         kind = type(value)
                         if kind is str:
-                            if value not in outside:
-                                add(value)
-                                outside[value] = None
+                            texts[value] = True
                         elif kind is dict or kind is list:
                             below.append(value)
             if not below:
@@ -178,16 +206,16 @@ class ModelTexts:
             level = below
         self.left_out += len(level)
 
-    def _add(self, text: str) -> None:
-        """Add a text if it is within the limits."""
-        if text in self._texts:
-            return
-        characters = self._characters + len(text)
-        if len(self._texts) < MAX_TEXTS and characters <= MAX_CHARACTERS:
-            self._characters = characters
-            self._texts[text] = None
-        else:
-            self.left_out += 1
+    def _leave_out(self) -> None:
+        """Remove the texts beyond the limits."""
+        kept: dict[str, bool] = {}
+        characters = 0
+        for text, is_outside in self._texts.items():
+            if len(kept) < MAX_TEXTS and characters + len(text) <= MAX_CHARACTERS:
+                characters += len(text)
+                kept[text] = is_outside
+        self.left_out += len(self._texts) - len(kept)
+        self._texts = kept
 
     def _all_uses(self) -> Iterator[ModelText]:
         for item in self._items():

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.poisoning.substrings import occurrences
+from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,18 +20,15 @@ KINDS: tuple[EdgeKind, ...] = ("commands", "hint", "mentions")
 MOST_EDGES, MOST_PLACES, LONGEST_TEXT, LONGEST_SENTENCE = 2_000, 5, 50_000, 300
 
 _NAME_CHARACTERS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_-" else 32 for each in range(256))
-_one_word = re.compile(r"[A-Z]?[a-z]+").fullmatch
-_end = re.compile(r"[.!?](?=\s|$)|\n\s*\n|\n\s*[-*•]|\n(?=[A-Z])")
-_calls = re.compile(
-    r"\b(?:call|calling|use|using|run|running|invoke|invoking|execute|try|prefer|switch to|start with|pass"
-    r"|follow(?:ed)? (?:up )?(?:with|by))\b",
-    re.IGNORECASE,
-).search
-_obliges = re.compile(
-    r"\b(?:must|always|never|shall|have to|has to|do not|don't)\s{1,3}(?:\w{1,20},?\s{1,3}){0,4}"
-    r"(?:call|use|run|invoke|execute|using|calling)\b[^.;()→:]{0,60}$",
-    re.IGNORECASE,
-).search
+_END = r"[.!?](?=\s|$)|\n\s*\n|\n\s*[-*•]|\n(?=[A-Z])"
+_CALLS = (
+    r"(?i)\b(?:call|calling|use|using|run|running|invoke|invoking|execute|try|prefer|switch to|start with|pass"
+    r"|follow(?:ed)? (?:up )?(?:with|by))\b"
+)
+_OBLIGES = (
+    r"(?i)\b(?:must|always|never|shall|have to|has to|do not|don't)\s{1,3}(?:\w{1,20},?\s{1,3}){0,4}"
+    r"(?:call|use|run|invoke|execute|using|calling)\b[^.;()→:]{0,60}$"
+)
 
 
 class ToolEdge(NamedTuple):
@@ -112,18 +110,21 @@ class _Names:
     """The names to search for. A name that is an ordinary word counts only if it is marked as a name."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._ordinary = {name.encode("latin-1", "replace") for name in names if _one_word(name)}
+        self._ordinary = {
+            name.encode("latin-1", "replace")
+            for name in names
+            if name.isascii() and name.isalpha() and (name[1:] or name).islower()
+        }
         self._all = frozenset(name.encode("latin-1", "replace") for name in names)
-        self._signs = _common_signs(self._all - self._ordinary)
+        self._sign, self._other_sign = ("", "") if self._ordinary else _common_signs(self._all)
 
-    @property
-    def are_rare(self) -> bool:
-        """Whether one look at a text excludes most texts."""
-        return bool(self._signs) and not self._ordinary
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text may have one of the names, by a character that they all have."""
+        return self._sign in text or self._other_sign in text
 
     def in_text(self, text: str) -> Iterator[tuple[str, int]]:
         """The names in a text and the first places of each, in the order of the text."""
-        if self.are_rare and not any(sign in text for sign in self._signs):
+        if not self.may_be_in(text):
             return
         words = text.encode("latin-1", "replace").translate(_NAME_CHARACTERS).split()
         found = []
@@ -135,12 +136,17 @@ class _Names:
             yield name, at
 
 
-def _common_signs(names: frozenset[bytes]) -> tuple[str, ...]:
-    """Characters of which every name has one, and most words have none; empty if there are none."""
-    for signs in (b"_",), (b"-",), (b"_", b"-"):
-        if all(any(sign in name for sign in signs) for name in names):
-            return tuple(sign.decode() for sign in signs)
-    return ()
+def _is_ordinary(name: str) -> bool:
+    """Whether a name is one word in lower case, or with a capital."""
+    return name.isascii() and name.isalpha() and (name[1:] or name).islower()
+
+
+def _common_signs(names: frozenset[bytes]) -> tuple[str, str]:
+    """Two characters of which every name has one, and most words have none; empty if there are none."""
+    for sign, other in (("_", "_"), ("-", "-"), ("_", "-")):
+        if all(sign.encode() in name or other.encode() in name for name in names):
+            return sign, other
+    return "", ""
 
 
 def _marked(text: str, name: str) -> Iterator[int]:
@@ -150,9 +156,10 @@ def _marked(text: str, name: str) -> Iterator[int]:
 
 
 def _edges_of(tool: Tool, names: _Names, *, only_commands: bool = False) -> Iterator[ToolEdge]:
-    for pointer, text in _texts_of(tool):
-        if only_commands and not names.are_rare and not _may_oblige(text):
+    for parameter, text in _texts_of(tool):
+        if not names.may_be_in(text) or (only_commands and not _may_oblige(text)):
             continue
+        pointer = "/description" if parameter is None else f"/inputSchema/properties/{escape(parameter)}/description"
         for name, at in names.in_text(text[:LONGEST_TEXT]):
             if name != tool.name and tool.knows(pointer):
                 sentence = _sentence_at(text, at)
@@ -160,27 +167,45 @@ def _edges_of(tool: Tool, names: _Names, *, only_commands: bool = False) -> Iter
 
 
 def _may_oblige(text: str) -> bool:
+    """Whether a text has what `_OBLIGES` matches; written out because every description is tested."""
     lowered = text.lower()
-    return any(word in lowered for word in ("must", "always", "never", "o not", "shall", "ave to", "as to", "on't"))
+    return (
+        "must" in lowered
+        or "always" in lowered
+        or "never" in lowered
+        or "o not" in lowered
+        or "on't" in lowered
+        or "shall" in lowered
+        or "ave to" in lowered
+        or "as to" in lowered
+    ) and (
+        "use" in lowered
+        or "using" in lowered
+        or "call" in lowered
+        or "run" in lowered
+        or "invoke" in lowered
+        or "execute" in lowered
+    )
 
 
-def _texts_of(tool: Tool) -> Iterator[tuple[str, str]]:
-    from mcproof.text.pointers import escape
-
+def _texts_of(tool: Tool) -> Iterator[tuple[str | None, str]]:
+    """The description of a tool, and those of its parameters with their names."""
     if tool.description:
-        yield "/description", tool.description
+        yield None, tool.description
     for name, schema in tool.parameters.items():
-        text = schema.get("description") if isinstance(schema, dict) else None
-        if isinstance(text, str):
-            yield f"/inputSchema/properties/{escape(name)}/description", text
+        if type(schema) is dict:
+            text = schema.get("description")
+            if type(text) is str:
+                yield name, text
 
 
 def _sentence_at(text: str, at: int) -> str:
     """The sentence around a position, on one line, cut off at a limit."""
     start = max(0, at - LONGEST_SENTENCE)
-    for match in _end.finditer(text, start, at):
+    end_of_sentence = re.compile(_END)
+    for match in end_of_sentence.finditer(text, start, at):
         start = match.end()
-    match_after = _end.search(text, at, at + LONGEST_SENTENCE)
+    match_after = end_of_sentence.search(text, at, at + LONGEST_SENTENCE)
     end = match_after.start() + 1 if match_after is not None else min(len(text), at + LONGEST_SENTENCE)
     return " ".join(text[start:end].split())
 
@@ -188,6 +213,6 @@ def _sentence_at(text: str, at: int) -> str:
 def _kind_of(sentence: str, name: str) -> EdgeKind:
     """How a sentence refers to a tool: obliging the model to use or avoid it, suggesting it, or only naming it."""
     before = sentence[: sentence.find(name)]
-    if _calls(before) is None and _calls(sentence[len(before) + len(name) :][:40]) is None:
+    if not re.search(_CALLS, before) and not re.search(_CALLS, sentence[len(before) + len(name) :][:40]):
         return "mentions"
-    return "commands" if _obliges(before[-200:]) is not None else "hint"
+    return "commands" if re.search(_OBLIGES, before[-200:]) else "hint"

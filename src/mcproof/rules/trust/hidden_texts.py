@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mcproof.poisoning.judged_texts import JudgedHiding
     from mcproof.poisoning.model_texts import ModelTexts
 
+LONGEST_READ = 200_000
+"""The characters of one text that all rules read: the limit of the analyses, which are too slow to import here."""
 _MOST_CODE_POINTS = 16
 _SEVERITIES = {"message": None, "suspicion": None, "oddity": "medium"}
 """The severity of a problem by how certain it is; None is that of the rule."""
@@ -55,20 +57,24 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
-    from mcproof.poisoning.encodings import LONGEST_TEXT
-    from mcproof.poisoning.judged_texts import hidings
+    from mcproof.poisoning.suspicious_texts import hiding_suspects
 
     if texts.left_out:
         evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
         noun = "text" if texts.left_out == 1 else "texts"
         yield Problem(f"has {texts.left_out:,} {noun} beyond the limits that no rule reads", evidence=evidence)
     for text in texts.distinct:
-        if len(text) > LONGEST_TEXT:
-            evidence = {"kind": "unread", "count": len(text) - LONGEST_TEXT, "isMessage": False}
-            message = f"a text has {len(text):,} characters, of which rules read {LONGEST_TEXT:,}"
+        if len(text) > LONGEST_READ:
+            evidence = {"kind": "unread", "count": len(text) - LONGEST_READ, "isMessage": False}
+            message = f"a text has {len(text):,} characters, of which rules read {LONGEST_READ:,}"
             if (problem := problem_of_text(texts, text, message, evidence)) is not None:
                 yield problem
-    for text, judged in texts.analysis("hidings", hidings).items():
+    suspects = hiding_suspects(texts)
+    if not suspects:
+        return
+    from mcproof.poisoning.judged_texts import hidings
+
+    for text, judged in hidings(suspects, texts.tool_names).items():
         for each in judged:
             hidden = each.hidden
             evidence = {
@@ -123,9 +129,14 @@ def encoded_instruction(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
+    from mcproof.poisoning.suspicious_texts import encoded_suspects
+
+    suspects = encoded_suspects(texts)
+    if not suspects:
+        return
     from mcproof.poisoning.judged_texts import encodings
 
-    for text, judged in texts.analysis("encodings", encodings).items():
+    for text, judged in encodings(suspects, texts.tool_names).items():
         encoded = judged.encoded
         evidence = {
             "encoding": encoded.encoding,

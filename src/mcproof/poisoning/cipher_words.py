@@ -1,0 +1,40 @@
+"""Alphabets of simple ciphers, and what usual words look like in them."""
+
+from __future__ import annotations
+
+from string import ascii_lowercase
+
+from mcproof.poisoning.usual_words import KNOWN
+
+_SIGNS = """
+    the and you user this that with from all not must send read file tool ignore instructions previous system before
+    always never call your tell key when secret password token execute contents data message email use then first
+    delete into keys copy for are any without about files run include forward output las los que les des une und die
+    der nicht instrucciones usuario anteriores mot passe para dans pour
+"""
+"""Words of which a sentence to a model has two."""
+
+ALPHABETS = {
+    "atbash": ascii_lowercase[::-1],
+    **{
+        "rot13" if by == 13 else f"shift by {by}": ascii_lowercase[by:] + ascii_lowercase[:by]
+        for by in range(1, len(ascii_lowercase))
+    },
+}
+"""What the letters from a to z stand for, by the name of the cipher."""
+
+
+def _markers() -> dict[str, list[str]]:
+    """Encoded forms of usual words, with the ciphers in which they have that form."""
+    encoded = {"reversed": _SIGNS[::-1]}
+    for cipher, alphabet in ALPHABETS.items():
+        encoded[cipher] = _SIGNS.translate(str.maketrans(alphabet, ascii_lowercase))
+    found: dict[str, list[str]] = {}
+    for cipher, words in encoded.items():
+        for word in words.split():
+            if word not in KNOWN:
+                found.setdefault(word, []).append(cipher)
+    return found
+
+
+MARKERS = _markers()
