@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,10 @@ from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.linting.engine import check
+from mcproof.linting.finding import SharedEvidence
 from mcproof.linting.registry import rules_of
+from mcproof.results.build import report_findings
+from mcproof.results.records import finding_line
 from mcproof.rules.compat import _evidence, in_words
 
 from .helpers import catalog_of
@@ -97,3 +101,87 @@ def test_the_evidence_cites_the_source_of_its_date() -> None:
     record = _evidence(fact)
     assert (record["source"], record["date"]) in {(each.url, each.date) for each in fact.constraint.sources}
     assert record["date"] == fact.constraint.newest
+
+
+def test_findings_with_the_same_clients_share_their_evidence_and_its_json() -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object", "oneOf": []}} for name in ("one", "two")]
+    catalog = catalog_of({"tools": tools})
+    found = [each for each in check(catalog, rules_of("compat")) if each.rule.id == "CMP-011"]
+    assert len(found) == 2
+    assert found[0].evidence is found[1].evidence
+    lines = [finding_line(each) for each in report_findings(catalog, found)]
+    assert [json.loads(line)["evidence"] for line in lines] == [each.evidence for each in found]
+    assert isinstance(found[0].evidence, SharedEvidence)
+    assert found[0].evidence.encoded in lines[0]
+
+
+def test_the_evidence_has_the_doubt_about_a_fact() -> None:
+    record = _evidence(active(client="copilot-studio", constraint="exclusive"))
+    assert record["doubt"] == "The documentation does not say whether other tools are lost, too."
+    assert "doubt" not in _evidence(active(client="copilot-studio", constraint="ref"))
+
+
+def test_a_message_states_when_a_dated_fact_was_last_reported() -> None:
+    """By the newest report of a user; code read later is not a report."""
+    assert (
+        in_words([active(client="azure-foundry-portal", constraint="anyof")])
+        == "every request with the tool fails in Foundry portal (last reported in 2025-11)"
+    )
+    older = active(client="openai-api", constraint="description")
+    assert older.constraint.last_report < older.constraint.newest
+    assert in_words([older]).endswith("OpenAI API (older models through Chat Completions; last reported in 2025-04)")
+
+
+def test_a_message_states_that_a_fact_is_disputed() -> None:
+    assert in_words([active(client="gemini-api", constraint="property-key")]) == (
+        "every request with the tool fails in Gemini API (parameters; documented, but users report the opposite)"
+    )
+
+
+def test_a_restriction_joins_the_brackets_of_a_name() -> None:
+    assert in_words([active(client="gemini-api", constraint="type-union")]) == (
+        "every request with the tool fails in Gemini API "
+        "(parameters; clients that fill `parameters` with the schema as it is)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("client", "schema", "fault"),
+    [
+        ("gemini-api", {"type": "string", "enum": ["a", ""]}, "an enum has no values, or an empty one"),
+        ("vscode-copilot", {"type": "string", "enum": ["a", "a"]}, "an enum has no values, or repeated ones"),
+        (
+            "llama-cpp",
+            {"type": "string", "pattern": "^\\d$"},
+            "engines cannot use a `pattern` with look-around or with a class such as `\\d`",
+        ),
+        (
+            "claude-desktop",
+            {"type": "string", "description": "x" * 17_000},
+            "the schema is too large for clients",
+        ),
+    ],
+    ids=["empty", "repeated", "pattern", "size"],
+)
+def test_a_message_states_what_is_wrong(client: str, schema: dict[str, Any], fault: str) -> None:
+    inputs = {"type": "object", "properties": {"unit": schema}}
+    found = findings({"name": "search", "description": "Search.", "inputSchema": inputs}, clients=[client])
+    assert fault in {each.message.partition(": ")[0] for each in found}
+
+
+def test_a_message_about_an_output_schema_names_the_reference() -> None:
+    tool = {
+        "name": "search",
+        "description": "Search.",
+        "inputSchema": {"type": "object", "properties": {}},
+        "outputSchema": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}},
+    }
+    [found] = findings(tool, clients=["copilot-studio"])
+    assert found.message.startswith("clients cannot follow a `$ref` of the output schema: ")
+
+
+@pytest.mark.parametrize("greeting", ["initialize", "discover"])
+def test_long_instructions_are_shown_where_they_are(greeting: str) -> None:
+    document = {greeting: {"instructions": "x" * 2_049}, "tools": []}
+    [found] = check(catalog_of(document), rules_of("compat"), ClientChecks(choose_clients([]).for_lint()))
+    assert (found.rule.id, found.shown_pointer) == ("CMP-062", f"/{greeting}/instructions")

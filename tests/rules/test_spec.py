@@ -109,6 +109,48 @@ def test_a_finding_cites_the_revision_that_judges() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "fault"),
+    [
+        ("_mine", "has a name that does not start and end with a letter or digit"),
+        ("com.example/my name", "has characters other than letters, digits, `-`, `_` and `.` in its name"),
+        ("a/b/c", "has more than one `/`"),
+        ("7up.com/team", "has a prefix that is not like `com.example`"),
+    ],
+)
+def test_a_message_states_what_is_wrong_with_a_meta_key(key: str, fault: str) -> None:
+    keys = found([{"name": "count", "inputSchema": {"type": "object"}, "_meta": {key: 1}}])
+    assert [each.message for each in keys if each.rule.id == "SPEC-060"] == [f"the key `{key}` {fault}"]
+
+
+def test_an_unknown_annotation_is_not_reported_as_missing() -> None:
+    tool = {"name": "count", "inputSchema": {"type": "object"}, "annotations": {"category": "network"}}
+    assert [each.message for each in found([tool]) if each.rule.id == "SPEC-031"] == [
+        "the protocol defines no annotation `category`"
+    ]
+
+
+def test_a_later_member_is_reported_with_the_revision_of_the_server() -> None:
+    document = {**handshake(ANNOTATED), "tools": [{"name": "a", "inputSchema": {"type": "object"}, "_meta": {}}]}
+    assert [each.message for each in found(document) if each.rule.id == "SPEC-044"] == [
+        "1 of 1 tools have `_meta`, which revision 2025-06-18 added; the server speaks 2025-03-26"
+    ]
+
+
+def test_a_capability_is_shown_where_it_is_declared() -> None:
+    old = {"initialize": {"protocolVersion": DIALECTS, "capabilities": {"tools": {}}}, "prompts": [{"name": "a"}]}
+    assert [each.shown_pointer for each in found(old) if each.rule.id == "SPEC-200"] == ["/initialize/capabilities"]
+    new = {"discover": {"supportedVersions": [STATELESS], "capabilities": {"logging": {}}}, "tools": []}
+    assert [each.shown_pointer for each in found(new) if each.rule.id == "SPEC-203"] == [
+        "/discover/capabilities/logging"
+    ]
+
+
+@pytest.mark.parametrize(("revision", "cited"), [(ANNOTATED, ANNOTATED), (STATELESS, DIALECTS)])
+def test_a_page_is_cited_as_of_the_last_revision_that_has_it(revision: str, cited: str) -> None:
+    assert address_of("lifecycle#initialization", revision).split("/")[4] == cited
+
+
 def test_every_rule_has_a_source() -> None:
     for rule in rules_of("spec"):
         assert rule.traits["source"].startswith("https://"), rule.id

@@ -367,12 +367,18 @@ class Catalog:
     @property
     def capabilities(self) -> dict[str, Any] | None:
         """The capabilities that the server declares; None if the input does not contain them."""
+        at = self.capabilities_at
+        declared: dict[str, Any] | None = self.server.fields[at[1:].partition("/")[0]]["capabilities"] if at else None
+        return declared
+
+    @property
+    def capabilities_at(self) -> str:
+        """The pointer of the capabilities from the server; empty if the input does not contain them."""
         for key in ("initialize", "discover"):
             introduction = self.server.fields.get(key)
             if isinstance(introduction, dict) and isinstance(introduction.get("capabilities"), dict):
-                declared: dict[str, Any] = introduction["capabilities"]
-                return declared
-        return None
+                return f"/{key}/capabilities"
+        return ""
 
     @property
     def protocol(self) -> str | None:

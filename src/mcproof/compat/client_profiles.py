@@ -86,6 +86,11 @@ class Constraint(NamedTuple):
         """The date of its newest source."""
         return max((source.date for source in self.sources), default="")
 
+    @property
+    def last_report(self) -> str:
+        """The date when a user last reported it; of its newest source if no user did."""
+        return max((source.date for source in self.sources if source.kind == "issue"), default=self.newest)
+
 
 class Profile(NamedTuple):
     """A client, model API, engine, SDK or directory, and its constraints."""

@@ -174,7 +174,7 @@ def union_params(server: ServerSurface, params: Params) -> Iterator[Hit]:
 def instructions_max(server: ServerSurface, params: Params) -> Iterator[Hit]:
     """The instructions of the server must not be longer than this."""
     if size_of(server.instructions, params) > params["max"]:
-        yield None, ""
+        yield None, server.instructions_at
 
 
 def list_pages(server: ServerSurface, params: Params) -> Iterator[Hit]:

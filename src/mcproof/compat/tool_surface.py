@@ -69,14 +69,16 @@ class ServerSurface(NamedTuple):
 
     tools: list[Tool]
     instructions: str
+    instructions_at: str
+    """The pointer of the instructions from the server; empty if there are none."""
     pages: int | None
     """The number of pages of `tools/list`; None if the catalog is not from a live server."""
 
 
 def server_surface(catalog: Catalog) -> ServerSurface:
     """Return what clients see of a server as a whole."""
-    greetings = (catalog.server.fields.get(key) for key in ("initialize", "discover"))
-    texts = (each.get("instructions") for each in greetings if isinstance(each, dict))
-    instructions = next((text for text in texts if isinstance(text, str)), "")
+    greetings = ((key, catalog.server.fields.get(key)) for key in ("initialize", "discover"))
+    texts = ((f"/{key}/instructions", each.get("instructions")) for key, each in greetings if isinstance(each, dict))
+    at, instructions = next(((at, text) for at, text in texts if isinstance(text, str)), ("", ""))
     pages = catalog.connection.tool_pages if catalog.connection is not None else None
-    return ServerSurface(catalog.tools, instructions, pages)
+    return ServerSurface(catalog.tools, instructions, at, pages)

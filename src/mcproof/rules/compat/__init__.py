@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.compat.client_profiles import EFFECTS
 from mcproof.compat.constraint_words import in_a_sentence
-from mcproof.linting.finding import Problem
+from mcproof.linting.finding import Problem, SharedEvidence
 from mcproof.linting.registry import rule
 from mcproof.rules.compat.client_rules import CLIENT_RULES
 from mcproof.text.pointers import unescape
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mcproof.compat.client_choice import ActiveConstraint
     from mcproof.compat.client_hits import ClientHits
+    from mcproof.compat.client_profiles import Constraint
     from mcproof.linting.registry import Check
     from mcproof.rules.compat.client_rules import ClientRule
 
@@ -32,6 +33,25 @@ _POINTING_AT_NAMES = frozenset({"input.forbids", "input.property_key"})
 _OF_ALL_TOOLS = {
     "request_rejected": "every request with all tools fails in",
     "tool_dropped": "some tools are missing in",
+}
+_FAULTS = {
+    "input.enum_types": "an enum has values that are not strings",
+    "input.enum_on": "an enum is on an array or object",
+    "input.enum_empty": "an enum has no values, or an empty one",
+    "input.enum_shape": "an enum has no values, or repeated ones",
+    "input.bytes": "the schema is too large for clients",
+    "input.depth": "the schema is too deep for clients",
+    "input.properties": "the schema has more properties than clients accept",
+    "input.string_total": "the names and values of the schema are too long together",
+    "input.enum_total": "the schema has more enum values than clients accept",
+    "output.ref": "clients cannot follow a `$ref` of the output schema",
+    "output.valid": "the output schema is not valid JSON Schema for clients",
+}
+"""Faults in more exact words than the rule's, by kind of constraint."""
+_PATTERN_FAULTS = {
+    "unanchored": "without `^` and `$`",
+    "lookaround": "with look-around",
+    "shorthand": "with a class such as `\\d`",
 }
 _WORDS = {
     **dict.fromkeys(("tools.max", "tools.bytes", "optional_params.max", "union_params.max"), _OF_ALL_TOOLS),
@@ -51,13 +71,14 @@ def _check(each: ClientRule) -> Check:
         for pointer, tool, affected in hits.by_rule[each.id]:
             if affected.summary is None:
                 clients = [_evidence(active) for active in affected.constraints]
-                affected.summary = in_words(affected.constraints), {"clients": clients}
+                affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
             effects, evidence = affected.summary
-            fault = each.message
+            worst = affected.constraints[0].constraint
+            fault = _fault(each, worst)
             if affected.depends_on_key:
                 fault = f"{fault} with the server name `{_cropped(hits.server_key)}` before it"
                 evidence = {"server_key": hits.server_key, **evidence}
-            elif each.naming and affected.constraints[0].constraint.kind in _POINTING_AT_NAMES:
+            elif each.naming and worst.kind in _POINTING_AT_NAMES:
                 fault = each.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
             message = f"{fault}: {effects}"
             yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
@@ -78,6 +99,14 @@ for _each in CLIENT_RULES:
     )(_check(_each))
 
 
+def _fault(each: ClientRule, fact: Constraint) -> str:
+    """What is wrong, in the words of the constraint if its kind has some."""
+    if fact.kind == "input.pattern":
+        forms = [_PATTERN_FAULTS[form] for form in fact.params["forbid"]]
+        return f"{each.message} {' or '.join(forms)}"
+    return _FAULTS.get(fact.kind, each.message)
+
+
 def _cropped(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
@@ -90,11 +119,25 @@ def in_words(broken: list[ActiveConstraint]) -> str:
         fact, name = active.constraint, active.profile.name
         effect = _WORDS.get(fact.kind, {}).get(fact.effect) or EFFECTS[fact.effect][1]
         names = clients.setdefault(effect, [])
-        when = "even without it" if some_depend_on_key and not active.depends_on_key else fact.when
-        client = f"{name} ({when})" if when else name
+        when = "even without it" if some_depend_on_key and not active.depends_on_key else _restriction(fact)
+        client = _restricted(name, when)
         if client not in names:
             names.append(client)
     return "; ".join(f"{effect} {_few(names)}" for effect, names in clients.items())
+
+
+def _restriction(fact: Constraint) -> str:
+    """The models or builds that a fact applies to, its age if it is dated, and whether it is disputed."""
+    reported = f"last reported in {fact.last_report[:7]}" if fact.status == "dated" and fact.sources else ""
+    disputed = "documented, but users report the opposite" if fact.disputed else ""
+    return "; ".join(filter(None, (fact.when, reported, disputed)))
+
+
+def _restricted(name: str, when: str) -> str:
+    """The name of a client with a restriction in brackets, inside those that it has."""
+    if not when:
+        return name
+    return f"{name[:-1]}; {when})" if name.endswith(")") else f"{name} ({when})"
 
 
 def _few(names: list[str]) -> str:
@@ -117,6 +160,7 @@ def _evidence(active: ActiveConstraint) -> dict[str, Any]:
             "says": in_a_sentence(fact),
             "source": newest.url,
             "date": newest.date,
+            **({"doubt": fact.doubt} if fact.doubt else {}),
         }
         known = _EVIDENCE[id(active)] = (active, record)
     return known[1]

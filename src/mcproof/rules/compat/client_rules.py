@@ -189,7 +189,7 @@ CLIENT_RULES = (
         "a schema has no type",
         "A property or an array's items have no type.",
         "Gemini and Kimi models refuse it; other clients guess a type.",
-        "give every property and every `items` a `type`.",
+        "give every property and every `items` a `type`, and remove definitions that nothing refers to.",
         same_as="prop-no-type",
     ),
     ClientRule(
@@ -244,7 +244,7 @@ CLIENT_RULES = (
         "clients cannot follow a `$ref`",
         "An input schema has a `$ref` that a client cannot follow.",
         "some clients drop a tool with any `$ref`, others accept only some forms; the model then sees no type at all.",
-        "write the referenced schema where it is used.",
+        "write the referenced schema where it is used, and remove definitions that nothing refers to.",
         fixable=True,
     ),
     ClientRule(
@@ -343,7 +343,7 @@ CLIENT_RULES = (
         "A server has more tools than a client accepts.",
         "clients warn, leave tools out, or fail every request; the limit usually counts the tools of all servers "
         "together.",
-        "split the server, or let users choose groups of tools.",
+        "offer at most 80 tools: split the server, or let users choose groups of tools.",
     ),
     ClientRule(
         "CMP-061",

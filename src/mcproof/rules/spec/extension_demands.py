@@ -27,6 +27,7 @@ _SIZE = r"[0-9]+x[0-9]+|any"
 _SAFE_ICON = r"(?i:https|data):"
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _META_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
+_ALPHANUMERIC = r"[A-Za-z0-9]+"
 _RESERVED = ("mcp", "modelcontextprotocol")
 _DEFINED = frozenset({"related-task", "model-immediate-response", "serverInfo", "ui", "subscriptionId"})
 """Names under `io.modelcontextprotocol/` that the protocol and its extensions define."""
@@ -114,15 +115,17 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
     name starts and ends with a letter or digit. Keys that a client or a framework defines are only notes.
 
     Why: keys of another form may collide with those of the protocol or of clients.
-    Fix: use a domain that you own as the prefix: `com.example/name`.
+    Fix: use a domain that you own as the prefix: `com.example/name`. FastMCP adds `_fastmcp` up to version 2;
+    `include_fastmcp_meta=False` turns it off.
     """
     for key in _meta(judged.item):
-        if _is_meta_key(key):
+        fault = _meta_key_fault(key)
+        if fault is None:
             continue
         vendor = next((each for start, each in _VENDORS.items() if key.startswith(start)), None)
         whose = f" ({vendor} defines it)" if vendor is not None else ""
         yield Problem(
-            f"the key {shown(key)} does not have the form `prefix/name`{whose}",
+            f"the key {shown(key)} {fault}{whose}",
             f"/_meta/{escape(key)}",
             severity=None if vendor is None else "note",
         )
@@ -216,11 +219,18 @@ def _meta(item: Item) -> dict[str, Any]:
     return meta if isinstance(meta, dict) else {}
 
 
-def _is_meta_key(key: str) -> bool:
+def _meta_key_fault(key: str) -> str | None:
+    """What is wrong with a key of `_meta`; None if its form is right."""
     prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        return "has more than one `/`"
     if slash and not all(re.fullmatch(_LABEL, label) for label in prefix.split(".")):
-        return False
-    return not name or re.fullmatch(_META_NAME, name) is not None
+        return "has a prefix that is not like `com.example`"
+    if not name or re.fullmatch(_META_NAME, name):
+        return None
+    if re.fullmatch(_ALPHANUMERIC, name[0] + name[-1]):
+        return "has characters other than letters, digits, `-`, `_` and `.` in its name"
+    return "has a name that does not start and end with a letter or digit"
 
 
 def _says_secret(name: str) -> bool:

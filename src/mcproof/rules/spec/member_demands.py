@@ -73,7 +73,7 @@ def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
     """
     for key in _annotations(judged):
         if key not in HINTS and key != "title":
-            yield Problem(f"annotations have no member {shown(key)}", f"/annotations/{escape(key)}")
+            yield Problem(f"the protocol defines no annotation {shown(key)}", f"/annotations/{escape(key)}")
 
 
 @demand(
@@ -260,7 +260,10 @@ def later_member(catalog: Catalog) -> Iterator[Problem]:
             having = [each for each in items if key in each.fields]
             if having:
                 what = having[0].list_key
-                message = f"{len(having)} of {len(items)} {what} have `{key}`, which revision {since} added"
+                message = (
+                    f"{len(having)} of {len(items)} {what} have `{key}`, which revision {since} added; "
+                    f"the server speaks {revision}"
+                )
                 yield Problem(
                     message, near=f"{having[0].pointer}/{key}", evidence={"member": key, "count": len(having)}
                 )

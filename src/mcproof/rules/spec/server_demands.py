@@ -37,7 +37,8 @@ def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
     for capability, offered in offers.items():
         if offered and capability not in declared:
             message = f"offers {len(offered)} {capability}, but does not declare the capability `{capability}`"
-            yield Problem(message, evidence={"capability": capability})
+            at = catalog.server.pointer + catalog.capabilities_at
+            yield Problem(message, near=at, evidence={"capability": capability})
 
 
 @demand(
@@ -45,7 +46,7 @@ def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
     name="server-identity",
     severity="note",
     category="protocol",
-    source="lifecycle@2025-11-25#initialization",
+    source="lifecycle#initialization",
 )
 def server_identity(catalog: Catalog) -> Iterator[Problem]:
     """A server does not report its name or its version.
@@ -76,4 +77,5 @@ def deprecated_capability(catalog: Catalog) -> Iterator[Problem]:
     Fix: write logs to stderr, or use OpenTelemetry.
     """
     if "logging" in (catalog.capabilities or {}):
-        yield Problem("declares the capability `logging`, which is deprecated")
+        at = f"{catalog.capabilities_at}/logging"
+        yield Problem("declares the capability `logging`, which revision 2026-07-28 deprecates", at)
