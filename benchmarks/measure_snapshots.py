@@ -117,6 +117,21 @@ def command(*arguments: str) -> Callable[[Workspace], Comparison]:
     return measure
 
 
+def command_added(*rulesets: str, to: str) -> Callable[[Workspace], Comparison]:
+    """What rulesets add to `lint --ruleset catalog` of a folder, in JSON, against what another ruleset adds."""
+
+    def measure(at: Workspace) -> Comparison:
+        def lint(*more: str) -> Callable[[], None]:
+            chosen = ",".join(("catalog", *more))
+            options = ("--ruleset", chosen, "--format", "json", "--no-config")
+            return lambda: run(MCPROOF, "lint", str(at.catalogs), *options)
+
+        base, with_these, with_reference = best_of(9, lint(), lint(*rulesets), lint(to))
+        return Comparison.of(with_these - base, with_reference - base, f"base {base.cpu * 1000:.0f} ms")
+
+    return measure
+
+
 def many_files(name: str) -> Callable[[Workspace], Comparison]:
     """The time of a command for each of 5,000 files of two tools, in microseconds."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,10 @@ from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.linting.engine import check
+from mcproof.linting.finding import SharedEvidence
 from mcproof.linting.registry import rules_of
+from mcproof.results.build import report_findings
+from mcproof.results.records import finding_line
 from mcproof.rules.compat import _evidence, in_words
 
 from .helpers import catalog_of
@@ -97,6 +101,18 @@ def test_the_evidence_cites_the_source_of_its_date() -> None:
     record = _evidence(fact)
     assert (record["source"], record["date"]) in {(each.url, each.date) for each in fact.constraint.sources}
     assert record["date"] == fact.constraint.newest
+
+
+def test_findings_with_the_same_clients_share_their_evidence_and_its_json() -> None:
+    tools = [{"name": name, "inputSchema": {"type": "object", "oneOf": []}} for name in ("one", "two")]
+    catalog = catalog_of({"tools": tools})
+    found = [each for each in check(catalog, rules_of("compat")) if each.rule.id == "CMP-011"]
+    assert len(found) == 2
+    assert found[0].evidence is found[1].evidence
+    lines = [finding_line(each) for each in report_findings(catalog, found)]
+    assert [json.loads(line)["evidence"] for line in lines] == [each.evidence for each in found]
+    assert isinstance(found[0].evidence, SharedEvidence)
+    assert found[0].evidence.encoded in lines[0]
 
 
 def test_the_evidence_has_the_doubt_about_a_fact() -> None:

@@ -26,6 +26,8 @@ PLAIN = {
         "a": {"type": "string", "enum": ["x", "y"], "minLength": 1},
         "b": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
         "c": {"type": "array", "items": {"$ref": "#/$defs/d"}},
+        "e": {"type": "object", "propertyNames": {"type": "string"}},
+        "f": {"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "null"}},
     },
     "required": ["a"],
     "$defs": {"d": {"type": "string"}},
@@ -46,6 +48,7 @@ def unusual(schema: dict[str, Any]) -> set[str]:
 
 def test_a_plain_schema_has_only_keywords() -> None:
     keywords = {"type", "properties", "required", "$defs", "enum", "minLength", "anyOf", "default", "items", "$ref"}
+    keywords |= {"propertyNames", "prefixItems"}
     assert SchemaTree(PLAIN).marks == keywords
     assert plain_look(PLAIN) == (True, True, False)
 
@@ -71,7 +74,11 @@ def test_a_plain_schema_has_only_keywords() -> None:
         ({"type": "object", "properties": {"a" * 65: {"type": "string"}}}, {ODD_KEY}),
         (of(type="string", enum=["x", ""]), {ODD_ENUM}),
         (of(type="integer", enum=["x"]), {ODD_ENUM}),
-        (of(type="string", enum=[]), {ODD_ENUM, ODD}),
+        (of(type="string", enum=[]), {ODD_ENUM}),
+        ({**of(type="string", enum=[]), "$schema": "http://json-schema.org/draft-06/schema#"}, {ODD_ENUM, ODD}),
+        (of(type="array", prefixItems=[]), {BARE_ARRAY, ODD}),
+        (of(type="array", items={"type": "string"}, contains=True), {ODD}),
+        (of(type="object", propertyNames=False), {ODD}),
         ({"properties": {"a": {"$ref": "other.json"}}}, {EXTERNAL}),
         (nested(5), {DEEP}),
     ],

@@ -36,6 +36,14 @@ class SetMember(NamedTuple):
     value: Any
 
 
+class SharedEvidence(dict[str, Any]):
+    """Evidence that many findings share, which is therefore encoded only once."""
+
+    __slots__ = ("encoded",)
+    encoded: str
+    """Its JSON text, once a report needed it."""
+
+
 class Problem(NamedTuple):
     """What a rule reports about a subject."""
 

@@ -46,6 +46,8 @@ _SHORTEST_RUN = b"x" * 20
 _HEXADECIMAL, _BASE32 = b"0123456789abcdefABCDEF", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _TEXT = bytes((9, 10, 13, *range(32, 127)))
 """The bytes of ASCII text."""
+_NEVER_FIRST = b"BEFGghijklmnopqrstuv"
+"""Letters with which base64 starts only if the first byte is a control character, or no first byte of UTF-8."""
 _UTF8_TEXT = rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})*+"
 _MARKERS = {marker.encode(): codes for marker, codes in MARKERS.items()}
 _MARKER_WORDS = frozenset(_MARKERS)
@@ -172,6 +174,8 @@ def _may_decode(run: bytes) -> bool:
 
 def _starts_as_text(run: bytes) -> bool:
     """Whether the start of base64 decodes to text or to compressed data."""
+    if run[0] in _NEVER_FIRST:
+        return False
     start = run[: min(len(run) // 4 * 4, 40)]
     if b"-" in start or b"_" in start:
         start = start.replace(b"-", b"+").replace(b"_", b"/")

@@ -188,15 +188,14 @@ def _may_oblige(text: str) -> bool:
     )
 
 
-def _texts_of(tool: Tool) -> Iterator[tuple[str | None, str]]:
+def _texts_of(tool: Tool) -> list[tuple[str | None, str]]:
     """The description of a tool, and those of its parameters with their names."""
-    if tool.description:
-        yield None, tool.description
-    for name, schema in tool.parameters.items():
-        if type(schema) is dict:
-            text = schema.get("description")
-            if type(text) is str:
-                yield name, text
+    texts: list[tuple[str | None, str]] = [
+        (name, text)
+        for name, schema in tool.parameters.items()
+        if type(schema) is dict and type(text := schema.get("description")) is str
+    ]
+    return [(None, tool.description), *texts] if tool.description else texts
 
 
 def _sentence_at(text: str, at: int) -> str:

@@ -8,6 +8,8 @@ from itertools import islice
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
+from mcproof.linting.finding import SharedEvidence
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -63,11 +65,22 @@ def finding_line(each: ReportedFinding) -> str:
         f"{{{_rule_members(each.rule)}, "
         f'"subject": {_quoted(each.subject)}, "tool": {"null" if tool is None else _quoted(tool)}, '
         f'"pointer": {_quoted(each.pointer)}, '
-        f'"message": {_quoted(each.message)}, "evidence": {"null" if evidence is None else encode(evidence)}, '
+        f'"message": {_quoted(each.message)}, "evidence": {"null" if evidence is None else _encoded(evidence)}, '
         f'"file": {_quoted(each.file)}, "line": {"null" if line is None else line}, '
         f'"column": {"null" if column is None else column}, '
         f'"fix": {"null" if fix is None else encode({"set": fix.key, "to": fix.value})}}}'
     )
+
+
+def _encoded(evidence: dict[str, Any]) -> str:
+    """Return evidence as JSON; shared evidence is encoded once."""
+    if type(evidence) is not SharedEvidence:
+        return encode(evidence)
+    try:
+        return evidence.encoded
+    except AttributeError:
+        evidence.encoded = encode(evidence)
+        return evidence.encoded
 
 
 @cache

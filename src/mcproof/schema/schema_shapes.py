@@ -42,15 +42,15 @@ _VALUE_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _NUMBER),
     **dict.fromkeys(COUNTS, _COUNT),
     **dict.fromkeys(("uniqueItems", "readOnly", "writeOnly", "deprecated"), _FLAG),
-    **dict.fromkeys(("examples", "enum", *UNIONS, "required"), _LIST),
-    **dict.fromkeys(("properties", *DEFINITIONS, "items", "not"), _OBJECT),
+    **dict.fromkeys(("examples", "enum", *UNIONS, "prefixItems", "required"), _LIST),
+    **dict.fromkeys(("properties", *DEFINITIONS, "items", "not", "contains", "propertyNames"), _OBJECT),
     "type": (str, list),
     "additionalProperties": (dict, bool),
     **dict.fromkeys(("$id", "id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef"), _NEVER),
     **dict.fromkeys(("$recursiveAnchor", "$vocabulary", "multipleOf", "contentSchema"), _NEVER),
     **dict.fromkeys(("dependencies", "dependentSchemas", "dependentRequired", "patternProperties"), _NEVER),
-    **dict.fromkeys(("additionalItems", "unevaluatedItems", "unevaluatedProperties", "prefixItems"), _NEVER),
-    **dict.fromkeys(("contains", "minContains", "maxContains", "propertyNames", "if", "then", "else"), _NEVER),
+    **dict.fromkeys(("additionalItems", "unevaluatedItems", "unevaluatedProperties"), _NEVER),
+    **dict.fromkeys(("minContains", "maxContains", "if", "then", "else"), _NEVER),
     **dict.fromkeys(("contentEncoding", "contentMediaType"), _NEVER),
 }
 """The types of values that every dialect accepts for a keyword; other keywords accept anything."""
@@ -214,11 +214,8 @@ def plain_look(schema: Any) -> PlainLook:
                 schemas += each[keyword] or (None,)  # an empty union is invalid
             elif descent in (PROPERTIES, MAP):
                 schemas += each[keyword].values()
-            elif descent == REQUIRED:
-                if distinct_texts(each[keyword]) is None:
-                    return _UNCLEAR
-            elif descent == ENUM and not each[keyword]:
-                return _UNCLEAR  # invalid in draft-04
+            elif descent == REQUIRED and distinct_texts(each[keyword]) is None:
+                return _UNCLEAR
     return look
 
 
@@ -227,7 +224,7 @@ _TEXTS = frozenset({str})
 
 def is_unusual_dialect(declared: Any) -> bool:
     """Whether schemas that other dialects accept may be invalid in a dialect."""
-    return type(declared) is str and "draft-04" in declared
+    return type(declared) is str and ("draft-04" in declared or "draft-06" in declared)
 
 
 def distinct_texts(values: Any) -> set[str] | None:

@@ -77,7 +77,7 @@ def is_list_of_scalars(descent: int, value: Any, schema: dict[str, Any], marks: 
         names = distinct_texts(value)
         if names and "" not in names and schema.get("type", "string") == "string":
             return True
-        marks.update((ODD_ENUM,) if value else (ODD_ENUM, ODD))  # some dialects do not accept an empty enum
+        marks.add(ODD_ENUM)
     return type(value) is list and _SCALARS.issuperset(map(type, value))
 
 

@@ -41,7 +41,7 @@ MOST_STEPS = 600_000
 STEPS_OF_ONE_TOOL = 60_000
 DEEPEST_CALL = 14
 MOST_SHAPES = 16
-"""How many shapes of calls of one function are told apart."""
+"""How many shapes of calls of one function are distinguished."""
 MOST_USES = 200
 """How many uses the summary of one function keeps."""
 INTERPRETER_STEPS = 4_000

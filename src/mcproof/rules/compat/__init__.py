@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.compat.client_profiles import EFFECTS
 from mcproof.compat.constraint_words import in_a_sentence
-from mcproof.linting.finding import Problem
+from mcproof.linting.finding import Problem, SharedEvidence
 from mcproof.linting.registry import rule
 from mcproof.rules.compat.client_rules import CLIENT_RULES
 from mcproof.text.pointers import unescape
@@ -71,7 +71,7 @@ def _check(each: ClientRule) -> Check:
         for pointer, tool, affected in hits.by_rule[each.id]:
             if affected.summary is None:
                 clients = [_evidence(active) for active in affected.constraints]
-                affected.summary = in_words(affected.constraints), {"clients": clients}
+                affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
             effects, evidence = affected.summary
             worst = affected.constraints[0].constraint
             fault = _fault(each, worst)

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.revisions import FIRST_STATELESS, REVISIONS
+from mcproof.linting.finding import SharedEvidence
 from mcproof.linting.judged_items import judging_revision, known_revision
 from mcproof.linting.registry import rule
 
@@ -86,7 +87,8 @@ def demand(
         def _judged(problem: Problem, revision: str) -> Problem:
             is_early = revision < since  # only if the revision is assumed
             cited = since if is_early else revision
-            evidence = {**(problem.evidence or {}), "revision": cited, "source": address_of(source, cited)}
+            citation: dict[str, Any] = _citation(source, cited)
+            evidence = {**problem.evidence, **citation} if problem.evidence else citation
             return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
 
         checks: dict[str, Callable[[Any], Iterator[Problem]]] = {
@@ -125,6 +127,12 @@ def address_of(source: str, revision: str) -> str:
     if page == "schema":
         return f"{_SCHEMAS}/{revision}/schema.json ({anchor})"
     return f"{_SITE}/{revision}/{_PAGES[page]}" + (f"#{anchor}" if anchor else "")
+
+
+@cache
+def _citation(source: str, revision: str) -> SharedEvidence:
+    """The evidence that all findings of a rule in one revision have."""
+    return SharedEvidence(revision=revision, source=address_of(source, revision))
 
 
 def shown(text: str) -> str:

@@ -237,7 +237,7 @@ def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
     category="schema",
     source="basic#schema-dialect",
     since=DIALECTS,
-    marks=(ODD, "$defs", "definitions", ODD_OUTPUT, OUTPUT_DIALECT),
+    marks=(ODD, "$defs", "definitions", "prefixItems", ODD_OUTPUT, OUTPUT_DIALECT),
 )
 def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
     """A schema uses a keyword of another dialect than the one it declares.

@@ -195,7 +195,7 @@ def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Proble
 def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
     """No authorization server names its keys.
 
-    Why: nobody can verify its tokens without asking it.
+    Why: without its keys, every check of a token is a request to it.
     Fix: add `jwks_uri` to the metadata of the authorization server.
     """
     if facts.servers and not any(each.jwks_uri for each in facts.servers):

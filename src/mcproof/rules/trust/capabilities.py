@@ -132,7 +132,7 @@ def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
     SQL counts unless the tool states that it only reads. Removing one thing from another, such as a label from an
     issue, does not.
 
-    Why: a model that misunderstands, or is misled, loses data that nobody can restore.
+    Why: a model that misunderstands, or is misled, may destroy data for good.
     Fix: archive instead of deleting, ask for confirmation, or require authorization.
     """
     found = [(tool, match) for tool, match in capability_matches(catalog) if match.capability == "delete_data"]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mcproof.poisoning.judged_texts import JudgedHiding
     from mcproof.poisoning.model_texts import ModelTexts
 
+LONGEST_READ = 200_000
+"""The characters of one text that all rules read: the limit of the analyses, which are too slow to import here."""
 _MOST_CODE_POINTS = 16
 _SEVERITIES = {"message": None, "suspicion": None, "oddity": "medium"}
 """The severity of a problem by how certain it is; None is that of the rule."""
@@ -45,7 +47,7 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     direction marks in right-to-left text, a byte order mark at the start, words that are entirely in another script,
     and comments in code spans.
 
-    A server with more texts than rules read, or with deeper nesting, is reported as well.
+    A server with more texts than rules read, with longer ones, or with deeper nesting, is reported as well.
 
     The verdict is `block` if the hidden part decodes to words, or breaks a rule about instructions. The severity is
     medium if it may be an accident, such as a single zero-width space.
@@ -59,7 +61,14 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
 
     if texts.left_out:
         evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
-        yield Problem(f"has {texts.left_out:,} texts beyond the limits that no rule reads", evidence=evidence)
+        noun = "text" if texts.left_out == 1 else "texts"
+        yield Problem(f"has {texts.left_out:,} {noun} beyond the limits that no rule reads", evidence=evidence)
+    for text in texts.distinct:
+        if len(text) > LONGEST_READ:
+            evidence = {"kind": "unread", "count": len(text) - LONGEST_READ, "isMessage": False}
+            message = f"a text has {len(text):,} characters, of which rules read {LONGEST_READ:,}"
+            if (problem := problem_of_text(texts, text, message, evidence)) is not None:
+                yield problem
     suspects = hiding_suspects(texts)
     if not suspects:
         return

@@ -147,7 +147,7 @@ def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
 def initialize_advertises_server_version(catalog: Catalog) -> Iterator[Problem]:
     """The server does not report its version.
 
-    Why: without it nobody can tell whether a known vulnerability is fixed.
+    Why: without it, known vulnerabilities cannot be ruled out.
     Fix: set `serverInfo.version` to the version of the release.
     """
     if catalog.describes_server and not _text(catalog, "version"):
