@@ -42,7 +42,7 @@ def test_the_readme_shows_what_the_demo_prints(tmp_path: pathlib.Path) -> None:
     assert f"$ mcproof grade weather.json\n{graded}```" in readme
     command = "$ mcproof prove -- python -m mcproof.demo.server\n"
     proven = mcproof("demo", cwd=tmp_path).stdout.decode().split(f"{command}\n")[1]
-    matrix, summary = proven.split("\n\nThe server as a whole")[0], "\n".join(proven.splitlines()[-5:-2])
+    matrix, summary = proven.split("\n\nThe server as a whole")[0], "\n".join(proven.splitlines()[-6:-3])
     assert f"{command}{matrix}\n...\n{summary}\n```" in readme
     linted = mcproof("lint", "weather.json", cwd=demo).stdout.decode()
     frame, summary = linted.split("\n\n")[0], "\n".join(linted.splitlines()[-2:])

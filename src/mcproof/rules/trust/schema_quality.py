@@ -222,7 +222,8 @@ def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
         more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
         subject = "the schema" if path == "(root)" else f"`{field}`"
         at = tree.base + path.removeprefix("(root)")
-        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": known})
+        repeats = "prop-no-type" if kind == "untyped_property" and not more else None
+        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": known}, same_as=repeats)
 
 
 _BREADTHS = {
