@@ -53,12 +53,15 @@ def test_a_rule_that_the_user_leaves_out_is_not_passed(bad: str) -> None:
     assert document["trust"]["coverage"] < scanned(bad)["trust"]["coverage"]
 
 
-def test_a_rule_that_crashes_is_not_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("options", [(), ("--ignore", "CAT-004")])
+def test_a_rule_that_crashes_is_not_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
     def crash(*_: object) -> None:
         raise KeyError("hostile")
 
     monkeypatch.setattr("mcproof.rules.trust.metadata.few", crash)
-    document = scanned(write(tmp_path / "tools.json", {"tools": [{**CLEAN_TOOL, "description": ""}]}))
+    document = scanned(write(tmp_path / "tools.json", {"tools": [{**CLEAN_TOOL, "description": ""}]}), *options)
     [crashed] = [each for each in document["trust"]["rules"] if each["rule"] == "all_tools_have_descriptions"]
     assert (crashed["outcome"], crashed["why"]) == ("not observed", "the rule crashed, see CAT-004")
     assert document["trust"]["verdict"] == "review"
@@ -165,3 +168,12 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
     done = run("scan", "http://127.0.0.1:1/mcp")
     assert done.returncode == 2
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("format", ["text", "concise", "json", "markdown", "html", "github", "sarif"])
+def test_a_secret_is_never_quoted(tmp_path: Path, format: str) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    path = write(tmp_path / "leak.json", {"tools": [{**CLEAN_TOOL, "description": f"Find a book. Key: {secret}"}]})
+    shown = run("scan", path, "--format", format, "--select", "no_secret_leakage_in_observed_text")
+    assert "no_secret_leakage_in_observed_text" in shown.stdout
+    assert secret not in shown.stdout

@@ -95,7 +95,11 @@ def judged(
 
 
 def suppressed(found: CatalogFindings) -> set[tuple[str, str]]:
-    return {(each.rule.id, each.item.label) for each, why in zip(*found, strict=True) if why is not None}
+    return {
+        (each.rule.id, each.item.label)
+        for each, why in zip(found.findings, found.suppressions, strict=True)
+        if why is not None
+    }
 
 
 def remarks(file: str, rules: list[Rule] = STRICT) -> list[tuple[str, str, int]]:
@@ -231,7 +235,9 @@ def test_a_comment_on_the_line_of_a_part_is_about_what_is_written_there(
     tmp_path: Path, where: str, rule: str, ignored: set[str]
 ) -> None:
     found = judged(written(tmp_path, SPELT_OUT, **{where: f"# mcproof: ignore[{rule}]"}), choose_rules(["polish"]))
-    assert {each.pointer for each, why in zip(*found, strict=True) if why is not None} == ignored
+    assert {
+        each.pointer for each, why in zip(found.findings, found.suppressions, strict=True) if why is not None
+    } == ignored
 
 
 def test_a_comment_behind_a_docstring_is_about_it(tmp_path: Path) -> None:

@@ -68,25 +68,27 @@ class CatalogFindings(NamedTuple):
 
     findings: list[Finding]
     suppressions: list[Suppression | None]
+    crashed: frozenset[str] = frozenset()
+    """The ids of the rules that crashed, reported or not: they may have missed findings."""
 
     @property
     def active(self) -> list[Finding]:
         """The findings that are not suppressed."""
-        return [each for each, why in zip(*self, strict=True) if why is None]
+        return [each for each, why in zip(self.findings, self.suppressions, strict=True) if why is None]
 
     @property
     def scored(self) -> list[Finding]:
         """The findings that cost points: all that configuration and comments do not ignore. A baseline only accepts."""
-        return [each for each, why in zip(*self, strict=True) if why is None or why.by == ACCEPTED]
+        return [
+            each
+            for each, why in zip(self.findings, self.suppressions, strict=True)
+            if why is None or why.by == ACCEPTED
+        ]
 
-    @property
-    def crashed(self) -> set[str]:
-        """The ids of the rules that crashed: they may have missed findings."""
-        return _crashed(self.findings)
 
-
-def _crashed(findings: list[Finding]) -> set[str]:
-    return {each.evidence["rule"] for each in findings if each.rule.id == CRASHED and each.evidence is not None}
+def _crashed(findings: list[Finding]) -> frozenset[str]:
+    reports = [each.evidence for each in findings if each.rule.id == CRASHED and each.evidence is not None]
+    return frozenset(each["rule"] for each in reports)
 
 
 def find_problems(
@@ -94,11 +96,11 @@ def find_problems(
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline."""
     findings = check(catalog, plan.rules, plan.clients, observed.facts)
+    failed = _crashed(findings)
     if plan.ignored:
         findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
-    failed = _crashed(findings)
     ran = [rule for rule in plan.rules if rule.id not in failed] if failed else plan.rules
     if plan.ignores:
         suppressions = tracker.apply(findings, plan.ignores, ran)
@@ -108,7 +110,7 @@ def find_problems(
         suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
     if plan.baseline is not None:
         suppressions = plan.baseline.accept(catalog, findings, suppressions, ran)
-    return CatalogFindings(findings, suppressions)
+    return CatalogFindings(findings, suppressions, failed)
 
 
 def check_catalog(

@@ -21,7 +21,7 @@ from mcproof.execution.run_requests import (
     ScanRequest,
     SchemaLintRequest,
 )
-from mcproof.linting.registry import RULESETS, choose_rules, rules_named
+from mcproof.linting.registry import CRASHED, RULESETS, choose_rules, find_rule, rules_named
 from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.run import BROKEN, AppliedConfiguration, Untested
 from mcproof.targets.argument import is_live
@@ -198,6 +198,8 @@ class Planner:
         if kind is LINT and self.compares:
             running, left_out = {rule.id for rule in rules}, {rule.id for rule in rules_named(ignored)}
             rules += [rule for rule in rules_named(DRIFT_RULES) if rule.id not in running | left_out]
+        if kind is SCAN and all(rule.id != CRASHED for rule in rules):
+            rules.append(find_rule(CRASHED))  # a rule that crashed must not count as passed, whatever is ignored
         if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
             raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
         severity = settings.severity

@@ -81,7 +81,7 @@ def _report_document(
         else:
             each = _reported(findings[at], origin.file, origin.line, None)
         # A finding about a live server as a whole has no line to show.
-        if lines and (origin is None or pointers[at]):
+        if lines and _shows_line(findings[at]) and (origin is None or pointers[at]):
             each = _with_line(document, spans[at], position, each)
         reported.append(each)
     return order, reported
@@ -104,8 +104,14 @@ def _report_source(
         each = _reported(findings[at], file, line, column)._replace(end_column=end)
         if each.fix is not None and not may_be_fixed(catalog.source, findings[at]):
             each = each._replace(fix=None)
-        reported.append(each._replace(snippet=texts.snippet(locations[at])) if lines else each)
+        is_shown = lines and _shows_line(findings[at])
+        reported.append(each._replace(snippet=texts.snippet(locations[at])) if is_shown else each)
     return order, reported
+
+
+def _shows_line(finding: Finding) -> bool:
+    """Whether a report may quote the line of a finding; the line of a secret has the secret."""
+    return not finding.rule.traits.get("withholds_line")
 
 
 def _reported(finding: Finding, file: str, line: int | None, column: int | None) -> ReportedFinding:

@@ -27,6 +27,7 @@ _LONGEST, _MOST = 100_000, 2_000_000
     dimension="Endpoint hygiene",
     phase="post-handshake",
     sums_up=identity("hits", "pattern", "toolName", "path"),
+    withholds_line=True,
 )
 def no_secret_leakage_in_observed_text(texts: ModelTexts) -> Iterator[Problem]:
     """A text of the catalog contains a secret: a key, a token, or a password in a URL.
