@@ -161,7 +161,7 @@ def test_the_last_line_of_a_replay_says_why_it_failed(here: Path) -> None:
     [
         (("lint", "clean.json"), "✓ no findings in 1 tool of clean.json"),
         (("lint", "loose.json"), "no errors; 1 note (gate: errors)"),
-        (("lint", "faulty.json", "--fail-on", "never"), "1 error, 2 warnings, 2 notes: not gated (--fail-on never)"),
+        (("lint", "faulty.json", "--fail-on", "never"), "1 error, 2 warnings, 1 note: not gated (--fail-on never)"),
         (("lint", "clean.json", "loose.json"), "2 targets: no errors; 1 note (gate: errors)"),
         (("grade", "loose.json"), "no errors; grade not gated (--min-grade gates it)"),
         (("grade", "clean.json", "--min-grade", "B"), "✓ passed: grade A, at least B required; no errors"),

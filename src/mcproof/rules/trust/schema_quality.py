@@ -179,7 +179,7 @@ _BOUNDED_OBJECT = frozenset(
     dimension="Schema quality",
     phase="post-handshake",
     in_lint=True,
-    sums_up=identity("hits", "toolName", "kind", "path"),
+    sums_up=identity("hits", "kind", "path"),
 )
 def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
     """An input schema allows more than a reviewer can judge: any property, any value, or any text for a risky field.
