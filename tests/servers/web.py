@@ -77,11 +77,12 @@ class Web:
     async def _shut(self) -> None:
         assert self._server is not None
         self._server.close()
-        connections = list(self._connections)
-        for task in connections:
-            task.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
-        await asyncio.sleep(0)  # a transport closes in the next turn of its loop
+        for _ in range(3):  # a connection that was just accepted gets its task in the next turn of the loop
+            connections = list(self._connections)
+            for task in connections:
+                task.cancel()
+            await asyncio.gather(*connections, return_exceptions=True)
+            await asyncio.sleep(0)  # a transport closes in the next turn, too
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
