@@ -32,6 +32,16 @@ $(READY): pyproject.toml requirements.lock
 	fi
 	@touch $@
 
+# What only CI, `make site` and `make dist` need: a superset of requirements.lock.
+CI_READY := $(VENV)/.ci-ready
+$(CI_READY): $(READY) requirements-ci.lock
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install --quiet --python $(BIN)/python -r requirements-ci.lock ; \
+	else \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-ci.lock ; \
+	fi
+	@touch $@
+
 demo: $(READY)
 	@$(BIN)/mcproof demo
 
@@ -69,6 +79,8 @@ docs: $(READY)
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
 		--extra dev --output-file requirements.lock pyproject.toml
+	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
+		--extra dev --extra ci --constraint requirements.lock --output-file requirements-ci.lock pyproject.toml
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
