@@ -7,8 +7,8 @@ argument of the schema), `tires` (it refuses every call after the first), `limit
 `hides-errors` (an error is a successful result with its text), `shows-secret` (an error contains the variable SECRET),
 `repeats` (a result contains the arguments), `slow` (a call takes 50 ms), `no-tools` (it offers no tools), `no-list` (it
 crashes when it has to list them), `fails:METHOD` (it offers a list, and responds with an error), `malformed:METHOD`
-(with something else than a list), `endless:METHOD` (with the same page again and again). The environment variable CALLED
-names a file to which every call is appended as a line.
+(with something else than a list), `endless:METHOD` (with the same page again and again). The environment variable
+CALLED names a file to which every call is appended as a line.
 """
 
 from __future__ import annotations
