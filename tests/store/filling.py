@@ -63,7 +63,7 @@ def _multiply(connection: Connection, size: Size) -> None:
     name = literal("server ").concat(cast(servers.c.number, String))
     _copy(connection, SERVERS, SERVERS.c.id == server, servers, id=of_server, name=name)
     uid = func.substr(RUNS.c.uid, 1, 24).concat(cast(runs.c.number, String))
-    day = literal(f"{_FIRST_DAY}").concat(_two_digits(1 + runs.c.number / size.servers % (_DAYS - 1)))
+    day = literal(f"{_FIRST_DAY}").concat(_two_digits(1 + runs.c.number // size.servers % (_DAYS - 1)))
     values = {"id": of_run, "uid": uid, "server_id": server + runs.c.number % size.servers}
     _copy(connection, RUNS, RUNS.c.id == run, runs, **values, started=day.concat("T00:00:00Z"))
     for table in (SCORES, FINDINGS):
@@ -134,4 +134,4 @@ def _numbers(first: int, last: int) -> CTE:
 
 
 def _two_digits(number: ColumnElement[int]) -> ColumnElement[str]:
-    return func.substr(cast(100 + cast(number, Integer), String), 2)
+    return func.substr(cast(100 + number, String), 2)
