@@ -293,7 +293,7 @@ every = "15m"
 """)
     text = run("config", cwd=tmp_path).stdout
     assert "database postgresql://" in text
-    assert "keep 100  mcproof.toml:1" in text
+    assert "keep 100     mcproof.toml:1" in text
     assert "lint every 900 s  mcproof.toml:5" in text
     document = shown(tmp_path)["settings"]
     assert document["watch"]["value"][0]["every"] == 900

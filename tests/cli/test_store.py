@@ -60,6 +60,15 @@ def test_the_text_shows_how_the_server_has_changed(store: str, tools: str, tmp_p
     assert "lint         A 100" in lines[-2]
 
 
+def test_a_scan_shows_its_verdict_and_score(store: str, tools: str) -> None:
+    recorded(store, "scan", tools, "--name", "books")
+    [past] = history(store, "books")["runs"]
+    assert (past["grade"], past["score"]) == (None, None)
+    shown = run("history", "books", "--database", store).stdout
+    assert f"scan         {past['verdict']} {past['trust']}  " in shown
+    assert f"trust     {sparkline([past['trust']], '▁▂▃▄▅▆▇█', (0, 100))}  {past['trust']}" in shown
+
+
 def test_several_targets_are_several_servers(store: str, tools: str, tmp_path: Path) -> None:
     other = write(tmp_path / "other.json", {"tools": [FAULTY_TOOL]})
     done = run("lint", tools, other, "--record", "--database", store)
@@ -155,7 +164,7 @@ def test_the_configuration_may_name_a_store_in_its_folder(tmp_path: Path, tools:
     assert "1 run and 0 catalogs deleted" in run("store", "prune", cwd=project).stderr
 
 
-@pytest.mark.parametrize("database", ["../runs.sqlite", "/nowhere/runs.sqlite", "postgresql://host/x", ".git/x", "link"])
+@pytest.mark.parametrize("database", ["../runs.sqlite", "/no/runs.sqlite", "postgresql://host/x", ".git/x", "link"])
 @pytest.mark.parametrize("command", [["lint", "TOOLS", "--record"], ["history", "books"], ["store", "check"]])
 def test_a_found_configuration_does_not_choose_another_place(
     tmp_path: Path, tools: str, database: str, command: list[str]

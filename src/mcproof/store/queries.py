@@ -26,6 +26,8 @@ class PastRun(NamedTuple):
     score: int | None
     tokens: int | None
     verdict: str | None
+    trust: int | None
+    """The score of a scan."""
     tools: int | None
     errors: int
     warnings: int
@@ -107,10 +109,8 @@ def list_findings(database: Database, uid: str, *, after: int = -1, size: int = 
 
 def _runs_of(server: int):  # type: ignore[no-untyped-def]
     grade, trust = SCORES.alias("grade"), SCORES.alias("trust")
-    columns = (
-        *(RUNS.c.uid, RUNS.c.command, RUNS.c.started, grade.c.word, grade.c.score, RUNS.c.tokens, trust.c.word),
-        *(RUNS.c.tools, RUNS.c.errors, RUNS.c.warnings, RUNS.c.notes, RUNS.c.error, RUNS.c.catalog),
-    )
+    scores = {"grade": grade.c.word, "score": grade.c.score, "verdict": trust.c.word, "trust": trust.c.score}
+    columns = [scores[field] if field in scores else RUNS.c[field] for field in PastRun._fields]
     return (
         select(*columns)
         .outerjoin(grade, (grade.c.run_id == RUNS.c.id) & (grade.c.scheme == "grade"))
