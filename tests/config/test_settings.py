@@ -17,8 +17,8 @@ import pytest
 
 from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.cli import check_options as options
-from mcproof.config.config_values import MAX_NUMBER
-from mcproof.config.setting_keys import FAIL_ON, GRADES, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
+from mcproof.config.config_values import GRADES, MAX_NUMBER
+from mcproof.config.setting_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
 from mcproof.config.settings import (
     DEFAULTS,
     IgnoreFor,
