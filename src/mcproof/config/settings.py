@@ -65,6 +65,42 @@ def _pattern(glob: str) -> Callable[[str], object]:
     return re.compile(translate(glob)).match
 
 
+class StoreSettings(NamedTuple):
+    """Where runs are recorded, and how long they are kept."""
+
+    database: str | None = None
+    """A path relative to the working directory, or a URL with `${VARIABLES}`."""
+    days: int | None = None
+    keep: int | None = None
+    """How many runs of a server are kept."""
+
+
+class Webhook(NamedTuple):
+    """Where events are posted."""
+
+    url: str
+    """With `${VARIABLES}`."""
+    secret: str
+    """The environment variable that holds the secret of the signatures."""
+
+
+class WatchEntry(NamedTuple):
+    """A `[[watch]]` entry: a server that `mcproof serve` checks at intervals."""
+
+    name: str
+    """The name of the server in the store."""
+    target: str | ConfiguredServer
+    every: int
+    """Seconds between two runs."""
+    location: SettingLocation
+    checks: tuple[str, ...] = ("lint",)
+    """The commands to run: `lint`, `scan` or both."""
+    min_grade: str | None = None
+    max_tokens: int | None = None
+    fail_on_verdict: str | None = None
+    webhook: Webhook | None = None
+
+
 class Settings(NamedTuple):
     """The settings of a configuration. Absent ones are empty or None, since every command has its own defaults."""
 
@@ -89,6 +125,8 @@ class Settings(NamedTuple):
     """Client profiles that the configuration adds or changes."""
     thresholds: dict[str, int] = {}  # noqa: RUF012
     """The least trust scores of the verdicts `allow` and `review`, where the configuration sets them."""
+    store: StoreSettings = StoreSettings()
+    watches: tuple[WatchEntry, ...] = ()
     file: str | None = None
     """The configuration file, as a user would name it; None if there is none."""
     locations: dict[str, SettingLocation] = {}  # noqa: RUF012
@@ -189,7 +227,8 @@ def settings_of(data: bytes, path: str) -> Settings | None:
     is_shared = os.path.basename(path) == SHARED_FILE
     if is_shared and TABLE[-1].encode() not in data:
         return None
-    from mcproof.config.setting_keys import ConfigFile, parse_settings
+    from mcproof.config.config_values import ConfigFile
+    from mcproof.config.setting_keys import parse_settings
     from mcproof.text import tomltext
 
     text = tomltext.decode(data, file)
