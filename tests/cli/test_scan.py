@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ from mcproof.results.stored import read_run
 from .running import CLEAN_TOOL, document_of, run, write
 from .serving import GOOD, serve
 
+SMALL = Path(__file__).parent.parent / "servers" / "small.py"
+TEXTS, RESOURCE_MARKUP, RESOURCE_URIS, RESOURCE_TEXTS = (
+    *("TRU-104", "no_resource_or_prompt_injection"),
+    *("no_dangerous_resource_uris", "resource_contents_no_injection"),
+)
+"""Rules that read all texts; those about resources and prompts; about addresses, and about contents of resources."""
 OUTSIDE: dict[str, Any] = {
     **CLEAN_TOOL,
     "inputSchema": {"type": "object", "properties": {"owner": {"$ref": "https://example.com/owner.json"}}},
@@ -162,6 +169,37 @@ def test_a_server_that_does_not_list_its_tools_is_not_allowed(fault: str) -> Non
     assert (found["no_public_code_execution_tools"], found["TRU-104"]) == ("not observed", "not observed")
     assert found["initialize_advertises_server_version"] != "not observed"
     assert document["trust"]["verdict"] != "allow"
+
+
+@pytest.mark.parametrize(
+    ("habit", "unobserved", "judged"),
+    [
+        ("fails:prompts/list", (TEXTS, RESOURCE_MARKUP), ("no_public_code_execution_tools", "TRU-109")),
+        ("malformed:resources/list", (TEXTS, RESOURCE_MARKUP, RESOURCE_URIS, RESOURCE_TEXTS), ("TRU-109",)),
+        ("endless:prompts/list", (TEXTS, RESOURCE_MARKUP), ("TRU-109",)),
+        ("endless:tools/list", (TEXTS, "no_public_code_execution_tools"), (RESOURCE_MARKUP,)),
+    ],
+)
+def test_texts_of_a_list_that_was_not_read_do_not_pass(
+    habit: str, unobserved: tuple[str, ...], judged: tuple[str, ...]
+) -> None:
+    command = (sys.executable, "-I", "-S", str(SMALL), json.dumps([CLEAN_TOOL]), habit)
+    document: dict[str, Any] = document_of(run("scan", "--format", "json", "--", *command), "scan")
+    found = outcomes(document)
+    assert {rule: found[rule] for rule in unobserved} == dict.fromkeys(unobserved, "not observed")
+    assert {found[rule] for rule in judged} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        {"initialize": {"capabilities": {"tools": {}, "prompts": {}}}, "tools": [CLEAN_TOOL]},
+        {"tools": [CLEAN_TOOL], "nextCursor": "2"},
+    ],
+)
+def test_a_capture_without_all_its_lists_does_not_pass(tmp_path: Path, capture: dict[str, Any]) -> None:
+    path = write(tmp_path / "capture.json", capture)
+    assert outcomes(scanned(path))[TEXTS] == "not observed"
 
 
 def test_a_server_that_is_not_there_is_an_error() -> None:

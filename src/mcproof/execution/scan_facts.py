@@ -26,7 +26,6 @@ _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
 _PUBLIC = Unjudged("the server requires no authorization", concerns=False)
-_NO_RESOURCES = Unjudged("the server has no resources", concerns=False)
 _NOT_DEEP = Unjudged("tools are called only with --deep", concerns=False)
 _NO_EARLIER_STATE = Unjudged("nothing to compare with (--locked, --against)", concerns=False)
 
@@ -56,10 +55,7 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         facts += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
-    absent = _absent(source)
-    if source.server is not None and not catalog.resources:
-        absent["ResourceBodies"] = _NO_RESOURCES
-    return Scanned(Observed(tuple(facts), absent), _exposure(source, facts))
+    return Scanned(Observed(tuple(facts), _absent(source)), _exposure(source, facts))
 
 
 def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions) -> Scanned | None:

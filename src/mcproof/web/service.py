@@ -9,6 +9,7 @@ from starlette.middleware import Middleware
 
 from mcproof import __version__
 from mcproof.web.badges import router as badges
+from mcproof.web.head_requests import HeadRequests
 from mcproof.web.health import Metrics
 from mcproof.web.health import router as health
 from mcproof.web.pages import pages_router
@@ -46,6 +47,7 @@ def create_service(database: Database, settings: WebSettings | None = None) -> F
             Middleware(ResponseHeaders, metrics=metrics),
             Middleware(HostCheck, hosts=settings.hosts),
             Middleware(RateLimit, a_minute=settings.requests_a_minute),
+            Middleware(HeadRequests),
         ],
     )
     app.state.database = database
