@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-_REVISIONS = ("0001", "0002")
+_REVISIONS = ("0001", "0002", "0003")
 HEAD = _REVISIONS[-1]
 """The newest revision of the tables."""
 _BUSY_SECONDS = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import select, tuple_
 
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SCORES, SERVERS
@@ -76,8 +76,7 @@ def list_runs(database: Database, name: str, *, cursor: str = "", size: int = 50
             found = connection.execute(select(RUNS.c.started, RUNS.c.id).where(RUNS.c.uid == cursor)).first()
             if found is None:
                 raise UsageError("the cursor is not one of this list")
-            older = and_(RUNS.c.started == found.started, RUNS.c.id < found.id)
-            query = query.where(or_(RUNS.c.started < found.started, older))
+            query = query.where(tuple_(RUNS.c.started, RUNS.c.id) < (found.started, found.id))
         rows = connection.execute(query.limit(size + 1)).all()
     runs = [PastRun(*row) for row in rows[:size]]
     return RunPage(runs, runs[-1].uid if len(rows) > size else "")
@@ -142,4 +141,16 @@ def stored_catalog(database: Database, digest: str) -> str:
         found = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
     if found is None:
         raise InputError(f"there is no catalog `{digest}` in the store", file=database.label)
-    return zlib.decompress(found).decode("utf-8", "surrogatepass")
+    return _catalog_text(found)
+
+
+def newest_catalog(database: Database, name: str) -> str | None:
+    """Return the text of the newest catalog of a server; None if there is none."""
+    query = select(CATALOGS.c.text).join(SERVERS, SERVERS.c.surface == CATALOGS.c.hash).where(SERVERS.c.name == name)
+    with database.reading() as connection:
+        found = connection.execute(query).scalar()
+    return None if found is None else _catalog_text(found)
+
+
+def _catalog_text(compressed: bytes) -> str:
+    return zlib.decompress(compressed).decode("utf-8", "surrogatepass")

@@ -157,7 +157,7 @@ FIRING = Table(
 WORDS = Table(
     "words",
     METADATA,
-    Column("word", String(60), primary_key=True),
+    Column("word", String(60).with_variant(String(60, collation="C"), "postgresql"), primary_key=True),
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
     Index("ix_words_server", "server_id"),
 )
