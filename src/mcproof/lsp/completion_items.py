@@ -40,7 +40,7 @@ _PATHS = {
 """Paths that most tests use, beside the roots that there are."""
 
 
-class Word(NamedTuple):
+class OfferedWord(NamedTuple):
     """A word to offer."""
 
     text: str
@@ -68,7 +68,7 @@ def completions(kind: DocumentKind, text: TextPositions, position: Position) -> 
     return []
 
 
-def _items(words: Iterable[Word], typed: str, text: TextPositions, offset: int) -> list[CompletionItem]:
+def _items(words: Iterable[OfferedWord], typed: str, text: TextPositions, offset: int) -> list[CompletionItem]:
     """Words as items that replace what is typed so far."""
     where = text.range_of(offset - len(typed), offset)
     return [
@@ -84,24 +84,26 @@ def _items(words: Iterable[Word], typed: str, text: TextPositions, offset: int) 
     ]
 
 
-def _rules(*, after: str = "") -> Iterator[Word]:
+def _rules(*, after: str = "") -> Iterator[OfferedWord]:
     for rule in all_rules():
-        yield Word(rule.id, rule.summary, f"{rule.ruleset} · {rule.severity}", CompletionItemKind.Constant, after)
+        yield OfferedWord(
+            rule.id, rule.summary, f"{rule.ruleset} · {rule.severity}", CompletionItemKind.Constant, after
+        )
     for name in RULESETS:
-        yield Word(name, "", "ruleset", CompletionItemKind.Module, after)
+        yield OfferedWord(name, "", "ruleset", CompletionItemKind.Module, after)
 
 
 # --- comments in Python
 
 
-def _in_comment(line: str) -> tuple[str, Iterable[Word]]:
+def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
     if found := _COMMENT_RULES.search(line):
         return found["word"], _rules()
     if found := _COMMENT.search(line):
-        here = Word(IGNORE, "Suppress rules here, with a reason.", kind=CompletionItemKind.Keyword)
+        here = OfferedWord(IGNORE, "Suppress rules here, with a reason.", kind=CompletionItemKind.Keyword)
         return found["word"], [
             here,
-            Word(IGNORE_FILE, "Suppress rules in this file, with a reason.", kind=CompletionItemKind.Keyword),
+            OfferedWord(IGNORE_FILE, "Suppress rules in this file, with a reason.", kind=CompletionItemKind.Keyword),
         ]
     return "", ()
 
@@ -109,38 +111,40 @@ def _in_comment(line: str) -> tuple[str, Iterable[Word]]:
 # --- suites
 
 
-def _in_suite(place: CursorPlace, text: TextPositions) -> Iterable[Word]:
+def _in_suite(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.suite", "suite.schema.json")
     if not place.is_value:
         keys = keys_at(schema, place.path).items()
         listed = values_at(schema, place.path) if place.path[-1:] == (ITEM,) else ()
-        named = [Word(key, about, kind=CompletionItemKind.Property, after=": ") for key, about in keys]
-        return [*named, *map(Word, listed)]
-    return [*_suite_values(place.path, text), *map(Word, values_at(schema, place.path))]
+        named = [OfferedWord(key, about, kind=CompletionItemKind.Property, after=": ") for key, about in keys]
+        return [*named, *map(OfferedWord, listed)]
+    return [*_suite_values(place.path, text), *map(OfferedWord, values_at(schema, place.path))]
 
 
-def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Word]:
+def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[OfferedWord]:
     """The words that a suite's schema does not list."""
     last = path[-1] if path else ""
     if last == "server":
         servers = _SERVERS.search(text.text)
-        yield from (Word(name) for name in dict.fromkeys(_SERVER.findall(servers[1] if servers is not None else "")))
+        yield from (
+            OfferedWord(name) for name in dict.fromkeys(_SERVER.findall(servers[1] if servers is not None else ""))
+        )
     elif last == "target":
         is_quality = path[:1] == ("tool_quality",)
         roots: tuple[str, ...] = value_paths.QUALITY if is_quality else value_paths.CALL
         for block, names in value_paths.BLOCKS.items() if not is_quality else ():
             roots = (*names, *roots) if block in path else (*roots, *(f"{block}.{name}" for name in names))
-        yield from (Word(each, _PATHS.get(each, "")) for each in dict.fromkeys((*roots, *_PATHS)))
+        yield from (OfferedWord(each, _PATHS.get(each, "")) for each in dict.fromkeys((*roots, *_PATHS)))
     elif last == "tool" and path[:1] == ("tools",):
-        yield from map(Word, METHODS)
+        yield from map(OfferedWord, METHODS)
     elif last == "protocol":
-        yield from map(Word, REVISIONS)
+        yield from map(OfferedWord, REVISIONS)
 
 
 # --- configurations
 
 
-def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[Word]:
+def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.config", "mcproof-toml.schema.json")
     is_shared = _is_shared(text)
     if place.is_header:
@@ -154,7 +158,7 @@ def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[Word]:
         if path == ("severity",):
             return _rules(after=" = ")
         return [
-            Word(key, about, kind=CompletionItemKind.Property, after=" = ")
+            OfferedWord(key, about, kind=CompletionItemKind.Property, after=" = ")
             for key, about in keys_at(schema, path).items()
         ]
     words = list(_rules() if holds_rules(schema, path) else _setting_values(schema, path))
@@ -165,20 +169,20 @@ def _is_shared(text: TextPositions) -> bool:
     return re.search(r"^\[(?:project|build-system|tool\.)", text.text, re.MULTILINE) is not None
 
 
-def _headers(schema: dict[str, Any], above: str, *, is_shared: bool) -> Iterator[Word]:
+def _headers(schema: dict[str, Any], above: str, *, is_shared: bool) -> Iterator[OfferedWord]:
     """The tables of a configuration."""
     if is_shared:
-        yield Word(".".join(TABLE), "The settings of mcproof.", kind=CompletionItemKind.Module)
+        yield OfferedWord(".".join(TABLE), "The settings of mcproof.", kind=CompletionItemKind.Module)
     for key, about in keys_at(schema, ()).items():
         is_list = is_list_at(schema, (key,)) and bool(keys_at(schema, (key, ITEM)))
         if is_list or key in ("severity", "targets", "limits", "client-profiles", "scan"):
             detail = "[[…]], repeatable" if is_list else ""
-            yield Word(f"{above}{key}", about, detail, CompletionItemKind.Module)
+            yield OfferedWord(f"{above}{key}", about, detail, CompletionItemKind.Module)
 
 
-def _setting_values(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Word]:
+def _setting_values(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[OfferedWord]:
     if path == ("clients", ITEM):
         from mcproof.compat.client_profiles import known_profiles
 
-        yield from (Word(name, profile.name) for name, profile in known_profiles().items())
-    yield from map(Word, values_at(schema, path))
+        yield from (OfferedWord(name, profile.name) for name, profile in known_profiles().items())
+    yield from map(OfferedWord, values_at(schema, path))
