@@ -12,6 +12,7 @@ import argparse
 import pathlib
 import tempfile
 
+from measure_editing import keystroke
 from measure_proving import proving, proving_many
 from measure_servers import eight_servers, fuzz_memory, fuzzing, handshake, suite, suite_growth
 from measure_snapshots import (
@@ -58,6 +59,8 @@ MEASUREMENTS = (
     Measurement("suite", "suite of 1,000 tests : bare calls", 2, suite),
     Measurement("suite-growth", "a test of 10,000 : of 1,000", 1.5, suite_growth),
     Measurement("discovery", "discovery : ast.parse", 5, discovery),
+    Measurement("edit", "a keystroke : lint of a project", 0.2, keystroke(10)),
+    Measurement("edit-one", "a keystroke : lint of a module", 0.2, keystroke(1)),
 )
 
 
