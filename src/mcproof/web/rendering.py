@@ -36,7 +36,10 @@ def web_environment() -> Environment:
         loader=ChoiceLoader([PackageLoader("mcproof.web"), shared.loader or PackageLoader("mcproof")])
     )
     pages.filters["path"] = lambda text: quote(text, safe="")
-    pages.globals.update(version=__version__, tone_of=tone_of, verdict_tones=TONES)
+    icon = shared.get_template("icon.svg").render(colour="#1f4fa3", letter="m")
+    pages.globals.update(
+        version=__version__, tone_of=tone_of, verdict_tones=TONES, icon=f"data:image/svg+xml,{quote(icon)}"
+    )
     return pages
 
 

@@ -6,13 +6,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.egress.plain_urls import plain_url
 from mcproof.client.secrets import redacted_url
 from mcproof.errors import UsageError
 from mcproof.web.visit_jobs import VisitJob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from mcproof.client.egress.network_guard import NetworkGuard
 
 MOST_HEADERS = 20
 LONGEST_HEADERS = 8_192
@@ -32,7 +33,7 @@ class VisitRequest(NamedTuple):
     label: str
 
 
-def form_request(fields: dict[str, bytes]) -> VisitRequest:
+def form_request(fields: dict[str, bytes], guard: NetworkGuard) -> VisitRequest:
     """Return what a form asks for. Raises UsageError and RefusedAddressError, both with a message for its page."""
     url = text_field(fields, "url").strip()
     catalog = fields.get("file", b"").strip() or fields.get("catalog", b"").strip()
@@ -42,7 +43,7 @@ def form_request(fields: dict[str, bytes]) -> VisitRequest:
         return VisitRequest(VisitJob("lint", catalogs=(catalog,), is_whole=True), "a catalog")
     if not url:
         raise UsageError("there is nothing to check; enter a URL, or a catalog")
-    return url_request("lint", url, header_lines(text_field(fields, "headers")))
+    return url_request("lint", url, header_lines(text_field(fields, "headers")), guard)
 
 
 def text_field(fields: dict[str, bytes], name: str) -> str:
@@ -50,9 +51,9 @@ def text_field(fields: dict[str, bytes], name: str) -> str:
     return fields.get(name, b"").decode(errors="replace")
 
 
-def url_request(command: str, url: str, headers: Iterable[tuple[str, str]]) -> VisitRequest:
-    """Return the check of the server at a URL. Raises UsageError and RefusedAddressError."""
-    plain = plain_url(url)
+def url_request(command: str, url: str, headers: Iterable[tuple[str, str]], guard: NetworkGuard) -> VisitRequest:
+    """Return the check of the server at a URL; its name is not resolved yet. Raises UsageError, RefusedAddressError."""
+    plain = guard.check_url(url)
     job = VisitJob(command, url=plain.url, headers=_checked(list(headers)), is_whole=True)
     return VisitRequest(job, redacted_url(plain.url))
 
@@ -81,8 +82,11 @@ def _checked(headers: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(headers)
 
 
-def api_request(command: str, body: bytes) -> VisitRequest:
-    """Return what the body of an API request asks for: a URL, a catalog, or two catalogs. Raises UsageError."""
+def api_request(command: str, body: bytes, guard: NetworkGuard) -> VisitRequest:
+    """Return what the body of an API request asks for: a URL, a catalog, or two catalogs.
+
+    Raises UsageError and RefusedAddressError.
+    """
     if command == "diff":
         return VisitRequest(VisitJob(command, catalogs=_both(body)), "catalogs")
     members = _url_members(body)
@@ -93,7 +97,7 @@ def api_request(command: str, body: bytes) -> VisitRequest:
         raise UsageError("`url` is not a string")
     if not isinstance(headers, dict) or not all(isinstance(each, str) for each in headers.values()):
         raise UsageError("`headers` is not an object of strings")
-    return url_request(command, url, headers.items())
+    return url_request(command, url, headers.items(), guard)
 
 
 def _url_members(body: bytes) -> dict[str, Any] | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 
+from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.errors import UsageError
 from mcproof.report.html.page import PageView
@@ -59,6 +61,11 @@ def visitor_router() -> APIRouter:
     return router
 
 
+def url_guard(request: Request) -> NetworkGuard:
+    """Return the guard for the URL of a client, before the process of the visit makes one of its own."""
+    return NetworkGuard(NetworkPolicy(tuple(map(ip_network, request.app.state.networks))))
+
+
 def start_visit(request: Request, asked: VisitRequest, *, is_kept: bool = True) -> Visit:
     """Start what a client asks for. Raises BusyError."""
     visits: Visits = request.app.state.visits
@@ -88,7 +95,7 @@ async def submit(request: Request) -> Response:
         "catalog": catalog if len(catalog) <= _MOST_SHOWN else "",
     }
     try:
-        visit = start_visit(request, form_request(fields))
+        visit = start_visit(request, form_request(fields, url_guard(request)))
     except (UsageError, RefusedAddressError) as error:
         return _form(request, 400, problem=error.message, **entered)
     except BusyError as error:

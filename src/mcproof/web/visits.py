@@ -39,7 +39,7 @@ class VisitLimits(NamedTuple):
     """How many are checked at once."""
     queued: int = 20
     """How many wait."""
-    for_each_client: int = 2
+    for_each_client: int = 3
     """How many a client may have waiting or running."""
     seconds: float = 60.0
     """The time of one."""

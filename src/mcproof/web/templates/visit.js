@@ -37,6 +37,9 @@
       button.textContent = "Copied";
       setTimeout(() => { button.textContent = "Copy"; }, 2000);
     });
-    block.before(button);
+    const frame = document.createElement("div");
+    frame.className = "copying";
+    block.replaceWith(frame);
+    frame.append(block, button);
   }
 })();
