@@ -19,7 +19,7 @@ from mcproof.store.server_list import MOST, PAGE, SORTS, ListedServer, ServerFil
 from mcproof.web.health import store_status
 from mcproof.web.problem_documents import problem_responses
 from mcproof.web.request_bodies import read_body
-from mcproof.web.visit_jobs import COMMANDS
+from mcproof.web.visit_jobs import COMMANDS, LARGEST_CATALOG
 from mcproof.web.visitor_input import api_request
 from mcproof.web.visitor_pages import RETRY_SECONDS, start_visit, url_guard
 from mcproof.web.visits import BusyError
@@ -196,7 +196,7 @@ async def check(request: Request, command: str) -> Response:
     if command not in COMMANDS:
         raise HTTPException(404, f"there is no such command; there are {', '.join(COMMANDS)}")
     try:
-        asked = api_request(command, await read_body(request), url_guard(request))
+        asked = api_request(command, await read_body(request, LARGEST_CATALOG, "a catalog"), url_guard(request))
     except RefusedAddressError as error:
         raise HTTPException(422, error.message) from None
     try:

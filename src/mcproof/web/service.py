@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 
 from mcproof import __version__
+from mcproof.web.access import TokenCheck
 from mcproof.web.badges import router as badges
 from mcproof.web.head_requests import HeadRequests
 from mcproof.web.health import Metrics
@@ -17,6 +18,7 @@ from mcproof.web.health import router as health
 from mcproof.web.pages import pages_router
 from mcproof.web.problem_documents import add_problem_handlers
 from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders, SameOrigin
+from mcproof.web.recorded_runs import router as recorded_runs
 from mcproof.web.rest_api import router as rest_api
 from mcproof.web.visitor_pages import visitor_router
 from mcproof.web.visits import VisitLimits, Visits
@@ -40,6 +42,8 @@ class WebSettings(NamedTuple):
     """Networks that URLs of visitors may lead to, besides public addresses."""
     visit_limits: VisitLimits = VisitLimits()
     """The bounds of the checks that visitors ask for."""
+    required_scopes: tuple[str, ...] = ()
+    """The scopes, of `read` and `lint`, that requests need a token for."""
 
 
 def create_service(database: Database, settings: WebSettings | None = None) -> FastAPI:
@@ -66,6 +70,7 @@ def create_service(database: Database, settings: WebSettings | None = None) -> F
             Middleware(HostCheck, hosts=settings.hosts),
             Middleware(SameOrigin),
             Middleware(RateLimit, a_minute=settings.requests_a_minute),
+            Middleware(TokenCheck, database=database, required=settings.required_scopes),
             Middleware(HeadRequests),
         ],
     )
@@ -75,6 +80,7 @@ def create_service(database: Database, settings: WebSettings | None = None) -> F
     app.state.networks = settings.networks
     for router in (visitor_router(), pages_router(), badges, health):
         app.include_router(router, include_in_schema=False)
+    app.include_router(recorded_runs)
     app.include_router(rest_api)
     add_problem_handlers(app)
     return app

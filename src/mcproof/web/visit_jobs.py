@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from mcproof.linting.fixing.source_fix import FixedFile
 
 COMMANDS = ("lint", "grade", "compat", "scan", "diff")
+LARGEST_CATALOG = 5 * 1024 * 1024
+"""The most bytes of a catalog that somebody sends."""
 RESPONSE, START = 15.0, 20.0
 """Seconds for a response of a server, and for its first one."""
 LARGEST_RESULT = 32 * 1024 * 1024

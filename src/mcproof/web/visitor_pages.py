@@ -16,8 +16,10 @@ from mcproof.errors import UsageError
 from mcproof.report.html.page import PageView
 from mcproof.report.html.page import document as html_document
 from mcproof.results.stored import read_run
+from mcproof.web.form_bodies import form_fields
 from mcproof.web.rendering import render
-from mcproof.web.request_bodies import LARGEST, form_fields, read_body
+from mcproof.web.request_bodies import read_body
+from mcproof.web.visit_jobs import LARGEST_CATALOG
 from mcproof.web.visitor_input import form_request, text_field
 from mcproof.web.visits import BusyError
 
@@ -35,7 +37,8 @@ STEPS = {
     "checking": "Checking every tool, resource and prompt",
     "fixing": "Writing the report and the fixes",
 }
-_FORM_BYTES = LARGEST + 64 * 1024
+_MOST_BYTES = LARGEST_CATALOG + 64 * 1024
+"""The largest form: a catalog, and the other fields."""
 _POLL, _HEARTBEAT = 0.2, 10.0
 """Seconds between two looks at a visit, and between two signs of life of its events."""
 _MOST_STREAMS = 200
@@ -82,13 +85,14 @@ def form_page(request: Request, url: str = "") -> Response:
 def _form(request: Request, status: int, headers: dict[str, str] | None = None, **values: Any) -> Response:
     shown = {"url": "", "catalog": "", "problem": "", "is_busy": False, "is_client": False, **values}
     limits = request.app.state.visits.limits
-    page = render("lint.html", request, limits=limits, largest=LARGEST, **shown)
+    page = render("lint.html", request, limits=limits, largest=LARGEST_CATALOG, **shown)
     return HTMLResponse(page, status, headers={"cache-control": "no-store", **(headers or {})})
 
 
 async def submit(request: Request) -> Response:
     """Start a check, and redirect to its page. After a mistake the form is shown again, but without the headers."""
-    fields = form_fields(request.headers.get("content-type", ""), await read_body(request, _FORM_BYTES))
+    body = await read_body(request, _MOST_BYTES, "a form")
+    fields = form_fields(request.headers.get("content-type", ""), body)
     catalog = text_field(fields, "catalog")
     entered: dict[str, Any] = {
         "url": text_field(fields, "url")[:2000],
