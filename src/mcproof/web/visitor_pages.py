@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcproof.web.visitor_input import VisitRequest
-    from mcproof.web.visits import Visit, Visits
+    from mcproof.web.visits import VisitorCheck, Visits
 
 PRIVATE = {"cache-control": "private, no-store", "x-robots-tag": "noindex, nofollow"}
 """The headers of everything about a visit."""
@@ -69,7 +69,7 @@ def url_guard(request: Request) -> NetworkGuard:
     return NetworkGuard(NetworkPolicy(tuple(map(ip_network, request.app.state.networks))))
 
 
-def start_visit(request: Request, asked: VisitRequest, *, is_kept: bool = True) -> Visit:
+def start_visit(request: Request, asked: VisitRequest, *, is_kept: bool = True) -> VisitorCheck:
     """Start what a client asks for. Raises BusyError."""
     visits: Visits = request.app.state.visits
     job = asked.job._replace(networks=request.app.state.networks)
@@ -108,7 +108,7 @@ async def submit(request: Request) -> Response:
     return RedirectResponse(f"/lint/{visit.token}", 303, headers=PRIVATE)
 
 
-def _found(request: Request, token: str) -> Visit:
+def _found(request: Request, token: str) -> VisitorCheck:
     """Return a visit. Raises an HTTPException if there is none, or if it has expired."""
     visits: Visits = request.app.state.visits
     visit = visits.find(token)
@@ -133,7 +133,7 @@ def visit_page(request: Request, token: str) -> Response:
     return _shown(request, "visit_report.html", visit, page=page, outcome=outcome, diff=diff, link=link)
 
 
-def _shown(request: Request, template: str, visit: Visit, **values: Any) -> Response:
+def _shown(request: Request, template: str, visit: VisitorCheck, **values: Any) -> Response:
     return HTMLResponse(render(template, request, visit=visit, **values), headers=PRIVATE)
 
 
@@ -163,7 +163,7 @@ def events(request: Request, token: str) -> Response:
     return StreamingResponse(stream(), media_type="text/event-stream", headers=PRIVATE)
 
 
-def _finished(request: Request, token: str) -> Visit:
+def _finished(request: Request, token: str) -> VisitorCheck:
     visit = _found(request, token)
     if visit.outcome is None or visit.outcome.failure:
         raise HTTPException(404, "there is no report", PRIVATE)

@@ -62,7 +62,7 @@ class BusyError(Exception):
         """Whether this client has too many, and not all clients together."""
 
 
-class Visit:
+class VisitorCheck:
     """One check, and its result when there is one. It holds no headers."""
 
     def __init__(self, command: str, label: str, client: str, hours: float) -> None:
@@ -119,20 +119,20 @@ class Visits:
         self.streams = 0
         """How many pages follow their visit."""
         self._lock = Lock()
-        self._active: dict[str, Visit] = {}
+        self._active: dict[str, VisitorCheck] = {}
         """Those that wait or run, the oldest first."""
-        self._kept: OrderedDict[str, Visit] = OrderedDict()
+        self._kept: OrderedDict[str, VisitorCheck] = OrderedDict()
         self._kept_bytes = 0
         self._expired: OrderedDict[str, None] = OrderedDict()
         self._processes: set[Any] = set()
         self._threads: ThreadPoolExecutor | None = None
 
-    def start(self, job: VisitJob, label: str, client: str, *, is_kept: bool = True) -> Visit:
+    def start(self, job: VisitJob, label: str, client: str, *, is_kept: bool = True) -> VisitorCheck:
         """Start a job, or let it wait. Raises BusyError.
 
         A visit that is not kept has no link: its result is for the caller only.
         """
-        visit = Visit(job.command, label, client, self.limits.hours)
+        visit = VisitorCheck(job.command, label, client, self.limits.hours)
         with self._lock:
             if sum(each.client == client for each in self._active.values()) >= self.limits.for_each_client:
                 raise BusyError(is_client=True)
@@ -145,7 +145,7 @@ class Visits:
             visit.work = self._threads.submit(self._run, visit, limited, is_kept=is_kept)
         return visit
 
-    def find(self, token: str) -> Visit | None:
+    def find(self, token: str) -> VisitorCheck | None:
         """Return a visit by its link; None if there is none, or if it has expired."""
         with self._lock:
             self._forget_old()
@@ -155,7 +155,7 @@ class Visits:
         """Whether a link worked until some time ago."""
         return token in self._expired
 
-    def before(self, visit: Visit) -> int:
+    def before(self, visit: VisitorCheck) -> int:
         """Return how many visits wait before this one."""
         with self._lock:
             waiting = [each.token for each in self._active.values() if each.step == "waiting"]
@@ -176,7 +176,7 @@ class Visits:
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, visit: Visit, job: VisitJob, *, is_kept: bool) -> None:
+    def _run(self, visit: VisitorCheck, job: VisitJob, *, is_kept: bool) -> None:
         try:
             outcome = self._outcome(visit, job)
         except Exception as error:  # no process, a broken pipe: a visit must end whatever happens
@@ -187,7 +187,7 @@ class Visits:
             if is_kept:
                 self._keep(visit)
 
-    def _outcome(self, visit: Visit, job: VisitJob) -> VisitOutcome:
+    def _outcome(self, visit: VisitorCheck, job: VisitJob) -> VisitOutcome:
         """Do a job in a process. It is killed at the deadline."""
         context = _processes()
         receiver, sender = context.Pipe(duplex=False)
@@ -217,7 +217,7 @@ class Visits:
                 self._processes.discard(process)
             process.close()
 
-    def _keep(self, visit: Visit) -> None:
+    def _keep(self, visit: VisitorCheck) -> None:
         self._kept[visit.token] = visit
         self._kept_bytes += visit.size
         self._forget_old()
