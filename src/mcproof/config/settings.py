@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import ConfigError, reason_of
+from mcproof.text.folder_bounds import is_inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,9 +112,10 @@ def settings_for(directory: str) -> Settings:
 
 
 class SettingsFinder:
-    """Finds the configurations of many targets, and reads each file once."""
+    """Finds the configurations of many targets, and reads each file once; `top` is the highest folder searched."""
 
-    def __init__(self) -> None:
+    def __init__(self, top: str | None = None) -> None:
+        self._top = None if top is None else os.path.realpath(top)
         self._known: dict[str, Settings | None] = {}
         self._nearest: dict[str, Settings] = {}
 
@@ -128,9 +130,13 @@ class SettingsFinder:
             here = os.path.abspath(directory)
         except OSError:  # the working directory was deleted
             return DEFAULTS
+        if self._top is not None:
+            here = os.path.realpath(here)
+            if here != self._top and not is_inside(here, self._top):
+                return DEFAULTS
         while (settings := self._settings_in(here)) is None:
             parent = os.path.dirname(here)
-            if parent == here:
+            if here in (self._top, parent):
                 return DEFAULTS
             here = parent
         return settings
