@@ -49,8 +49,9 @@ COMMAND_GROUPS = {
         "history": "show grade, tokens and findings of a server over time",
         "store": "export, import, prune or check the store of recorded runs",
     },
-    "For agents": {
-        "mcp": "serve the static checks to agents, as an MCP server",
+    "In editors and agents": {
+        "lsp": "serve an editor: findings while you type, fixes, completion",
+        "mcp": "serve agents: the static checks as an MCP server",
     },
     "Rules, reports and settings": {
         "rules": "list all rules",

@@ -15,6 +15,10 @@ class ConnectError(McproofError):
     """The last lines of its stderr, if the message does not have them all."""
 
 
+class UnreachableError(ConnectError):
+    """There is no connection to the server."""
+
+
 class HttpStatusError(ConnectError):
     """An HTTP error status."""
 
