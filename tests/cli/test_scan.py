@@ -202,6 +202,7 @@ def test_texts_of_a_list_that_was_not_read_do_not_pass(
     [
         {"initialize": {"capabilities": {"tools": {}, "prompts": {}}}, "tools": [CLEAN_TOOL]},
         {"tools": [CLEAN_TOOL], "nextCursor": "2"},
+        {"tools": [CLEAN_TOOL], "resources": [], "prompts": {"0": {"name": "hidden"}}},
     ],
 )
 def test_a_capture_without_all_its_lists_does_not_pass(tmp_path: Path, capture: dict[str, Any]) -> None:
