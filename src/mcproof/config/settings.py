@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.errors import ConfigError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcproof.catalog.model import Item
     from mcproof.compat.client_profiles import Profile
@@ -151,7 +151,9 @@ def settings_for(directory: str) -> Settings:
 class SettingsFinder:
     """Finds the configurations of many targets, and reads each file once."""
 
-    def __init__(self) -> None:
+    def __init__(self, instead: Mapping[str, bytes] | None = None) -> None:
+        """Prepare to find configurations; `instead` replaces the content of files, by their absolute paths."""
+        self._instead = instead or {}
         self._known: dict[str, Settings | None] = {}
         self._nearest: dict[str, Settings] = {}
 
@@ -175,17 +177,21 @@ class SettingsFinder:
 
     def _settings_in(self, directory: str) -> Settings | None:
         if directory not in self._known:
-            self._known[directory] = _settings_in(directory)
+            self._known[directory] = _settings_in(directory, self._instead)
         return self._known[directory]
 
 
-def _settings_in(directory: str) -> Settings | None:
+def _settings_in(directory: str, instead: Mapping[str, bytes]) -> Settings | None:
     """The settings in a directory itself; None if it has no configuration."""
     own, shared = os.path.join(directory, OWN_FILE), os.path.join(directory, SHARED_FILE)
+    if own in instead:
+        return settings_of(instead[own], own)
     if os.path.lexists(own):
         if not os.path.isfile(own):
             raise ConfigError("cannot be read: it is not a file", file=_as_named(own))
         return _read(own)
+    if shared in instead:
+        return settings_of(instead[shared], shared)
     return _read(shared) if os.path.isfile(shared) else None
 
 
@@ -212,8 +218,12 @@ def _as_named(path: str) -> str:
 
 def _read(path: str) -> Settings | None:
     """The settings in a file; None for a `pyproject.toml` without any."""
+    return settings_of(_bytes_of(path, _as_named(path)), path)
+
+
+def settings_of(data: bytes, path: str) -> Settings | None:
+    """The settings in the content of a file; None for a `pyproject.toml` without any."""
     file = _as_named(path)
-    data = _bytes_of(path, file)
     is_shared = os.path.basename(path) == SHARED_FILE
     if is_shared and TABLE[-1].encode() not in data:
         return None
