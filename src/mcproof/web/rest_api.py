@@ -150,7 +150,7 @@ def one_rule(request: Request, id: str) -> Response:
         raise HTTPException(404, error.message) from None
 
 
-@router.post("/{command}", responses=problem_responses(413), openapi_extra=_JSON_BODY)
+@router.post("/{command}", responses=problem_responses(404, 413), openapi_extra=_JSON_BODY)
 async def check(request: Request, command: str) -> Response:
     """Check a catalog that the body has: `lint`, `grade`, `compat` or `scan`; `diff` compares `old` and `new`.
 
