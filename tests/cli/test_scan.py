@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -202,10 +203,44 @@ def test_a_capture_without_all_its_lists_does_not_pass(tmp_path: Path, capture: 
     assert outcomes(scanned(path))[TEXTS] == "not observed"
 
 
-def test_a_server_that_is_not_there_is_an_error() -> None:
-    done = run("scan", "http://127.0.0.1:1/mcp")
+UNREACHABLE = "http://127.0.0.1:1/mcp"
+
+
+@pytest.mark.parametrize("fault", ["refused", "404", "website"])
+def test_a_server_that_cannot_be_connected_to_fails_the_run_and_shows_its_perimeter(fault: str) -> None:
+    with contextlib.nullcontext() if fault == "refused" else serve(fault) as server:
+        done = run("scan", UNREACHABLE if server is None else server.url, "--format", "json")
+    document = document_of(done, "scan")
+    assert document == document_of(done, "error")
     assert done.returncode == 2
-    assert done.stdout == ""
+    found = outcomes(document)
+    assert found["endpoint_uses_public_host"] == "failed"
+    assert (found["mcp_tools_list_succeeded"], found["TRU-104"]) == ("not observed", "not observed")
+    assert document["trust"]["verdict"] != "allow"
+    assert document["trust"]["coverage"] < 0.5
+    assert document["trust"]["reasons"][0] == f"no connection over MCP: {document['error']['message']}"
+
+
+def test_a_server_that_cannot_be_connected_to_is_one_line_and_its_report() -> None:
+    done = run("scan", UNREACHABLE)
+    assert done.stderr == f"mcproof: {UNREACHABLE}: the server cannot be reached: All connection attempts failed\n"
+    assert "endpoint_uses_public_host" in done.stdout
+
+
+def test_one_server_of_several_that_cannot_be_connected_to(bad: str) -> None:
+    done = run("scan", bad, UNREACHABLE, "--format", "json")
+    document = document_of(done, "scan")
+    assert done.returncode == 2
+    assert ["error" in each for each in document["targets"]] == [False, True]
+
+
+@pytest.mark.parametrize("format", ["json", "markdown", "html", "text", "junit", "sarif", "gitlab", "tap"])
+def test_a_stored_scan_without_a_connection_reads_like_the_scan_itself(tmp_path: Path, format: str) -> None:
+    report = tmp_path / "report.json"
+    shown = run("scan", UNREACHABLE, "--format", format, "--report", str(report))
+    again = run("report", str(report), "--format", format)
+    assert "cannot be reached" in again.stdout
+    assert again.stdout == shown.stdout if format != "text" else shown.stdout in again.stdout
 
 
 @pytest.mark.parametrize("format", ["text", "concise", "json", "markdown", "html", "github", "sarif"])

@@ -36,6 +36,11 @@ class Scanned(NamedTuple):
     observed: Observed
     exposure: Exposure
 
+    @property
+    def refuses_access(self) -> bool:
+        """Whether a server responded that it requires authorization."""
+        return any(type(fact).__name__ == "AuthorizationFacts" for fact in self.observed.facts)
+
     def with_fact(self, fact: Any) -> Scanned:
         observed = self.observed
         return self._replace(observed=observed._replace(facts=(*observed.facts, fact)))
@@ -59,12 +64,10 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
 
 
 def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions) -> Scanned | None:
-    """Collect the facts about a server that could not be listed; None if nothing of it was reached."""
+    """Collect the facts about a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
     if not isinstance(source.server, UrlEndpoint):
         return None
     facts = observe_live(source.server, options, None)
-    if not any(_is_reached(fact) for fact in facts):
-        return None
     unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
     absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
@@ -86,12 +89,6 @@ def observe_live(
     if not Interruptible().run(observe):
         raise KeyboardInterrupt
     return facts
-
-
-def _is_reached(fact: Any) -> bool:
-    """Whether a fact about the perimeter shows that something responded."""
-    parts = ("tls", "response", "opening")
-    return any(getattr(fact, part, None) is not None for part in parts)
 
 
 def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:
