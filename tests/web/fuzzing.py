@@ -106,6 +106,8 @@ def fuzz(
                 case.path_parameters[name] = choice.choice(known[name])
         if operation.method == "post" and choice.random() < 0.5:
             case.body = data.draw(CATALOGS)
+        if isinstance(case.body, dict) and "url" in case.body:
+            case.body["url"] = choice.choice(["http://127.0.0.1:9/mcp", "http://[::1]/", "file:///etc/passwd", "x"])
         case.call_and_validate(checks=CHECKS)
 
     if seed is not None:

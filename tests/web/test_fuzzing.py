@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,7 @@ from store.runs import BAD, GOOD, judged, linted, scanned
 from .fuzzing import MODES, fuzz, operations_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from fastapi import FastAPI
     from schemathesis import GenerationMode
@@ -30,16 +31,23 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     record_run(database, linted(BAD), [BAD.decode()], "books")
     record_run(database, judged(BAD), [BAD.decode()], "books")
     record_run(database, scanned(GOOD), [GOOD.decode()], "https://host.example/mcp?x=1")
-    yield create_service(database, WebSettings(hosts=("*",), requests_a_minute=1_000_000))
+    created = create_service(database, WebSettings(hosts=("*",), requests_a_minute=1_000_000))
+    created.router.lifespan_context = _endless  # schemathesis would start and stop it for each request
+    yield created
+    created.state.visits.close()
     database.close()
+
+
+@asynccontextmanager
+async def _endless(_: object) -> AsyncIterator[None]:
+    yield
 
 
 @pytest.fixture(scope="module")
 def known(service: FastAPI) -> dict[str, list[str]]:
     """Parameters of paths that exist."""
     runs = history_of(service.state.database, "books", 2).runs
-    servers = ["books", "https://host.example/mcp?x=1"]
-    return {"name": servers, "uid": [run.uid for run in runs], "id": ["SCH-001", "tool-no-type"], "command": COMMANDS}
+    return {"name": ["books"], "uid": [run.uid for run in runs], "id": ["SCH-001", "tool-no-type"], "command": COMMANDS}
 
 
 @pytest.mark.slow
