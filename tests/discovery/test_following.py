@@ -432,3 +432,11 @@ def test_tools_on_a_server_parameter_may_belong_to_any_server(tmp_path: Path) ->
         kit="from fastmcp import FastMCP\ndef install(server: FastMCP):\n    @server.tool\n    def b(): ...\n",
     )
     assert "initialize" not in result.document
+
+
+def test_a_file_that_registers_on_an_imported_server_needs_no_mention_of_mcp(tmp_path: Path) -> None:
+    (tmp_path / "core.py").write_text("from base import app\n", encoding="utf-8")
+    (tmp_path / "base.py").write_text("from mcp.server.fastmcp import FastMCP\napp = FastMCP('x')\n", encoding="utf-8")
+    books = tmp_path / "books.py"
+    books.write_text("from core import app\n\n@app.tool()\ndef find(title: str): ...\n", encoding="utf-8")
+    assert [tool["name"] for tool in discover(str(books)).document["tools"]] == ["find"]

@@ -39,12 +39,12 @@ def word(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def new_database(url: str) -> str:
-    """Create a database, and return its URL."""
+    """Create a database with the word order of a language, as most have, and return its URL."""
     import psycopg
 
     name = f"t{uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'cs-CZ'")
     return url.replace("/postgres?", f"/{name}?")
 
 

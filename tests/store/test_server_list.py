@@ -72,6 +72,11 @@ def test_a_search_finds_the_start_of_every_word(filled: Database) -> None:
     assert len(names(filled, search="%_")) == 5
 
 
+def test_a_search_does_not_depend_on_the_order_of_a_language(database: Database) -> None:
+    record_run(database, linted(GOOD, "x"), [None], "chata 1")  # in Czech, `ch` is a letter after `h`
+    assert names(database, search="c") == ["1"]
+
+
 def test_unknown_numbers_come_last_and_are_none(filled: Database) -> None:
     record_run(filled, linted(b"not json", "x"), [None], "server 9")
     page = list_servers(filled, ServerFilter(sort="-score")).servers

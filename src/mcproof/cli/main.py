@@ -50,6 +50,9 @@ COMMAND_GROUPS = {
         "history": "show grade, tokens and findings of a server over time",
         "store": "export, import, prune or check the store of recorded runs",
     },
+    "In editors and agents": {
+        "lsp": "serve an editor: findings while you type, fixes, completion",
+    },
     "Rules, reports and settings": {
         "rules": "list all rules",
         "advisories": "list known vulnerabilities of MCP servers and frameworks",

@@ -43,14 +43,14 @@ class Capture(NamedTuple):
 
 
 async def capture(server: Endpoint, options: ConnectOptions) -> Capture:
-    """Connect, list everything, disconnect. Raises ConnectError, without secrets."""
+    """Connect, list everything, disconnect. Raises ConnectError without secrets, from the error with the reason."""
     try:
         async with asyncio.timeout(options.limits.total):
             return await _capture(server, options)
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(options.limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
-        raise for_report(error, hiding(server.secrets), server.label) from None
+        raise for_report(error, hiding(server.secrets), server.label) from error
 
 
 async def capture_session(session: Session) -> Capture:
@@ -69,7 +69,7 @@ async def capture_session(session: Session) -> Capture:
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
-        raise for_report(error, hiding(server.secrets), server.label) from None
+        raise for_report(error, hiding(server.secrets), server.label) from error
 
 
 async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:

@@ -28,6 +28,10 @@ class ConnectError(McproofError):
     """Whether the network failed, so that another try may succeed."""
 
 
+class UnreachableError(ConnectError):
+    """There is no connection to the server."""
+
+
 class HttpStatusError(ConnectError):
     """An HTTP error status."""
 

@@ -46,9 +46,9 @@ def record_run(
     return recorded
 
 
-def record_known(connection: Connection, run: RunResult, name: str, uid: str, catalog: str | None) -> None:
-    """Record a run under its own identity, such as one of another store."""
-    _record(connection, _Recording(run, run.targets[0], name[:LONGEST], uid[:36], catalog))
+def record_known(connection: Connection, run: RunResult, name: str, uid: str, catalog: str | None) -> str | None:
+    """Record a run under a given identity, in a transaction of the caller; return the key of its catalog."""
+    return _record(connection, _Recording(run, run.targets[0], name[:LONGEST], uid[:36], catalog))
 
 
 class NewRecord(NamedTuple):
@@ -82,7 +82,8 @@ class _Recording(NamedTuple):
     catalog: str | None
 
 
-def _record(connection: Connection, each: _Recording) -> None:
+def _record(connection: Connection, each: _Recording) -> str | None:
+    """Record one target; return the key of its catalog."""
     server = create_server(connection, each.name)
     catalog = None if each.catalog is None else _catalog_hash(connection, each.catalog, each.result)
     levels = each.result.levels()
@@ -113,6 +114,7 @@ def _record(connection: Connection, each: _Recording) -> None:
     if findings:
         connection.execute(insert(FINDINGS), findings)
     update_server(connection, NewRun(run_id, server, each.run, each.result, catalog))
+    return catalog
 
 
 def _catalog_hash(connection: Connection, text: str, result: TargetResult) -> str:

@@ -83,7 +83,11 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
         os.stat(name)
     except OSError as error:
         raise _unreadable(name, error) from None
-    found = discover(name, whole=whole)
+    return discovered_catalog(discover(name, whole=whole), name, whole=whole)
+
+
+def discovered_catalog(found: Discovered, name: str, *, whole: bool = False) -> Catalog:
+    """The catalog of discovered source. Raises an InputError with the reason if it has no item."""
     if not any(found.document.values()):
         raise _nothing_found(name, found, whole=whole)
     return catalog_of(found, name)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from hashlib import sha256
 from threading import BoundedSemaphore
-from typing import TYPE_CHECKING, Annotated, Any
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
 from mcproof.errors import UsageError
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.rulebook import rule_record
-from mcproof.store.queries import list_findings, list_runs, run_report
-from mcproof.store.server_list import MOST, PAGE, SORTS, ServerFilter, find_server, list_servers
+from mcproof.store.queries import PastRun, StoredFinding, list_findings, list_runs, run_report
+from mcproof.store.server_list import MOST, PAGE, SORTS, ListedServer, ServerFilter, find_server, list_servers
 from mcproof.web.catalog_checks import LARGEST, check_body
 from mcproof.web.health import store_status
 from mcproof.web.problem_documents import problem_responses
@@ -30,76 +31,22 @@ _Text = Annotated[str, Query(max_length=500)]
 _JSON_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
 
 
-class ServerModel(BaseModel):
-    """A server with the newest state that is known of it."""
-
-    name: str
-    title: str
-    runs: int
-    last_seen: str | None
-    is_reachable: bool | None
-    grade: str | None
-    score: int | None
-    change: int | None
-    tokens: int | None
-    tools: int | None
-    trust: int | None
-    verdict: str | None
-    changed: str | None
-    changes: str | None
+def _model_of(record: type, name: str) -> type[BaseModel]:
+    """Return the model of a record of the store, with the same fields."""
+    fields: dict[str, Any] = {field: (hint, ...) for field, hint in get_type_hints(record).items()}
+    return create_model(name, __doc__=record.__doc__, **fields)
 
 
-class ServersModel(BaseModel):
-    """A page of servers."""
-
-    servers: list[ServerModel]
-    next: str | None
-    """The cursor of the next page."""
+def _page_of(item: type[BaseModel], key: str, cursor: Any, name: str) -> type[BaseModel]:
+    """Return the model of a page of a list: the items, and the cursor of the next page."""
+    fields: dict[str, Any] = {key: (GenericAlias(list, (item,)), ...), "next": (cursor, ...)}
+    return create_model(name, __doc__=f"A page of {key}; `next` is the cursor of the next one.", **fields)
 
 
-class RunModel(BaseModel):
-    """A recorded run."""
-
-    uid: str
-    command: str
-    started: str
-    grade: str | None
-    score: int | None
-    tokens: int | None
-    verdict: str | None
-    tools: int | None
-    errors: int
-    warnings: int
-    notes: int
-    error: str | None
-    catalog: str | None
-
-
-class RunsModel(BaseModel):
-    """A page of runs, the newest first."""
-
-    runs: list[RunModel]
-    next: str | None
-
-
-class FindingModel(BaseModel):
-    """A finding of a run."""
-
-    number: int
-    rule: str
-    level: str
-    severity: str
-    subject: str
-    pointer: str
-    message: str
-    fingerprint: str
-
-
-class FindingsModel(BaseModel):
-    """A page of findings."""
-
-    findings: list[FindingModel]
-    next: int | None
+ServerModel = _model_of(ListedServer, "ServerModel")
+ServersModel = _page_of(ServerModel, "servers", str | None, "ServersModel")
+RunsModel = _page_of(_model_of(PastRun, "RunModel"), "runs", str | None, "RunsModel")
+FindingsModel = _page_of(_model_of(StoredFinding, "FindingModel"), "findings", int | None, "FindingsModel")
 
 
 class HealthModel(BaseModel):

@@ -8,12 +8,15 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 
 from mcproof import __version__
+from mcproof.web.access import TokenCheck
 from mcproof.web.badges import router as badges
+from mcproof.web.head_requests import HeadRequests
 from mcproof.web.health import Metrics
 from mcproof.web.health import router as health
 from mcproof.web.pages import pages_router
 from mcproof.web.problem_documents import add_problem_handlers
 from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders
+from mcproof.web.recorded_runs import router as recorded_runs
 from mcproof.web.rest_api import router as rest_api
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ class WebSettings(NamedTuple):
     """The values of the `Host` header that are served, without a port."""
     requests_a_minute: int = 600
     """How many requests a client may send."""
+    required_scopes: tuple[str, ...] = ()
+    """The scopes, of `read` and `lint`, that requests need a token for."""
 
 
 def create_service(database: Database, settings: WebSettings | None = None) -> FastAPI:
@@ -46,12 +51,15 @@ def create_service(database: Database, settings: WebSettings | None = None) -> F
             Middleware(ResponseHeaders, metrics=metrics),
             Middleware(HostCheck, hosts=settings.hosts),
             Middleware(RateLimit, a_minute=settings.requests_a_minute),
+            Middleware(TokenCheck, database=database, required=settings.required_scopes),
+            Middleware(HeadRequests),
         ],
     )
     app.state.database = database
     app.state.metrics = metrics
     for router in (pages_router(), badges, health):
         app.include_router(router, include_in_schema=False)
+    app.include_router(recorded_runs)
     app.include_router(rest_api)
     add_problem_handlers(app)
     return app

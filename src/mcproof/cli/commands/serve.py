@@ -9,7 +9,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import Parser
-from mcproof.cli.record_options import add_database
+from mcproof.cli.record_options import add_store, parse_store
+from mcproof.cli.token_actions import add_tokens, run_token_action
 from mcproof.console import remark
 from mcproof.errors import OK, InputError, UsageError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcproof serve  the recorded servers, at http://127.0.0.1:8000
 mcproof serve --demo  an example with history, in a store of its own
+mcproof serve token create ci --server books  a token with which CI records runs of a server
 mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
 """
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -28,8 +30,11 @@ def parser() -> Parser:
     parser = Parser(
         "serve",
         "Serve the recorded results: a page with every server, their history and badges, and a REST API.",
-        usage="[OPTIONS]",
+        usage="[OPTIONS]\n[OPTIONS] token create NAME | token list | token revoke NAME",
         examples=EXAMPLES,
+    )
+    parser.add_argument(
+        "action", nargs="*", metavar="token ACTION", help="create, list or revoke tokens of the REST API"
     )
     group = parser.group("Server")
     group.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
@@ -39,12 +44,23 @@ def parser() -> Parser:
     named = "a host name that is served, besides this machine's; repeatable"
     group.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=named)
     group.add_argument("--demo", action="store_true", help="serve an example, from a store that is deleted at the end")
-    add_database(parser)
+    needed = "serve only requests with a token of this scope, read or lint; repeatable"
+    group.add_argument(
+        "--require-token", action="append", default=[], choices=("read", "lint"), metavar="SCOPE", help=needed
+    )
+    add_tokens(parser)
+    add_store(parser)
     return parser
 
 
 def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
+    if options.action:
+        if options.action[0] != "token":
+            raise UsageError(f"`mcproof serve` takes no argument `{options.action[0]}`; there is `token`")
+        return run_token_action(options.action[1:], options)
+    if options.scope or options.server is not None or options.days is not None:
+        raise UsageError("--scope, --server and --days are for `token create`")
     if options.demo and options.database is not None:
         raise UsageError("--demo has a store of its own; leave out --database")
     try:
@@ -57,13 +73,15 @@ def command(arguments: list[str]) -> int:
 
     folder: AbstractContextManager[str] = tempfile.TemporaryDirectory() if options.demo else nullcontext("")
     with folder as place:
-        database = open_database(os.path.join(place, "demo.sqlite") if options.demo else options.database)
+        database = open_database(os.path.join(place, "demo.sqlite") if options.demo else parse_store(options).database)
         if options.demo:
             from mcproof.web.demo_runs import fill
 
             fill(database)
         own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
-        settings = WebSettings(hosts=(*_LOOPBACK, *own, *options.allow_host))
+        settings = WebSettings(
+            hosts=(*_LOOPBACK, *own, *options.allow_host), required_scopes=tuple(options.require_token)
+        )
         config = uvicorn.Config(
             create_service(database, settings),
             host=options.host,
