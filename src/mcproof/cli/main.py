@@ -52,6 +52,7 @@ COMMAND_GROUPS = {
     },
     "In editors and agents": {
         "lsp": "serve an editor: findings while you type, fixes, completion",
+        "mcp": "serve agents: the static checks as an MCP server",
     },
     "Rules, reports and settings": {
         "rules": "list all rules",

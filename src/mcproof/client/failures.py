@@ -29,7 +29,7 @@ class ConnectError(McproofError):
 
 
 class UnreachableError(ConnectError):
-    """There is no connection to the server."""
+    """There is no connection to the server, or it does not respond in time."""
 
 
 class HttpStatusError(ConnectError):

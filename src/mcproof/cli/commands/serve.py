@@ -22,6 +22,7 @@ mcproof serve  the recorded servers, at http://127.0.0.1:8000
 mcproof serve --demo  an example with history, in a store of its own
 mcproof serve token create ci --server books  a token with which CI records runs of a server
 mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
+mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from the page, too
 """
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -43,6 +44,8 @@ def parser() -> Parser:
     )
     named = "a host name that is served, besides this machine's; repeatable"
     group.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=named)
+    reached = "a network that URLs of visitors may lead to, besides public addresses; repeatable"
+    group.add_argument("--allow-network", action="append", type=_network, default=[], metavar="CIDR", help=reached)
     group.add_argument("--demo", action="store_true", help="serve an example, from a store that is deleted at the end")
     needed = "serve only requests with a token of this scope, read or lint; repeatable"
     group.add_argument(
@@ -80,7 +83,9 @@ def command(arguments: list[str]) -> int:
             fill(database)
         own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
         settings = WebSettings(
-            hosts=(*_LOOPBACK, *own, *options.allow_host), required_scopes=tuple(options.require_token)
+            hosts=(*_LOOPBACK, *own, *options.allow_host),
+            required_scopes=tuple(options.require_token),
+            networks=tuple(options.allow_network),
         )
         config = uvicorn.Config(
             create_service(database, settings),
@@ -101,6 +106,15 @@ def command(arguments: list[str]) -> int:
         uvicorn.Server(config).run(sockets=[sock])
         database.close()
     return OK
+
+
+def _network(text: str) -> str:
+    from ipaddress import ip_network
+
+    try:
+        return str(ip_network(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a network, such as 10.1.0.0/16 or ::1") from None
 
 
 def _port(text: str) -> int:

@@ -5,6 +5,7 @@ Style sheet and script are part of the page, and its Content-Security-Policy all
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from mcproof.linting.finding import LEVELS
@@ -55,13 +56,18 @@ _HELPERS = {
 """The functions and tables that templates use."""
 
 
-def document(run: RunResult) -> list[str]:
-    """Return the page."""
+@cache
+def page_environment() -> Environment:
+    """Return the environment of the report: its templates, and the functions that they use."""
     pages = environment()
     pages.globals.update(_HELPERS)
-    return [
-        pages.get_template("page.html").render(page=PageView(run), policy=content_policy("report.css", "report.js"))
-    ]
+    return pages
+
+
+def document(run: RunResult) -> list[str]:
+    """Return the page."""
+    template = page_environment().get_template("page.html")
+    return [template.render(page=PageView(run), policy=content_policy("report.css", "report.js"))]
 
 
 class PageView:
