@@ -26,6 +26,8 @@ from mcproof.results.suite_tests import OUTCOMES
 from mcproof.scores.grade import BONUS_LENGTH, LETTERS
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from mcproof.results.run import RunResult
 
 OPEN_TARGETS = 3
