@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from fastapi import FastAPI
@@ -18,9 +19,13 @@ from mcproof.web.problem_documents import add_problem_handlers
 from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders
 from mcproof.web.recorded_runs import router as recorded_runs
 from mcproof.web.rest_api import router as rest_api
+from mcproof.web.service_log import NoLog, RequestLog, ServiceLog
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from mcproof.store.database import Database
+    from mcproof.web.watch.watcher import Watcher
 
 DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
 
@@ -36,10 +41,29 @@ class WebSettings(NamedTuple):
     """The scopes, of `read` and `lint`, that requests need a token for."""
 
 
-def create_service(database: Database, settings: WebSettings | None = None) -> FastAPI:
+class Background(NamedTuple):
+    """What a service does and writes besides responding."""
+
+    metrics: Metrics
+    log: ServiceLog
+    watcher: Watcher | None = None
+
+
+def create_service(
+    database: Database, settings: WebSettings | None = None, background: Background | None = None
+) -> FastAPI:
     """Return the application over a store."""
     settings = settings or WebSettings()
-    metrics = Metrics()
+    metrics, log, watcher = background or Background(Metrics(), NoLog())
+
+    @asynccontextmanager
+    async def watching(_: FastAPI) -> AsyncIterator[None]:
+        if watcher is not None:
+            watcher.start()
+        yield
+        if watcher is not None:
+            await watcher.stop()
+
     app = FastAPI(
         title="mcproof",
         version=__version__,
@@ -47,7 +71,9 @@ def create_service(database: Database, settings: WebSettings | None = None) -> F
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
+        lifespan=watching,
         middleware=[
+            Middleware(RequestLog, log=log),
             Middleware(ResponseHeaders, metrics=metrics),
             Middleware(HostCheck, hosts=settings.hosts),
             Middleware(RateLimit, a_minute=settings.requests_a_minute),

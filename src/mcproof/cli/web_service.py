@@ -1,0 +1,72 @@
+"""Run the web service of `mcproof serve`: its socket, its log, its watcher, and a clean stop."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import signal
+from functools import partial
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from mcproof.cli.watch_plans import watch_plan
+from mcproof.client.egress.network_guard import NetworkPolicy
+from mcproof.errors import InputError
+from mcproof.web.health import Metrics
+from mcproof.web.service import Background, WebSettings, create_service
+from mcproof.web.service_log import LogHandler, ServiceLog
+from mcproof.web.watch.watcher import Watcher
+from mcproof.web.watch.webhook_posts import post_guarded
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mcproof.store.database import Database
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def serve(database: Database, options: argparse.Namespace) -> None:
+    """Serve a store until a signal arrives."""
+    if options.demo:
+        from mcproof.web.demo_runs import fill
+
+        fill(database)
+    own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
+    settings = WebSettings(hosts=(*LOOPBACK, *own, *options.allow_host), required_scopes=tuple(options.require_token))
+    background = _background(database, options)
+    config = uvicorn.Config(
+        create_service(database, settings, background),
+        host=options.host,
+        port=options.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=30,
+    )
+    try:
+        sock = config.bind_socket()
+    except SystemExit:
+        raise InputError(f"cannot listen at {options.host}:{options.port}; --port names another one") from None
+    what, port = "the example" if options.demo else database.label, sock.getsockname()[1]
+    background.log.write("service.started", f"serving {what} at http://{options.host}:{port}")
+    gc.enable()  # off for short commands; this process lives long
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)  # uvicorn stops on a signal, and raises it again at its end
+    uvicorn.Server(config).run(sockets=[sock])
+    background.log.write("service.stopped", "stopped")
+
+
+def _background(database: Database, options: argparse.Namespace) -> Background:
+    """Return the log and the watcher of a service, with the options of `serve`."""
+    log, metrics = ServiceLog(options.log_format), Metrics()
+    logging.getLogger().addHandler(LogHandler(log))
+    policy = NetworkPolicy(tuple(map(ip_network, options.allow_network)))
+    plan = watch_plan(options.config, policy, allows_commands=options.allow_commands)
+    if not plan.entries and plan.retention is None:
+        return Background(metrics, log)
+    watcher = Watcher(database, plan, post=partial(post_guarded, policy), metrics=metrics, log=log)
+    return Background(metrics, log, watcher)
