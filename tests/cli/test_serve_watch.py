@@ -6,11 +6,14 @@ import json
 import signal
 import subprocess
 from typing import TYPE_CHECKING
-from urllib.request import urlopen
 
+import httpx2
 import pytest
 
 from limits import HANG
+from mcproof.cli.watch_plans import watch_plan
+from mcproof.client.egress.network_guard import NetworkPolicy
+from mcproof.web.watch.watcher import WatchPlan
 
 from .running import CLEAN_TOOL, COMMAND, document_of, environment, fails, run, write
 
@@ -31,20 +34,21 @@ WATCH = "[store]\ndatabase = 'store.sqlite'\n\n[[watch]]\nname = 'books'\nevery 
             f"'x.json'\n{WEBHOOK.replace('HOOK_SECRET', 'HOME').replace('203.0.113.1', '127.0.0.1')}",
             "watch.toml:4: `books`: the webhook is refused: `127.0.0.1` is a loopback address",
         ),
-        ("'x.json'\nevry = '1h'", "watch.toml:8: unknown key `evry` (did you mean `every`?)"),
+        ("'x.json'\nevry = '1h'", "watch.toml:8:1: unknown key `evry` (did you mean `every`?)"),
     ],
 )
 def test_a_mistake_is_reported_before_anything_starts(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "watch.toml").write_text(WATCH + text)
     done = run("serve", "--config", "watch.toml", cwd=tmp_path)
     assert done.returncode == 2
-    assert message in done.stderr.replace(":5:2:", ":4:")
+    assert message in done.stderr
 
 
 def test_commands_are_allowed_for_a_named_file_only() -> None:
     assert "--allow-commands is for the [[watch]] entries of --config FILE" in fails("serve", "--allow-commands")
 
 
+@pytest.mark.slow
 def test_a_service_checks_records_and_stops_cleanly(tmp_path: Path) -> None:
     write(tmp_path / "books.json", {"tools": [CLEAN_TOOL]})
     (tmp_path / "watch.toml").write_text(f"{WATCH}'books.json'")
@@ -54,8 +58,7 @@ def test_a_service_checks_records_and_stops_cleanly(tmp_path: Path) -> None:
         started = json.loads(process.stderr.readline())
         checked = json.loads(process.stderr.readline())
         url = started["message"].rpartition(" ")[2]
-        with urlopen(f"{url}/metrics", timeout=HANG) as response:
-            metrics = response.read().decode()
+        metrics = httpx2.get(f"{url}/metrics", timeout=HANG).text
         process.send_signal(signal.SIGTERM)
         ended = [json.loads(line) for line in process.stderr]
         assert process.wait(HANG) == 0
@@ -69,13 +72,8 @@ def test_a_service_checks_records_and_stops_cleanly(tmp_path: Path) -> None:
     assert history["total"] == 1
 
 
-def test_a_configuration_that_is_only_found_is_not_watched(tmp_path: Path) -> None:
-    """The file would be a mistake if it were used: its command is not allowed."""
-    (tmp_path / "mcproof.toml").write_text(f"{WATCH}['python', 'x']")
-    words = [*COMMAND, "serve", "--port", "0"]
-    with subprocess.Popen(words, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        assert "serving" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        assert "stopped" in process.stderr.read()
-        assert process.wait(HANG) == 0
+def test_nothing_is_watched_unless_a_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mcproof.toml").write_text(f"{WATCH}'books.json'")
+    monkeypatch.chdir(tmp_path)
+    assert watch_plan(None, NetworkPolicy(), allows_commands=True) == WatchPlan(())
+    assert len(watch_plan("mcproof.toml", NetworkPolicy(), allows_commands=True).entries) == 1

@@ -113,7 +113,7 @@ def test_a_url_is_not_a_command() -> None:
 def test_a_process_returns_runs_and_reports_what_prevents_them(snapshot: str) -> None:
     async def both() -> list[Any]:
         jobs = (job(snapshot), job(server("x")))
-        return await asyncio.gather(*(check_in_process(each, "books") for each in jobs), return_exceptions=True)
+        return [*await asyncio.gather(*(check_in_process(each, "books") for each in jobs), return_exceptions=True)]
 
     [run], error = asyncio.run(both())
     assert run.run.targets[0].trouble is None

@@ -22,6 +22,7 @@ from mcproof.web.watch.webhook_posts import post_guarded
 
 if TYPE_CHECKING:
     import argparse
+    from socket import socket
 
     from mcproof.store.database import Database
 
@@ -35,7 +36,11 @@ def serve(database: Database, options: argparse.Namespace) -> None:
 
         fill(database)
     own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
-    settings = WebSettings(hosts=(*LOOPBACK, *own, *options.allow_host), required_scopes=tuple(options.require_token))
+    settings = WebSettings(
+        hosts=(*LOOPBACK, *own, *options.allow_host),
+        required_scopes=tuple(options.require_token),
+        networks=tuple(options.allow_network),
+    )
     background = _background(database, options)
     config = uvicorn.Config(
         create_service(database, settings, background),
@@ -52,12 +57,25 @@ def serve(database: Database, options: argparse.Namespace) -> None:
     except SystemExit:
         raise InputError(f"cannot listen at {options.host}:{options.port}; --port names another one") from None
     what, port = "the example" if options.demo else database.label, sock.getsockname()[1]
-    background.log.write("service.started", f"serving {what} at http://{options.host}:{port}")
+    server = _Server(config, background.log, f"serving {what} at http://{options.host}:{port}")
     gc.enable()  # off for short commands; this process lives long
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)  # uvicorn stops on a signal, and raises it again at its end
-    uvicorn.Server(config).run(sockets=[sock])
+        signal.signal(number, server.handle_exit)  # also for uvicorn, which raises a signal again at its end
+    server.run(sockets=[sock])
     background.log.write("service.stopped", "stopped")
+
+
+class _Server(uvicorn.Server):
+    """A server that logs when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, log: ServiceLog, greeting: str) -> None:
+        super().__init__(config)
+        self._log = log
+        self._greeting = greeting
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._log.write("service.started", self._greeting)
 
 
 def _background(database: Database, options: argparse.Namespace) -> Background:

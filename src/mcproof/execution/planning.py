@@ -99,7 +99,7 @@ class Planner:
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
-        self._finder = finder or SettingsFinder()
+        self._finder = finder or SettingsFinder(top=request.policy.settings.top)
         self._given = given_settings(request.policy.settings)
         self._here = self._given or self._finder.settings_for(os.curdir)
         self.timeout = _first(request.targets.timeout, self._here.timeout)

@@ -60,6 +60,8 @@ class SettingsSource(NamedTuple):
 
     file: str | None = None
     is_disabled: bool = False
+    top: str | None = None
+    """The highest folder that is searched; None for no limit."""
 
 
 class Policy(NamedTuple):

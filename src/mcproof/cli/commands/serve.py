@@ -22,6 +22,7 @@ mcproof serve --demo  an example with history, in a store of its own
 mcproof serve --config watch.toml  also check servers at intervals, and report changes
 mcproof serve token create ci --server books  a token with which CI records runs of a server
 mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
+mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from the page, too
 """
 
 
