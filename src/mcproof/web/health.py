@@ -88,4 +88,7 @@ def healthz(request: Request) -> Response:
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
     counted: Metrics = request.app.state.metrics
-    return PlainTextResponse(counted.text(), media_type="text/plain; version=0.0.4")
+    states = request.app.state.visits.counts()
+    visits = "".join(f'mcproof_visits{{state="{state}"}} {count}\n' for state, count in states.items())
+    text = f"{counted.text()}# TYPE mcproof_visits gauge\n{visits}"
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
