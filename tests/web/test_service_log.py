@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from mcproof.store.database import open_database
 from mcproof.web.health import Metrics
-from mcproof.web.service import Background, WebSettings, create_service
+from mcproof.web.service import ServiceBackground, WebSettings, create_service
 from mcproof.web.service_log import LogFormat, LogHandler, RequestLog, ServiceLog, shown_path
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def logged(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[TestClient, StringIO]]:
     stream, database = StringIO(), open_database(str(tmp_path / "store.sqlite"))
     format_: LogFormat = request.param
-    background = Background(Metrics(), ServiceLog(format_, stream, lambda: 0.0))
+    background = ServiceBackground(Metrics(), ServiceLog(format_, stream, lambda: 0.0))
     app = create_service(database, WebSettings(hosts=("testserver",)), background)
     yield TestClient(app, raise_server_exceptions=False), stream
     database.close()

@@ -15,7 +15,7 @@ from mcproof.cli.watch_plans import watch_plan
 from mcproof.client.egress.network_guard import NetworkPolicy
 from mcproof.errors import InputError
 from mcproof.web.health import Metrics
-from mcproof.web.service import Background, WebSettings, create_service
+from mcproof.web.service import ServiceBackground, WebSettings, create_service
 from mcproof.web.service_log import LogHandler, ServiceLog
 from mcproof.web.watch.watcher import Watcher
 from mcproof.web.watch.webhook_posts import post_guarded
@@ -78,13 +78,13 @@ class _Server(uvicorn.Server):
         self._log.write("service.started", self._greeting)
 
 
-def _background(database: Database, options: argparse.Namespace) -> Background:
+def _background(database: Database, options: argparse.Namespace) -> ServiceBackground:
     """Return the log and the watcher of a service, with the options of `serve`."""
     log, metrics = ServiceLog(options.log_format), Metrics()
     logging.getLogger().addHandler(LogHandler(log))
     policy = NetworkPolicy(tuple(map(ip_network, options.allow_network)))
     plan = watch_plan(options.config, policy, allows_commands=options.allow_commands)
     if not plan.entries and plan.retention is None:
-        return Background(metrics, log)
+        return ServiceBackground(metrics, log)
     watcher = Watcher(database, plan, post=partial(post_guarded, policy), metrics=metrics, log=log)
-    return Background(metrics, log, watcher)
+    return ServiceBackground(metrics, log, watcher)

@@ -48,7 +48,7 @@ class WebSettings(NamedTuple):
     """The scopes, of `read` and `lint`, that requests need a token for."""
 
 
-class Background(NamedTuple):
+class ServiceBackground(NamedTuple):
     """What a service does and writes besides responding."""
 
     metrics: Metrics
@@ -57,11 +57,11 @@ class Background(NamedTuple):
 
 
 def create_service(
-    database: Database, settings: WebSettings | None = None, background: Background | None = None
+    database: Database, settings: WebSettings | None = None, background: ServiceBackground | None = None
 ) -> FastAPI:
     """Return the application over a store."""
     settings = settings or WebSettings()
-    metrics, log, watcher = background or Background(Metrics(), NoLog())
+    metrics, log, watcher = background or ServiceBackground(Metrics(), NoLog())
     visits = Visits(settings.visit_limits)
 
     @asynccontextmanager
