@@ -75,6 +75,7 @@ configuration: mcproof.toml
   clients          none                 default
   client-profiles  none                 default
   scan             allow 80, review 50  default
+  store            none                 default
 
 severity
   SCH-001  low    mcproof.toml:8
@@ -112,6 +113,7 @@ def test_without_a_configuration_text_shows_the_defaults(tmp_path: Path, argumen
         ("clients", "none", "default"),
         ("client-profiles", "none", "default"),
         ("scan", "allow 80, review 50", "default"),
+        ("store", "none", "default"),
     ]
 
 
@@ -276,3 +278,23 @@ def test_schema_prints_the_shipped_schema_whatever_the_configuration(tmp_path: P
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8")
     assert list(json.loads(done.stdout)["properties"]) == list(KEYS)
+
+
+def test_the_store_and_the_watched_servers_are_shown_without_secrets(tmp_path: Path) -> None:
+    (tmp_path / "mcproof.toml").write_text("""\
+[store]
+database = "postgresql://me:${PASSWORD}@host/x"
+keep = 100
+
+[[watch]]
+name = "books"
+target = "https://host.example/mcp?token=hunter2"
+every = "15m"
+""")
+    text = run("config", cwd=tmp_path).stdout
+    assert "database postgresql://" in text
+    assert "keep 100     mcproof.toml:1" in text
+    assert "lint every 900 s  mcproof.toml:5" in text
+    document = shown(tmp_path)["settings"]
+    assert document["watch"]["value"][0]["every"] == 900
+    assert "hunter2" not in text + str(document)

@@ -25,11 +25,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OPTIONAL = {
+    "sweep": set(),
+    "sweep-outcome": {
+        *(
+            "reason",
+            "message",
+            "server",
+            "protocol",
+            "transport",
+            "counts",
+            "grade",
+            "tokens",
+            "descriptions",
+            "summary",
+        ),
+        *("trust", "scan_error", "proof", "prove_error", "name", "version"),
+    },
     "lint": {"notices", "polish", "suppressed"},
     "grade": {"descriptions", "notices"},
     "compat": {"notices", "suppressed"},
     "clients": set(),
-    "error": set(),
+    "error": {"target", "trust", "tool_graph", "gates", "findings", "summary", "notices"},
     "rules": set(),
     "explain": set(),
     "config": set(),
@@ -54,6 +70,7 @@ OPTIONAL = {
         "same_as",
         "trust",
         "detail",
+        "error",
         "notices",
     },
     "probe": {"notices", "suppressed"},

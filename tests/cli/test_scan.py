@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,12 @@ from mcproof.results.stored import read_run
 from .running import CLEAN_TOOL, document_of, run, write
 from .serving import GOOD, serve
 
+SMALL = Path(__file__).parent.parent / "servers" / "small.py"
+TEXTS, RESOURCE_MARKUP, RESOURCE_URIS, RESOURCE_TEXTS = (
+    *("TRU-104", "no_resource_or_prompt_injection"),
+    *("no_dangerous_resource_uris", "resource_contents_no_injection"),
+)
+"""Rules that read all texts; those about resources and prompts; about addresses, and about contents of resources."""
 OUTSIDE: dict[str, Any] = {
     **CLEAN_TOOL,
     "inputSchema": {"type": "object", "properties": {"owner": {"$ref": "https://example.com/owner.json"}}},
@@ -120,6 +128,12 @@ def test_the_page_shows_reasons_and_actions(bad: str) -> None:
     assert "Not judged" in page
 
 
+def test_a_text_that_is_too_long_to_be_read_has_a_title_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "long.json", {"tools": [{**CLEAN_TOOL, "description": "Find books by words. " * 10_000}]})
+    [reason] = [each for each in scanned(path)["trust"]["reasons"] if "TRU-101" in each]
+    assert reason.startswith("Texts are beyond the limits of the rules, so part of them is not read [TRU-101]")
+
+
 def test_the_text_leads_with_the_verdict(bad: str) -> None:
     text = run("scan", bad).stdout
     assert text.splitlines()[0].partition(":")[0] in ("allow", "review", "block")
@@ -164,10 +178,76 @@ def test_a_server_that_does_not_list_its_tools_is_not_allowed(fault: str) -> Non
     assert document["trust"]["verdict"] != "allow"
 
 
-def test_a_server_that_is_not_there_is_an_error() -> None:
-    done = run("scan", "http://127.0.0.1:1/mcp")
+@pytest.mark.parametrize(
+    ("habit", "unobserved", "judged"),
+    [
+        ("fails:prompts/list", (TEXTS, RESOURCE_MARKUP), ("no_public_code_execution_tools", "TRU-109")),
+        ("malformed:resources/list", (TEXTS, RESOURCE_MARKUP, RESOURCE_URIS, RESOURCE_TEXTS), ("TRU-109",)),
+        ("endless:prompts/list", (TEXTS, RESOURCE_MARKUP), ("TRU-109",)),
+        ("endless:tools/list", (TEXTS, "no_public_code_execution_tools"), (RESOURCE_MARKUP,)),
+    ],
+)
+def test_texts_of_a_list_that_was_not_read_do_not_pass(
+    habit: str, unobserved: tuple[str, ...], judged: tuple[str, ...]
+) -> None:
+    command = (sys.executable, "-I", "-S", str(SMALL), json.dumps([CLEAN_TOOL]), habit)
+    document: dict[str, Any] = document_of(run("scan", "--format", "json", "--", *command), "scan")
+    found = outcomes(document)
+    assert {rule: found[rule] for rule in unobserved} == dict.fromkeys(unobserved, "not observed")
+    assert {found[rule] for rule in judged} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    "capture",
+    [
+        {"initialize": {"capabilities": {"tools": {}, "prompts": {}}}, "tools": [CLEAN_TOOL]},
+        {"tools": [CLEAN_TOOL], "nextCursor": "2"},
+        {"tools": [CLEAN_TOOL], "resources": [], "prompts": {"0": {"name": "hidden"}}},
+    ],
+)
+def test_a_capture_without_all_its_lists_does_not_pass(tmp_path: Path, capture: dict[str, Any]) -> None:
+    path = write(tmp_path / "capture.json", capture)
+    assert outcomes(scanned(path))[TEXTS] == "not observed"
+
+
+UNREACHABLE = "http://127.0.0.1:1/mcp"
+
+
+@pytest.mark.parametrize("fault", ["refused", "404", "website"])
+def test_a_server_that_cannot_be_connected_to_fails_the_run_and_shows_its_perimeter(fault: str) -> None:
+    with contextlib.nullcontext() if fault == "refused" else serve(fault) as server:
+        done = run("scan", UNREACHABLE if server is None else server.url, "--format", "json")
+    document = document_of(done, "scan")
+    assert document == document_of(done, "error")
     assert done.returncode == 2
-    assert done.stdout == ""
+    found = outcomes(document)
+    assert found["endpoint_uses_public_host"] == "failed"
+    assert (found["mcp_tools_list_succeeded"], found["TRU-104"]) == ("not observed", "not observed")
+    assert document["trust"]["verdict"] != "allow"
+    assert document["trust"]["coverage"] < 0.5
+    assert document["trust"]["reasons"][0] == f"no connection over MCP: {document['error']['message']}"
+
+
+def test_a_server_that_cannot_be_connected_to_is_one_line_and_its_report() -> None:
+    done = run("scan", UNREACHABLE)
+    assert done.stderr == f"mcproof: {UNREACHABLE}: the server cannot be reached: All connection attempts failed\n"
+    assert "endpoint_uses_public_host" in done.stdout
+
+
+def test_one_server_of_several_that_cannot_be_connected_to(bad: str) -> None:
+    done = run("scan", bad, UNREACHABLE, "--format", "json")
+    document = document_of(done, "scan")
+    assert done.returncode == 2
+    assert ["error" in each for each in document["targets"]] == [False, True]
+
+
+@pytest.mark.parametrize("format", ["json", "markdown", "html", "text", "junit", "sarif", "gitlab", "tap"])
+def test_a_stored_scan_without_a_connection_reads_like_the_scan_itself(tmp_path: Path, format: str) -> None:
+    report = tmp_path / "report.json"
+    shown = run("scan", UNREACHABLE, "--format", format, "--report", str(report))
+    again = run("report", str(report), "--format", format)
+    assert "cannot be reached" in again.stdout
+    assert again.stdout == shown.stdout if format != "text" else shown.stdout in again.stdout
 
 
 @pytest.mark.parametrize("format", ["text", "concise", "json", "markdown", "html", "github", "sarif"])

@@ -60,6 +60,15 @@ def test_the_text_shows_how_the_server_has_changed(store: str, tools: str, tmp_p
     assert "lint         A 100" in lines[-2]
 
 
+def test_a_scan_shows_its_verdict_and_score(store: str, tools: str) -> None:
+    recorded(store, "scan", tools, "--name", "books")
+    [past] = history(store, "books")["runs"]
+    assert (past["grade"], past["score"]) == (None, None)
+    shown = run("history", "books", "--database", store).stdout
+    assert f"scan         {past['verdict']} {past['trust']}  " in shown
+    assert f"trust     {sparkline([past['trust']], '▁▂▃▄▅▆▇█', (0, 100))}  {past['trust']}" in shown
+
+
 def test_several_targets_are_several_servers(store: str, tools: str, tmp_path: Path) -> None:
     other = write(tmp_path / "other.json", {"tools": [FAULTY_TOOL]})
     done = run("lint", tools, other, "--record", "--database", store)
@@ -133,3 +142,66 @@ def test_wrong_arguments_are_refused(arguments: tuple[str, ...], error: str) -> 
 )
 def test_a_sparkline_has_a_bar_for_each_value(values: list[int | None], bars: str) -> None:
     assert sparkline(values, "_.,-=+*#") == bars
+
+
+# --- the configuration --------------------------------------------------------------------------------------------
+
+
+def configured(folder: Path, text: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "mcproof.toml").write_text(text)
+    return folder
+
+
+def test_the_configuration_may_name_a_store_in_its_folder(tmp_path: Path, tools: str) -> None:
+    project = configured(tmp_path / "project", "[store]\ndatabase = 'runs.sqlite'\nkeep = 1")
+    below = project / "below"
+    below.mkdir()
+    for _ in range(2):
+        assert run("lint", tools, "--record", "--name", "books", cwd=below).returncode == 0
+    assert (project / "runs.sqlite").exists()
+    assert run("history", "books", cwd=project).stdout.startswith("books: 2 runs")
+    assert "1 run and 0 catalogs deleted" in run("store", "prune", cwd=project).stderr
+
+
+@pytest.mark.parametrize("database", ["../runs.sqlite", "/no/runs.sqlite", "postgresql://host/x", ".git/x", "link"])
+@pytest.mark.parametrize("command", [["lint", "TOOLS", "--record"], ["history", "books"], ["store", "check"]])
+def test_a_found_configuration_does_not_choose_another_place(
+    tmp_path: Path, tools: str, database: str, command: list[str]
+) -> None:
+    project = configured(tmp_path / "project", f"\n[store]\ndatabase = '{database}'")
+    (project / "link").symlink_to(tmp_path / "elsewhere.sqlite")
+    done = run(*(tools if word == "TOOLS" else word for word in command), cwd=project)
+    assert done.returncode == 2
+    assert done.stderr.startswith("mcproof: mcproof.toml:2: the database is ")
+    assert "name it with --database, or trust this file with --config mcproof.toml" in done.stderr
+    assert not (tmp_path / "elsewhere.sqlite").exists()
+
+
+def test_a_named_configuration_may_choose_any_place(tmp_path: Path, tools: str) -> None:
+    project = configured(tmp_path / "project", "[store]\ndatabase = '../runs.sqlite'")
+    assert run("lint", tools, "--record", "--config", "mcproof.toml", cwd=project).returncode == 0
+    assert (tmp_path / "runs.sqlite").exists()
+
+
+def test_the_command_line_names_the_store_first(tmp_path: Path, tools: str, store: str) -> None:
+    project = configured(tmp_path / "project", "[store]\ndatabase = 'postgresql://host/x'")
+    assert run("lint", tools, "--record", "--database", store, cwd=project).returncode == 0
+    assert run("store", "check", "--database", store, cwd=project).returncode == 0
+
+
+def test_the_password_of_a_database_is_a_variable(tmp_path: Path) -> None:
+    project = configured(tmp_path / "project", "[store]\ndatabase = 'postgresql://me:${DB_PASSWORD_X}@127.0.0.1:1/x'")
+    missing = run("store", "check", "--config", "mcproof.toml", cwd=project)
+    assert "mcproof.toml:1: the environment variable DB_PASSWORD_X is not set" in missing.stderr
+    tried = run("store", "check", "--config", "mcproof.toml", cwd=project, env={"DB_PASSWORD_X": "p@ss"})
+    assert tried.returncode == 2
+    assert "p@ss" not in tried.stderr
+    assert "connection" in tried.stderr
+
+
+def test_pruning_needs_a_limit(store: str, tools: str) -> None:
+    recorded(store, "lint", tools)
+    assert "`prune` needs --days, --keep or both; `[store]` of a configuration" in fails(
+        "store", "prune", "--database", store
+    )

@@ -128,6 +128,7 @@ NEVER = {
     "history",
     "init",
     "lock",
+    "lsp",
     "report",
     "rules",
     "schema",

@@ -17,8 +17,8 @@ import pytest
 
 from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.cli import check_options as options
-from mcproof.config import setting_keys
-from mcproof.config.setting_keys import FAIL_ON, GRADES, IGNORE_FOR_KEYS, KEYS, KINDS, SEVERITIES
+from mcproof.config.config_values import GRADES, MAX_NUMBER
+from mcproof.config.setting_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
 from mcproof.config.settings import (
     DEFAULTS,
     IgnoreFor,
@@ -587,8 +587,8 @@ def test_the_schema_has_the_same_keys_and_words_as_the_reader() -> None:
     assert tuple(properties["fail-on"]["enum"]) == FAIL_ON
     assert properties["min-grade"]["enum"] == [*GRADES, *map(str.lower, GRADES)]
     assert tuple(properties["severity"]["additionalProperties"]["enum"]) == SEVERITIES
-    assert properties["max-tokens"]["maximum"] == setting_keys.MAX_NUMBER
-    assert properties["ignore-for"]["items"]["properties"]["tool"]["maxLength"] == setting_keys.MAX_GLOB
+    assert properties["max-tokens"]["maximum"] == MAX_NUMBER
+    assert properties["ignore-for"]["items"]["properties"]["tool"]["maxLength"] == MAX_GLOB
 
 
 def test_the_reader_has_the_same_words_as_everybody_else() -> None:

@@ -6,8 +6,9 @@ argument), `refuses-long` (a string of more than 1,000 characters), `dies-of-ful
 argument of the schema), `tires` (it refuses every call after the first), `limits-rate` (the same, for a while),
 `hides-errors` (an error is a successful result with its text), `shows-secret` (an error contains the variable SECRET),
 `repeats` (a result contains the arguments), `slow` (a call takes 50 ms), `no-tools` (it offers no tools), `no-list` (it
-crashes when it has to list them). The environment variable CALLED names a file to which every call is appended as a
-line.
+crashes when it has to list them), `fails:METHOD` (it offers a list, and responds with an error), `malformed:METHOD`
+(with something else than a list), `endless:METHOD` (with the same page again and again). The environment variable
+CALLED names a file to which every call is appended as a line.
 """
 
 from __future__ import annotations
@@ -49,10 +50,18 @@ def answered(message: dict[str, Any], tools: list[Any], habits: set[str]) -> dic
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
         offered: dict[str, Any] = {} if "no-tools" in habits else {"tools": {}}
+        offered |= {habit.partition(":")[2].partition("/")[0]: {} for habit in habits if ":" in habit}
         info = {"name": "small", "version": "1.0"}
         return {"result": {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}}
     if method == "ping":
         return {"result": {}}
+    if f"fails:{method}" in habits:
+        return {"error": {"code": -32603, "message": "Internal error"}}
+    if f"malformed:{method}" in habits:
+        return {"result": {method.partition("/")[0]: {}}}
+    if f"endless:{method}" in habits:
+        listed = tools if method == "tools/list" else []
+        return {"result": {method.partition("/")[0]: listed, "nextCursor": "again"}}
     if method == "tools/list" and "no-list" in habits:
         os._exit(6)
     if method == "tools/list" and "cursor" not in params and "no-tools" not in habits:

@@ -76,13 +76,16 @@ class Web:
 
     async def _shut(self) -> None:
         assert self._server is not None
+        for each in self._server.sockets:
+            self._loop.remove_reader(each.fileno())
+        for _ in range(5):  # a server that closes between an accept and its connection leaves the socket open
+            await asyncio.sleep(0)
         self._server.close()
-        for _ in range(3):  # a connection that was just accepted gets its task in the next turn of the loop
-            connections = list(self._connections)
-            for task in connections:
+        while self._connections:
+            for task in self._connections:
                 task.cancel()
-            await asyncio.gather(*connections, return_exceptions=True)
-            await asyncio.sleep(0)  # a transport closes in the next turn, too
+            await asyncio.gather(*self._connections, return_exceptions=True)
+        await asyncio.sleep(0)  # a transport closes in the next turn
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -99,7 +102,9 @@ class Web:
             request = Request(verb, path, headers, self.parsed(body))
             self.requests.append(request)
             await self.handle(request)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the client may never read the rest
+        except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()

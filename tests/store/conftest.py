@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -10,24 +9,11 @@ import pytest
 
 from mcproof.store.database import open_database
 
-from .postgres import running_postgres, why_not
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mcproof.store.database import Database
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL server; one for each process of the tests."""
-    if reason := why_not():
-        if os.environ.get("MCPROOF_REQUIRE_POSTGRES"):
-            pytest.fail(f"{reason}, and MCPROOF_REQUIRE_POSTGRES is set")
-        pytest.skip(reason)
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -39,12 +25,12 @@ def word(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def new_database(url: str) -> str:
-    """Create a database, and return its URL."""
+    """Create a database with the word order of a language, as most have, and return its URL."""
     import psycopg
 
     name = f"t{uuid4().hex}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'cs-CZ'")
     return url.replace("/postgres?", f"/{name}?")
 
 

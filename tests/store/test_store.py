@@ -16,7 +16,7 @@ from mcproof.store.database import database_url, open_database
 from mcproof.store.queries import history_of, run_report, stored_catalog
 from mcproof.store.recording import record_run
 from mcproof.store.retention import prune
-from mcproof.store.tables import BREAKING, CATALOGS, FINDINGS, FIRING, METADATA, RUNS, SCORES, SERVERS
+from mcproof.store.tables import BREAKING, CATALOGS, FINDINGS, FIRING, METADATA, RUNS, SCORES, SERVERS, TOKENS
 from mcproof.store.transfer import export_lines, import_lines
 
 from .runs import BAD, GOOD, judged, linted, scanned
@@ -57,6 +57,19 @@ def test_the_migrations_make_the_tables_that_the_code_uses(database: Database) -
     with database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, METADATA) == []
+
+
+def test_a_store_of_the_first_version_is_migrated_with_what_it_has(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("mcproof.store.database.HEAD", "0001")
+        first = open_database(word)
+        record(first, linted())
+        with first.reading() as connection:
+            assert connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() == "0001"
+        first.close()
+    newest = open_database(word)
+    assert (count(newest, RUNS), count(newest, TOKENS)) == (1, 0)
+    newest.close()
 
 
 def test_a_store_opens_again_with_what_it_has(database: Database, word: str) -> None:

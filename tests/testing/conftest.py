@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jsonschema_rs  # noqa: F401 (see below)
+import httpcore2  # noqa: F401 (see below)
+import httpx2  # noqa: F401
+import jsonschema_rs  # noqa: F401
 import pytest
 import yaml  # noqa: F401
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # pytest in this process unloads what it imports. The imports above stay loaded: C extensions cannot be imported twice,
-# and importing mcproof for every test is slow.
+# and importing mcproof for every test is slow. httpx2 keeps the exception classes of the httpcore2 that it first sees.
 
 SERVER = f"{sys.executable} -I -S {Path(suited.__file__)}"
 WORKERS = [pytest.param([]), pytest.param(["-n", "2"], marks=pytest.mark.slow)]

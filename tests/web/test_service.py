@@ -82,6 +82,22 @@ def test_a_page_is_there_and_has_its_protection(web: TestClient, path: str) -> N
     assert " onclick=" not in shown.text
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        *(("/", 200), ("/rules/SCH-001", 200), ("/servers/none", 404), ("/assets/web.css", 200)),
+        *(("/badge/books.svg", 200), ("/api/v1/servers", 200), ("/healthz", 200), ("/api/v1/lint", 405)),
+    ],
+)
+def test_head_has_the_headers_of_get_without_the_body(web: TestClient, path: str, status: int) -> None:
+    head, shown = web.head(path), web.get(path)
+    assert (head.status_code, head.content) == (status, b"")
+    counted = ("ratelimit-remaining",)
+    assert [each for each in head.headers.items() if each[0] not in counted] == [
+        each for each in shown.headers.items() if each[0] not in counted
+    ]
+
+
 def test_an_empty_store_has_a_page_that_says_what_to_do(database: Database) -> None:
     page = client(database).get("/").text
     assert "Nothing is recorded yet" in page
@@ -185,6 +201,16 @@ def test_servers_runs_and_findings_are_listed(web: TestClient) -> None:
     assert found["findings"][0]["number"] == 0
     assert web.get(f"/api/v1/runs/{uid}/findings?after=0").json()["findings"][0]["number"] == 1
     assert web.get(f"/api/v1/runs/{uid}").json()["kind"] == "run"
+
+
+def test_the_description_of_the_api_has_every_field_of_a_response(web: TestClient) -> None:
+    schemas = web.get("/api/v1/openapi.json").json()["components"]["schemas"]
+    server, run = web.get("/api/v1/servers/books").json(), web.get("/api/v1/servers/books/runs").json()["runs"][0]
+    finding = web.get(f"/api/v1/runs/{newest_run(web, 'other')}/findings").json()["findings"][0]
+    for name, document in {"ServerModel": server, "RunModel": run, "FindingModel": finding}.items():
+        assert schemas[name]["required"] == list(schemas[name]["properties"]) == list(document)
+    assert schemas["ServersModel"]["properties"]["servers"]["items"] == {"$ref": "#/components/schemas/ServerModel"}
+    assert schemas["ServerModel"]["properties"]["score"]["anyOf"] == [{"type": "integer"}, {"type": "null"}]
 
 
 def test_an_address_with_slashes_is_a_name(web: TestClient) -> None:

@@ -196,10 +196,9 @@ class Outputs:
         """Print the result of one target, if the format is text; report trouble on standard error."""
         if self._recorder is not None:
             self._recorder.keep(catalog)
-        if result.trouble is not None:
-            if self._format.is_text or not self._is_single:
-                tell(str(result.trouble))
-        elif self._format.is_text and not self._options.statistics:
+        if result.trouble is not None and (self._format.is_text or not self._is_single):
+            tell(str(result.trouble))
+        if result.is_judged and self._format.is_text and not self._options.statistics:
             name = self._format.name
             shown = render_target(result, name, self._style, is_single=self._is_single)
             configurations, self._configurations = self._configurations, []

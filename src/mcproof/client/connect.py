@@ -56,8 +56,8 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
 
 
 def authorizer_of(server: UrlEndpoint) -> OAuthAuthorizer | None:
-    """The authorizer of a server; None if the user names the authorization to send."""
-    if server.has_authorization:
+    """The authorizer of a server; None if the user names the authorization to send, or wants none."""
+    if server.has_authorization or server.access.is_anonymous:
         return None
     from mcproof.client.auth.authorizer import authorizer_for
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from mcproof.compat.client_profiles import EFFECTS, Constraint, Profile, Source, known_profiles
 from mcproof.compat.constraint_params import KINDS, parameters_of
 from mcproof.compat.linear_patterns import LinearPattern, problem_of
-from mcproof.config.setting_keys import dotted, short
+from mcproof.config.config_values import dotted, short
 from mcproof.linting.registry import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcproof.compat.constraint_params import ParameterType
-    from mcproof.config.setting_keys import ConfigFile, Path
+    from mcproof.config.config_values import ConfigFile, Path
 
 PROFILE_KINDS = ("client", "api", "api-mode", "engine", "sdk", "directory")
 STATUSES = ("current", "dated", "unconfirmed", "fixed")

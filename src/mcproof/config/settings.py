@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.errors import ConfigError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcproof.catalog.model import Item
     from mcproof.compat.client_profiles import Profile
@@ -65,6 +65,42 @@ def _pattern(glob: str) -> Callable[[str], object]:
     return re.compile(translate(glob)).match
 
 
+class StoreSettings(NamedTuple):
+    """Where runs are recorded, and how long they are kept."""
+
+    database: str | None = None
+    """A path relative to the working directory, or a URL with `${VARIABLES}`."""
+    days: int | None = None
+    keep: int | None = None
+    """How many runs of a server are kept."""
+
+
+class Webhook(NamedTuple):
+    """Where events are posted."""
+
+    url: str
+    """With `${VARIABLES}`."""
+    secret: str
+    """The environment variable that holds the secret of the signatures."""
+
+
+class WatchEntry(NamedTuple):
+    """A `[[watch]]` entry: a server that `mcproof serve` checks at intervals."""
+
+    name: str
+    """The name of the server in the store."""
+    target: str | ConfiguredServer
+    every: int
+    """Seconds between two runs."""
+    location: SettingLocation
+    checks: tuple[str, ...] = ("lint",)
+    """The commands to run: `lint`, `scan` or both."""
+    min_grade: str | None = None
+    max_tokens: int | None = None
+    fail_on_verdict: str | None = None
+    webhook: Webhook | None = None
+
+
 class Settings(NamedTuple):
     """The settings of a configuration. Absent ones are empty or None, since every command has its own defaults."""
 
@@ -89,6 +125,8 @@ class Settings(NamedTuple):
     """Client profiles that the configuration adds or changes."""
     thresholds: dict[str, int] = {}  # noqa: RUF012
     """The least trust scores of the verdicts `allow` and `review`, where the configuration sets them."""
+    store: StoreSettings = StoreSettings()
+    watches: tuple[WatchEntry, ...] = ()
     file: str | None = None
     """The configuration file, as a user would name it; None if there is none."""
     locations: dict[str, SettingLocation] = {}  # noqa: RUF012
@@ -111,9 +149,12 @@ def settings_for(directory: str) -> Settings:
 
 
 class SettingsFinder:
-    """Finds the configurations of many targets, and reads each file once."""
+    """Finds the configurations of many targets, and reads each file once; `top` is the highest folder searched."""
 
-    def __init__(self) -> None:
+    def __init__(self, instead: Mapping[str, bytes] | None = None, top: str | None = None) -> None:
+        """Prepare to find configurations; `instead` replaces the content of files, by their absolute paths."""
+        self._instead = instead or {}
+        self._top = None if top is None else os.path.realpath(top)
         self._known: dict[str, Settings | None] = {}
         self._nearest: dict[str, Settings] = {}
 
@@ -128,26 +169,36 @@ class SettingsFinder:
             here = os.path.abspath(directory)
         except OSError:  # the working directory was deleted
             return DEFAULTS
+        if self._top is not None:
+            from mcproof.text.folder_bounds import is_inside
+
+            here = os.path.realpath(here)
+            if here != self._top and not is_inside(here, self._top):
+                return DEFAULTS
         while (settings := self._settings_in(here)) is None:
             parent = os.path.dirname(here)
-            if parent == here:
+            if here in (self._top, parent):
                 return DEFAULTS
             here = parent
         return settings
 
     def _settings_in(self, directory: str) -> Settings | None:
         if directory not in self._known:
-            self._known[directory] = _settings_in(directory)
+            self._known[directory] = _settings_in(directory, self._instead)
         return self._known[directory]
 
 
-def _settings_in(directory: str) -> Settings | None:
+def _settings_in(directory: str, instead: Mapping[str, bytes]) -> Settings | None:
     """The settings in a directory itself; None if it has no configuration."""
     own, shared = os.path.join(directory, OWN_FILE), os.path.join(directory, SHARED_FILE)
+    if own in instead:
+        return settings_of(instead[own], own)
     if os.path.lexists(own):
         if not os.path.isfile(own):
             raise ConfigError("cannot be read: it is not a file", file=_as_named(own))
         return _read(own)
+    if shared in instead:
+        return settings_of(instead[shared], shared)
     return _read(shared) if os.path.isfile(shared) else None
 
 
@@ -174,12 +225,17 @@ def _as_named(path: str) -> str:
 
 def _read(path: str) -> Settings | None:
     """The settings in a file; None for a `pyproject.toml` without any."""
+    return settings_of(_bytes_of(path, _as_named(path)), path)
+
+
+def settings_of(data: bytes, path: str) -> Settings | None:
+    """The settings in the content of a file; None for a `pyproject.toml` without any."""
     file = _as_named(path)
-    data = _bytes_of(path, file)
     is_shared = os.path.basename(path) == SHARED_FILE
     if is_shared and TABLE[-1].encode() not in data:
         return None
-    from mcproof.config.setting_keys import ConfigFile, parse_settings
+    from mcproof.config.config_values import ConfigFile
+    from mcproof.config.setting_keys import parse_settings
     from mcproof.text import tomltext
 
     text = tomltext.decode(data, file)

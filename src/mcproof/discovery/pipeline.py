@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+from collections import deque
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +33,7 @@ from mcproof.discovery.rendering.render_server_info import render_server_info
 from mcproof.discovery.rendering.server_groups import ServerGroup, group_by_server, group_names, nearest_group
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.catalog.model import SourceTool
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
     from mcproof.discovery.locations import SourceLocation
 
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
+
+
+MOST_IMPORTED = 100
+"""How many files are searched for the name of the protocol if it is not in a file that may register something."""
 
 
 class Discovered(NamedTuple):
@@ -71,16 +77,31 @@ class Discovered(NamedTuple):
     """What is not checked, because discovery could not follow it."""
     again: Callable[[Mapping[str, bytes]], Discovered | None]
     """Repeats the discovery with other content of some files, by their real paths; None if the server is gone."""
+    instead: Mapping[str, bytes] = {}
+    """The content that replaced that of files, by their real paths."""
+    read: frozenset[str] = frozenset()
+    """The absolute paths of all files that the catalog depends on."""
 
 
-def discover(target: str, instead: Mapping[str, bytes] | None = None, *, whole: bool = False) -> Discovered:
+def discover(
+    target: str,
+    instead: Mapping[str, bytes] | None = None,
+    *,
+    whole: bool = False,
+    parse: Callable[[str, str], ast.Module] | None = None,
+) -> Discovered:
     """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
-    all servers make one catalog. `instead` replaces the content of files, by their real paths, to preview a change.
+    all servers make one catalog. `instead` replaces the content of files, by their real paths: with a preview of a
+    change, or with unsaved text. `parse` returns the syntax tree of a path and its text, for callers that keep trees.
     """
+
+    def again(changed: Mapping[str, bytes]) -> Discovered:
+        return discover(target, {**(instead or {}), **changed}, whole=whole, parse=parse)
+
     with _collector_paused():
-        source = _Source(target, instead, lambda changed: discover(target, changed, whole=whole), whole=whole)
+        source = _Source(target, instead, again, whole=whole, parse=parse)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
         return source.discovered(items, None, only)
@@ -90,7 +111,7 @@ def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) ->
     """Return the catalog of each server in the Python source below a folder, with a name that leads to it."""
 
     def again(number: int, changed: Mapping[str, bytes]) -> Discovered | None:
-        found = discover_servers(folder, changed)
+        found = discover_servers(folder, {**(instead or {}), **changed})
         return found[number][1] if len(found) == len(groups) else None
 
     with _collector_paused():
@@ -149,19 +170,21 @@ class _Source:
         again: Callable[[Mapping[str, bytes]], Discovered | None],
         *,
         whole: bool,
+        parse: Callable[[str, str], ast.Module] | None = None,
     ) -> None:
         self._target = target
+        self._instead = instead or {}
         self._problems: list[SourceProblem] = []
         self._again = again
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
-        modules = Modules(files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead)
+        modules = Modules(files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse)
         if whole and not os.path.isdir(target):
             modules.add_imported()
         candidates = modules.candidates()
         self.domain = McpDomain(ProjectDeclarations(target, boundary, set(DISTRIBUTIONS.values())))
         self._run = self.domain.run = Interpreter(modules, self.domain)
-        if any(b"mcp" in (modules.data(path) or b"").lower() for path in candidates):
+        if _mentions_mcp(modules, candidates):
             _Roots(self.domain, self._problems, target).follow(candidates)
         self._partial = set(LISTS.values()) if self.domain.is_partial else set()
 
@@ -201,7 +224,23 @@ class _Source:
             continued=made.continued,
             omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
             again=self._again,
+            instead=self._instead,
+            read=self._run.modules.read,
         )
+
+
+def _mentions_mcp(modules: Modules, candidates: list[str]) -> bool:
+    """Whether one of these files, or a project file that they import, has the name of the protocol in it."""
+    seen = set(candidates)
+    waiting = deque(candidates)
+    while waiting and len(seen) <= MOST_IMPORTED:
+        path = waiting.popleft()
+        if b"mcp" in (modules.data(path) or b"").lower():
+            return True
+        found = [each for each in modules.imported_by(path) if each not in seen]
+        seen.update(found)
+        waiting.extend(found)
+    return False
 
 
 class _Roots:

@@ -16,13 +16,17 @@ class ResourceBodies(NamedTuple):
     bodies: tuple[tuple[str, str], ...]
     offered: int = 0
     """How many https resources the server has."""
+    unlisted: str = ""
+    """Why the list of resources was not read as a whole; empty if it was."""
 
     @property
     def not_applicable(self) -> Mapping[str, str]:
         """The rules that do not concern the server, with the reason."""
-        return {} if self.bodies or self.offered else {_RULE: "the server has no https resources"}
+        is_concerned = bool(self.bodies or self.offered or self.unlisted)
+        return {} if is_concerned else {_RULE: "the server has no https resources"}
 
     @property
     def unobserved(self) -> Mapping[str, str]:
         """The rules that could not be judged, with the reason."""
-        return {_RULE: "no resource could be read"} if self.offered and not self.bodies else {}
+        why = self.unlisted or ("no resource could be read" if self.offered and not self.bodies else "")
+        return {_RULE: why} if why else {}

@@ -26,7 +26,6 @@ _NO_URL = Unjudged("the target is not a URL")
 _NOT_LIVE = Unjudged("the target is not a live server")
 _STARTED = Unjudged("the server is started by a command, not reached over a network", concerns=False)
 _PUBLIC = Unjudged("the server requires no authorization", concerns=False)
-_NO_RESOURCES = Unjudged("the server has no resources", concerns=False)
 _NOT_DEEP = Unjudged("tools are called only with --deep", concerns=False)
 _NO_EARLIER_STATE = Unjudged("nothing to compare with (--locked, --against)", concerns=False)
 
@@ -36,6 +35,11 @@ class Scanned(NamedTuple):
 
     observed: Observed
     exposure: Exposure
+
+    @property
+    def refuses_access(self) -> bool:
+        """Whether a server responded that it requires authorization."""
+        return any(type(fact).__name__ == "AuthorizationFacts" for fact in self.observed.facts)
 
     def with_fact(self, fact: Any) -> Scanned:
         observed = self.observed
@@ -56,19 +60,14 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         facts += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
-    absent = _absent(source)
-    if source.server is not None and not catalog.resources:
-        absent["ResourceBodies"] = _NO_RESOURCES
-    return Scanned(Observed(tuple(facts), absent), _exposure(source, facts))
+    return Scanned(Observed(tuple(facts), _absent(source)), _exposure(source, facts))
 
 
 def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions) -> Scanned | None:
-    """Collect the facts about a server that could not be listed; None if nothing of it was reached."""
+    """Collect the facts about a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
     if not isinstance(source.server, UrlEndpoint):
         return None
     facts = observe_live(source.server, options, None)
-    if not any(_is_reached(fact) for fact in facts):
-        return None
     unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
     absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
@@ -90,12 +89,6 @@ def observe_live(
     if not Interruptible().run(observe):
         raise KeyboardInterrupt
     return facts
-
-
-def _is_reached(fact: Any) -> bool:
-    """Whether a fact about the perimeter shows that something responded."""
-    parts = ("tls", "response", "opening")
-    return any(getattr(fact, part, None) is not None for part in parts)
 
 
 def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:

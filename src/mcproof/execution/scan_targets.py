@@ -16,7 +16,7 @@ from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.linting.unobserved import Unjudged, unjudged_rules
 from mcproof.poisoning.tool_graph import graph_of
 from mcproof.results.payloads import ScanPayload
-from mcproof.results.run import Gate
+from mcproof.results.run import Gate, Trouble
 from mcproof.scores.trust import trust_score
 from mcproof.text.jsontext import JsonText
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcproof.execution.run_requests import Detail, ScanRequest
     from mcproof.execution.scan_facts import Scanned
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.results.run import RunResult
+    from mcproof.results.run import RunResult, TargetResult
     from mcproof.targets.argument import Input
 
 _LEFT_OUT = Unjudged("left out by the user")
@@ -47,12 +47,17 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         return judge(target.catalog, target.plan, scanned, references.gates(drift), request.detail)
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
-        """Judge a server that was reached but not listed, such as one that requires authorization."""
+        """Judge a server at a URL that could not be listed by its perimeter.
+
+        One that requires authorization has shown what a server without credentials shows; any other could not be
+        connected to, so the run fails whatever its URL and TLS are like.
+        """
         scanned = observe_unlisted(source, error, run.connect_options) if isinstance(error, ConnectError) else None
         if scanned is None:
             return None
         catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
-        return judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
+        checked = judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
+        return checked if scanned.refuses_access else Checked(_unconnected(checked.result, error))
 
     def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
         summarize = partial(_payload, catalog, plan, scanned)
@@ -65,6 +70,15 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         return Checked(result._replace(gates=[*result.gates, gate, *gates]))
 
     return run.run(check, recover)
+
+
+def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
+    """The result of a server that could not be connected to: what was seen of it, and the error as the first reason."""
+    payload = result.payload
+    if payload.kind == "scan" and payload.trust is not None:
+        reasons = [f"no connection over MCP: {error.message}", *payload.trust.reasons]
+        payload = payload._replace(trust=payload.trust._replace(reasons=reasons))
+    return result._replace(trouble=Trouble.of(error), payload=payload)
 
 
 def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog.unread_lists import METHODS, unread_lists
 from mcproof.linting.registry import FACTS
 
 if TYPE_CHECKING:
@@ -48,15 +49,18 @@ def needs_observation(rule: Rule) -> bool:
 def unjudged_rules(rules: Iterable[Rule], catalog: Catalog, observed: Observed = NOTHING) -> dict[str, Unjudged]:
     """The rules that could not be judged, by id."""
     facts = {type(fact).__name__: fact for fact in observed.facts}
+    unread = unread_lists(catalog)
     found = {}
     for rule in rules:
-        why = _why(rule, catalog, observed, facts)
+        why = _why(rule, catalog, observed, facts, unread)
         if why is not None:
             found[rule.id] = why
     return found
 
 
-def _why(rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, Any]) -> Unjudged | None:
+def _why(
+    rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, Any], unread: Mapping[str, str]
+) -> Unjudged | None:
     if rule.scope in FACTS:
         fact = facts.get(rule.scope)
         if fact is None:
@@ -69,8 +73,9 @@ def _why(rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, A
     if rule.traits.get("phase") == "post-handshake":
         if not catalog.lists_tools:
             return Unjudged(observed.unlisted)
-        if catalog.misses_tools and rule.traits.get("needs") != "server":
-            return Unjudged("`tools/list` was not served, or only in part")
+        for key in _lists_read(rule):
+            if key in unread:
+                return Unjudged(unread[key])
     if rule.traits.get("needs") == "neighbours" and not catalog.neighbours:
         return Unjudged("no other server of a client configuration was read before", concerns=False)
     if rule.traits.get("needs") == "resources" and not (catalog.resources or catalog.templates):
@@ -79,3 +84,13 @@ def _why(rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, A
         of_source = catalog.source is not None or catalog.server_info
         return Unjudged("source code leaves it to the framework" if of_source else "a list of tools has no server info")
     return None
+
+
+def _lists_read(rule: Rule) -> Iterable[str]:
+    """The keys of the lists that a rule about a catalog reads."""
+    if rule.scope == "ModelTexts":
+        return METHODS
+    if rule.traits.get("needs") == "server":
+        return ()
+    reads: tuple[str, ...] = rule.traits.get("reads", ("tools",))
+    return reads

@@ -85,7 +85,7 @@ def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
     for result in run.targets:
         if result.trouble is not None:
             yield f"mcproof: {style.text(str(result.trouble))}\n"
-        else:
+        if result.is_judged:
             yield from render_target(result, format, style, is_single=run.is_single)
     for notice in run.notices:
         yield f"mcproof: {style.text(str(notice))}\n"

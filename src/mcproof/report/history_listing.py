@@ -35,6 +35,7 @@ def history_lines(history: History, style: Style) -> Iterator[str]:
     bars = style.symbol(_BARS, _PLAIN_BARS)
     for label, values, limits in (
         ("score", [each.score for each in history.runs], (0, 100)),
+        ("trust", [each.trust for each in history.runs], (0, 100)),
         ("tokens", [each.tokens for each in history.runs], None),
         ("findings", [_findings(each) for each in history.runs], None),
     ):
@@ -70,7 +71,7 @@ def _row(each: PastRun, style: Style) -> str:
     if each.grade is not None:
         parts.append(f"{each.grade} {each.score:>3}")
     if each.verdict is not None:
-        parts.append(each.verdict)
+        parts.append(each.verdict if each.trust is None else f"{each.verdict} {each.trust}")
     if each.tokens is not None:
         parts.append(plural(each.tokens, "token"))
     parts.append(f"{plural(each.errors, 'error')}, {plural(each.warnings, 'warning')}, {plural(each.notes, 'note')}")

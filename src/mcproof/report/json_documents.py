@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.payloads import Kind
     from mcproof.results.records import Record
-    from mcproof.results.run import RunResult, TargetResult, Trouble
+    from mcproof.results.run import RunResult, TargetResult
 
 
 def document(run: RunResult) -> Iterator[str]:
@@ -43,16 +43,13 @@ def document(run: RunResult) -> Iterator[str]:
     notices = {"notices": [notice_record(each) for each in run.notices]} if run.notices else {}
     if run.is_single and run.targets:
         (result,) = run.targets
-        yield from [_trouble_document(result.trouble)] if result.trouble is not None else write(result, notices)
+        yield from write(result, notices) if result.is_judged else [_trouble_document(result)]
         yield "\n"
         return
     yield f'{{"schema_version": {_version(run.kind)},\n"targets": [\n'
     for number, result in enumerate(run.targets):
         yield ",\n" if number else ""
-        if result.trouble is not None:
-            yield _trouble_document(result.trouble, result.target)
-        else:
-            yield from write(result, {})
+        yield from write(result, {}) if result.is_judged else [_trouble_document(result, {"target": result.target})]
     yield "\n]" + _members(notices) + "}\n"
 
 
@@ -60,11 +57,12 @@ def _version(kind: Kind) -> int:
     return PROVE_VERSION if kind == "prove" else SCHEMA_VERSION
 
 
-def _trouble_document(trouble: Trouble, target: str | None = None) -> str:
-    record: Record = {"schema_version": SCHEMA_VERSION}
-    if target is not None:
-        record["target"] = target
-    return printable(encode({**record, "error": trouble._asdict()}))
+def _trouble_document(result: TargetResult, target: Record | None = None) -> str:
+    return printable(encode({"schema_version": SCHEMA_VERSION, **(target or {}), **_error(result)}))
+
+
+def _error(result: TargetResult) -> Record:
+    return {} if result.trouble is None else {"error": result.trouble._asdict()}
 
 
 def _lint_document(result: TargetResult, notices: Record) -> Iterator[str]:
@@ -111,6 +109,7 @@ def _scan_document(result: TargetResult, notices: Record) -> Iterator[str]:
         raise ValueError("not a result of a scan")
     graph = result.payload.graph
     head = {
+        **_error(result),
         "trust": trust_record(result.payload.trust),
         **({} if graph is None else {"tool_graph": graph_record(graph)}),
         "gates": [gate._asdict() for gate in result.gates],

@@ -62,7 +62,7 @@ def _pieces(run: RunResult) -> Iterator[str]:
     for result in run.targets:
         if result.trouble is not None:
             yield f"\n## {escaped(result.target)}\n\n🔴 {escaped(str(result.trouble))}\n"
-        else:
+        if result.is_judged:
             yield from _target(result, run)
     if any(result.findings for result in run.targets) and run.kind != "diff":
         yield "\n`mcproof explain RULE` explains a rule and its fix.\n"

@@ -121,7 +121,10 @@ class UntestedReason(NamedTuple):
 
 
 class TargetResult(NamedTuple):
-    """What a run saw of one target, or the trouble that prevented it."""
+    """What a run saw of one target, or the trouble that prevented it.
+
+    A scan of a server that cannot be connected to has both: the trouble, and what its URL shows.
+    """
 
     target: str
     trouble: Trouble | None = None
@@ -143,6 +146,11 @@ class TargetResult(NamedTuple):
     """What this kind of run adds."""
     code_help: list[CodeHelp] = []  # noqa: RUF012
     """What to write in the server's code, for rules whose findings cannot be fixed in a file."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is anything to show besides the trouble."""
+        return self.trouble is None or (self.payload.kind == "scan" and self.payload.trust is not None)
 
     @property
     def probes(self) -> list[ProbeResult]:

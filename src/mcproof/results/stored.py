@@ -80,12 +80,14 @@ def run_document(run: RunResult) -> Iterator[str]:
 
 
 def _target(result: TargetResult) -> Iterator[str]:
-    if result.trouble is not None:
-        yield printable(encode({"target": result.target, "error": result.trouble._asdict()}))
+    error = {} if result.trouble is None else {"error": result.trouble._asdict()}
+    if not result.is_judged:
+        yield printable(encode({"target": result.target, **error}))
         return
     payload, scores = result.payload, result.scores
     head = {
         "target": result.target,
+        **error,
         "compared_with": payload.compared_with if payload.kind == "diff" else None,
         "server": result.server,
         "protocol": result.protocol,
@@ -228,7 +230,7 @@ def _without_surrogates(document: Any) -> Any:
 def _contradiction(document: Record) -> str | None:
     """Return a contradiction between parts of a report, which a schema cannot express."""
     rules = {record["id"] for record in document["rules"]}
-    targets = [each for each in document["targets"] if "error" not in each]
+    targets = [each for each in document["targets"] if "findings" in each]
     for each in targets:
         for finding in (*each["findings"], *each["suppressed"]):
             if finding["rule"] not in rules:
@@ -278,10 +280,12 @@ def _harmless(record: Record) -> Record:
 
 def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, command: str) -> TargetResult:
     target = record["target"]
-    if "error" in record:
-        return TargetResult(target, Trouble(**record["error"]), payload=empty_payload(command))
+    trouble = Trouble(**record["error"]) if "error" in record else None
+    if "findings" not in record:
+        return TargetResult(target, trouble, payload=empty_payload(command))
     return TargetResult(
         target=target,
+        trouble=trouble,
         server=record["server"],
         protocol=record["protocol"],
         connection=record["connection"],

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-HEAD = "0001"
+_REVISIONS = ("0001", "0002", "0003")
+HEAD = _REVISIONS[-1]
 """The newest revision of the tables."""
-_REVISIONS = ("0001",)
 _BUSY_SECONDS = 60
 """How long a writer waits for others."""
 _WRITING = 7_020_613

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import select, tuple_
 
 from mcproof.errors import InputError, UsageError, nearest
 from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SCORES, SERVERS
@@ -26,6 +26,8 @@ class PastRun(NamedTuple):
     score: int | None
     tokens: int | None
     verdict: str | None
+    trust: int | None
+    """The score of a scan."""
     tools: int | None
     errors: int
     warnings: int
@@ -74,8 +76,7 @@ def list_runs(database: Database, name: str, *, cursor: str = "", size: int = 50
             found = connection.execute(select(RUNS.c.started, RUNS.c.id).where(RUNS.c.uid == cursor)).first()
             if found is None:
                 raise UsageError("the cursor is not one of this list")
-            older = and_(RUNS.c.started == found.started, RUNS.c.id < found.id)
-            query = query.where(or_(RUNS.c.started < found.started, older))
+            query = query.where(tuple_(RUNS.c.started, RUNS.c.id) < (found.started, found.id))
         rows = connection.execute(query.limit(size + 1)).all()
     runs = [PastRun(*row) for row in rows[:size]]
     return RunPage(runs, runs[-1].uid if len(rows) > size else "")
@@ -107,10 +108,8 @@ def list_findings(database: Database, uid: str, *, after: int = -1, size: int = 
 
 def _runs_of(server: int):  # type: ignore[no-untyped-def]
     grade, trust = SCORES.alias("grade"), SCORES.alias("trust")
-    columns = (
-        *(RUNS.c.uid, RUNS.c.command, RUNS.c.started, grade.c.word, grade.c.score, RUNS.c.tokens, trust.c.word),
-        *(RUNS.c.tools, RUNS.c.errors, RUNS.c.warnings, RUNS.c.notes, RUNS.c.error, RUNS.c.catalog),
-    )
+    scores = {"grade": grade.c.word, "score": grade.c.score, "verdict": trust.c.word, "trust": trust.c.score}
+    columns = [scores[field] if field in scores else RUNS.c[field] for field in PastRun._fields]
     return (
         select(*columns)
         .outerjoin(grade, (grade.c.run_id == RUNS.c.id) & (grade.c.scheme == "grade"))
@@ -142,4 +141,16 @@ def stored_catalog(database: Database, digest: str) -> str:
         found = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
     if found is None:
         raise InputError(f"there is no catalog `{digest}` in the store", file=database.label)
-    return zlib.decompress(found).decode("utf-8", "surrogatepass")
+    return _catalog_text(found)
+
+
+def newest_catalog(database: Database, name: str) -> str | None:
+    """Return the text of the newest catalog of a server; None if there is none."""
+    query = select(CATALOGS.c.text).join(SERVERS, SERVERS.c.surface == CATALOGS.c.hash).where(SERVERS.c.name == name)
+    with database.reading() as connection:
+        found = connection.execute(query).scalar()
+    return None if found is None else _catalog_text(found)
+
+
+def _catalog_text(compressed: bytes) -> str:
+    return zlib.decompress(compressed).decode("utf-8", "surrogatepass")

@@ -46,9 +46,32 @@ def record_run(
     return recorded
 
 
-def record_known(connection: Connection, run: RunResult, name: str, uid: str, catalog: str | None) -> None:
-    """Record a run of another store under its own identity."""
-    _record(connection, _Recording(run, run.targets[0], name[:LONGEST], uid[:36], catalog))
+def record_known(connection: Connection, run: RunResult, name: str, uid: str, catalog: str | None) -> str | None:
+    """Record a run under a given identity, in a transaction of the caller; return the key of its catalog."""
+    return _record(connection, _Recording(run, run.targets[0], name[:LONGEST], uid[:36], catalog))
+
+
+class NewRecord(NamedTuple):
+    """A run to record under an identity of its own."""
+
+    uid: str
+    name: str
+    """The name of the server."""
+    run: RunResult
+    catalog: str | None
+
+
+def record_new(database: Database, records: Sequence[NewRecord]) -> int:
+    """Record the runs that are not in the store yet, in one transaction; return how many they are."""
+    added = 0
+    with database.writing() as connection:
+        uids = [each.uid for each in records]
+        there = set(connection.execute(select(RUNS.c.uid).where(RUNS.c.uid.in_(uids))).scalars())
+        for each in records:
+            if each.uid not in there:
+                record_known(connection, each.run, each.name, each.uid, each.catalog)
+                added += 1
+    return added
 
 
 class _Recording(NamedTuple):
@@ -59,7 +82,8 @@ class _Recording(NamedTuple):
     catalog: str | None
 
 
-def _record(connection: Connection, each: _Recording) -> None:
+def _record(connection: Connection, each: _Recording) -> str | None:
+    """Record one target; return the key of its catalog."""
     server = create_server(connection, each.name)
     catalog = None if each.catalog is None else _catalog_hash(connection, each.catalog, each.result)
     levels = each.result.levels()
@@ -90,6 +114,7 @@ def _record(connection: Connection, each: _Recording) -> None:
     if findings:
         connection.execute(insert(FINDINGS), findings)
     update_server(connection, NewRun(run_id, server, each.run, each.result, catalog))
+    return catalog
 
 
 def _catalog_hash(connection: Connection, text: str, result: TargetResult) -> str:

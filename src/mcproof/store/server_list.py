@@ -9,19 +9,21 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, exists, or_, select
+from sqlalchemy import Integer, select, tuple_
 
 from mcproof.errors import UsageError
-from mcproof.store.server_rows import search_words
-from mcproof.store.tables import BREAKING, DAYS, FIRING, SERVERS, TALLIES, UNKNOWN, WORDS
+from mcproof.store.server_conditions import narrowed
+from mcproof.store.tables import DAYS, SERVERS, TALLIES, UNKNOWN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy import Column, ColumnElement, RowMapping, Select
 
     from mcproof.store.database import Database
 
-PAGE, MOST = 50, 200
-_MOST_WORDS = 5
+PAGE, MOST, CHUNK = 50, 200, 2_000
+"""The number of servers of a page, the most of a page, and the number that are read at once where all are wanted."""
 _COLUMNS = {
     "name": SERVERS.c.name,
     "score": SERVERS.c.score,
@@ -99,15 +101,33 @@ _SHOWN = [SERVERS.c[field] for field in ListedServer._fields]
 
 def list_servers(database: Database, wanted: ServerFilter) -> ServerPage:
     """Return a page of servers. Raises a UsageError for an unknown order or a damaged cursor."""
+    return _page(database, wanted, max(1, min(wanted.size, MOST)))
+
+
+def every_server(database: Database, wanted: ServerFilter) -> Iterator[list[ListedServer]]:
+    """Yield all servers of a list, many at a time. Errors are raised at once."""
+    first = _page(database, wanted, CHUNK)
+
+    def chunks() -> Iterator[list[ListedServer]]:
+        page = first
+        yield page.servers
+        while page.next:
+            page = _page(database, wanted._replace(cursor=page.next), CHUNK)
+            yield page.servers
+
+    return chunks()
+
+
+def _page(database: Database, wanted: ServerFilter, size: int) -> ServerPage:
     if wanted.sort not in SORTS:
         raise UsageError(f"unknown order `{wanted.sort}`; there are {', '.join(SORTS)}")
     column, is_descending = _COLUMNS[wanted.sort.lstrip("-")], wanted.sort.startswith("-")
-    size = max(1, min(wanted.size, MOST))
-    query = select(*_SHOWN, SERVERS.c.id, column.label("_value")).where(*_conditions(wanted))
+    query = select(*_SHOWN, SERVERS.c.id, column.label("_value"))
     if wanted.cursor:
         query = query.where(_after(wanted, column, is_descending=is_descending))
     order = (column.desc(), SERVERS.c.id.desc()) if is_descending else (column, SERVERS.c.id)
     with database.reading() as connection:
+        query = narrowed(connection, query, wanted)
         rows = connection.execute(query.order_by(*order).limit(size + 1)).all()
     following = _cursor(wanted.sort, rows[size - 1]._mapping) if len(rows) > size else ""
     return ServerPage([_listed(row._mapping) for row in rows[:size]], following)
@@ -152,22 +172,6 @@ def _listed(row: RowMapping) -> ListedServer:
     return ListedServer(**fields)
 
 
-def _conditions(wanted: ServerFilter) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = []
-    if wanted.grade:
-        conditions.append(SERVERS.c.grade == wanted.grade)
-    if wanted.verdict:
-        conditions.append(SERVERS.c.verdict == wanted.verdict)
-    if wanted.rule:
-        conditions.append(exists().where(FIRING.c.server_id == SERVERS.c.id, FIRING.c.rule == wanted.rule))
-    if wanted.client:
-        conditions.append(exists().where(BREAKING.c.server_id == SERVERS.c.id, BREAKING.c.client == wanted.client))
-    for word in search_words(wanted.search)[:_MOST_WORDS]:
-        starts = (WORDS.c.word >= word) & (WORDS.c.word < f"{word}\U0010ffff")
-        conditions.append(SERVERS.c.id.in_(select(WORDS.c.server_id).where(starts)))
-    return conditions
-
-
 def _cursor(sort: str, row: RowMapping) -> str:
     return urlsafe_b64encode(json.dumps([sort, row["_value"], row["id"]]).encode()).decode()
 
@@ -176,10 +180,15 @@ def _after(wanted: ServerFilter, column: Column[Any], *, is_descending: bool) ->
     """The condition of the rows after a cursor."""
     try:
         sort, value, last = json.loads(urlsafe_b64decode(wanted.cursor.encode()))
-    except ValueError:
-        sort = None
-    if sort != wanted.sort or not isinstance(last, int) or not isinstance(value, str | int):
+    except (ValueError, TypeError):
+        sort = value = last = None
+    is_value = _is_number(value) if isinstance(column.type, Integer) else isinstance(value, str)
+    if sort != wanted.sort or not is_value or not _is_number(last):
         raise UsageError("the cursor is not one of this list")
-    if is_descending:
-        return or_(column < value, and_(column == value, SERVERS.c.id < last))
-    return or_(column > value, and_(column == value, SERVERS.c.id > last))
+    place = tuple_(column, SERVERS.c.id)
+    return place < (value, last) if is_descending else place > (value, last)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a database can compare a value with an integer."""
+    return type(value) is int and abs(value) < 2**63

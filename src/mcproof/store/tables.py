@@ -74,15 +74,15 @@ SERVERS = Table(
     Column("title", ServerString(500), nullable=False),  # what the server calls itself
     Column("runs", Integer, nullable=False),
     Column("last_run", _KEY, nullable=True),
-    Column("last_seen", String(32), nullable=True),
+    Column("last_seen", ServerString(32), nullable=True),
     Column("is_reachable", Boolean, nullable=True),
-    Column("grade", String(1), nullable=True),
+    Column("grade", ServerString(1), nullable=True),
     Column("score", Integer, nullable=False),
     Column("change", Integer, nullable=True),  # of the score, since the run before
     Column("tokens", Integer, nullable=False),
     Column("tools", Integer, nullable=True),
     Column("trust", Integer, nullable=False),
-    Column("verdict", String(6), nullable=True),
+    Column("verdict", ServerString(6), nullable=True),
     Column("surface", String(64), nullable=True),  # the hash of the newest catalog
     Column("changed", String(32), nullable=True),  # when a run last differed from the one before
     Column("changes", Text, nullable=True),  # how it differed
@@ -99,7 +99,7 @@ RUNS = Table(
     "runs",
     METADATA,
     Column("id", _KEY, primary_key=True),
-    Column("uid", String(36), nullable=False, unique=True),
+    Column("uid", ServerString(36), nullable=False, unique=True),
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), nullable=False),
     Column("command", String(20), nullable=False),
     Column("target", ServerString(2000), nullable=False),
@@ -134,7 +134,7 @@ FINDINGS = Table(
     METADATA,
     Column("run_id", _KEY, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("rule", String(80), nullable=False),
+    Column("rule", ServerString(80), nullable=False),
     Column("level", String(8), nullable=False),
     Column("severity", String(10), nullable=False),
     Column("subject", ServerString(500), nullable=False),
@@ -148,7 +148,7 @@ FIRING = Table(
     "firing",
     METADATA,
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
-    Column("rule", String(80), primary_key=True),
+    Column("rule", ServerString(80), primary_key=True),
     Column("findings", Integer, nullable=False),
     Index("ix_firing_rule", "rule", "server_id"),
 )
@@ -157,7 +157,7 @@ FIRING = Table(
 WORDS = Table(
     "words",
     METADATA,
-    Column("word", String(60), primary_key=True),
+    Column("word", String(60).with_variant(String(60, collation="C"), "postgresql"), primary_key=True),
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
     Index("ix_words_server", "server_id"),
 )
@@ -191,10 +191,53 @@ BREAKING = Table(
 )
 """The clients in which each server breaks, by its newest `compat` run."""
 
+WATCHES = Table(
+    "watches",
+    METADATA,
+    Column("name", ServerString(500), primary_key=True),  # of the entry and of its server
+    Column("last_run", String(32), nullable=False),  # when its newest run started
+    Column("failures", Integer, nullable=False),  # runs in a row that could not check the server
+    Column("is_gone", Boolean, nullable=False),  # whether that was reported
+    Column("grade", ServerString(1), nullable=True),
+    Column("score", Integer, nullable=True),
+    Column("tokens", Integer, nullable=True),
+    Column("verdict", ServerString(6), nullable=True),
+    Column("surface", String(80), nullable=True),  # the hash of what the server offers
+    Column("catalog", String(64), nullable=True),  # which retention may delete
+    Column("failed_gates", String(200), nullable=False),  # their names, joined with commas
+)
+"""The last known state of each watched server, with which its next run is compared."""
+
+DELIVERIES = Table(
+    "deliveries",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("watch", ServerString(500), nullable=False),
+    Column("body", ServerText, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due", BigInteger, nullable=False),  # the time of the next attempt, in seconds since 1970
+    Index("ix_deliveries_due", "due", "id"),
+)
+"""Events for webhooks that are not delivered yet."""
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("id", String(16), primary_key=True),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("hash", String(64), nullable=False),  # of the secret part
+    Column("scopes", String(100), nullable=False),  # joined with commas
+    Column("server", ServerString(500), nullable=True),  # the only server that it may record
+    Column("created", String(32), nullable=False),
+    Column("expires", String(32), nullable=False),
+)
+"""Tokens for the REST API."""
+
 __all__ = [
     "BREAKING",
     "CATALOGS",
     "DAYS",
+    "DELIVERIES",
     "FINDINGS",
     "FIRING",
     "METADATA",
@@ -202,6 +245,8 @@ __all__ = [
     "SCORES",
     "SERVERS",
     "TALLIES",
+    "TOKENS",
     "UNKNOWN",
+    "WATCHES",
     "WORDS",
 ]

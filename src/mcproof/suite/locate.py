@@ -52,9 +52,12 @@ def _files_of(name: str) -> list[str]:
 
 def is_suite(file: str) -> bool:
     """Whether a file found in a folder is a suite: by its name, or by its keys."""
-    return os.path.basename(file) in DEFAULT_NAMES or (
-        _SUITE.search(data := start_of_file(file, _MOST_BYTES)) is not None and _TESTS.search(data) is not None
-    )
+    return os.path.basename(file) in DEFAULT_NAMES or has_suite_keys(start_of_file(file, _MOST_BYTES))
+
+
+def has_suite_keys(data: bytes) -> bool:
+    """Whether YAML has the keys of a suite."""
+    return _SUITE.search(data) is not None and _TESTS.search(data) is not None
 
 
 def looks_like_a_suite(file: str) -> bool:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from mcproof.console import Counter
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
     CatalogDocument,
@@ -45,14 +46,19 @@ _SERVERS = {
 
 
 def fill(database: Database) -> None:
-    """Record the example: servers that get better or worse over two weeks."""
+    """Record the example: servers that get better or worse over two weeks. Shows progress on a terminal."""
     now = datetime.now(UTC)
+    progress = Counter()
+    total = 1 + len(_SERVERS)
+    progress.step(0, total, "servers of the example")
     weather = json.loads((files("mcproof.demo") / "weather.json").read_text(encoding="utf-8"))
     _record(database, "weather", weather, now)
     for number, (name, thing) in enumerate(_SERVERS.items()):
+        progress.step(1 + number, total, "servers of the example")
         for step, days in enumerate(DAYS_AGO):
             quality = step if number % 3 else 3 - step
             _record(database, name, _catalog(thing, quality, number), now - timedelta(days=days, minutes=number))
+    progress.clear()
 
 
 def _record(database: Database, name: str, catalog: dict[str, Any], moment: datetime) -> None:

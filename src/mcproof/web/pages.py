@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse, StreamingResponse
 
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.errors import InputError, UsageError
@@ -19,10 +20,10 @@ from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.report.html.page import document
 from mcproof.results.stored import read_run
 from mcproof.scores.grade import LETTERS
-from mcproof.store.queries import history_of, run_report, stored_catalog
+from mcproof.store.queries import history_of, newest_catalog, run_report, stored_catalog
 from mcproof.store.server_list import (
-    MOST,
     ServerFilter,
+    every_server,
     find_server,
     list_servers,
     recent_changes,
@@ -34,9 +35,10 @@ from mcproof.web.charts import grade_bars, score_line
 from mcproof.web.rendering import asset, render
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from mcproof.store.database import Database
     from mcproof.store.queries import PastRun
-    from mcproof.store.server_list import ListedServer
 
 _Text = Annotated[str, Query(max_length=500)]
 _HISTORY = 100
@@ -58,7 +60,7 @@ def pages_router() -> APIRouter:
     return router
 
 
-def _filter(request: Request, size: int = 50) -> ServerFilter:
+def _filter(request: Request) -> ServerFilter:
     """The filter of a list, from the query."""
     asked = request.query_params
     return ServerFilter(
@@ -69,7 +71,6 @@ def _filter(request: Request, size: int = 50) -> ServerFilter:
         rule=asked.get("rule", "")[:80],
         sort=asked.get("sort", "") or "-score",
         cursor=asked.get("cursor", "")[:500],
-        size=size,
     )
 
 
@@ -108,26 +109,23 @@ def dashboard(request: Request) -> str:
 _EXPORTED = ("name", "grade", "score", "change", "tokens", "tools", "verdict", "trust", "last_seen", "runs")
 
 
-def _all_servers(request: Request) -> list[ListedServer]:
-    """Every server that the list has, in its order."""
-    database: Database = request.app.state.database
-    wanted, found = _filter(request, MOST)._replace(cursor=""), []
-    while True:
-        page = list_servers(database, wanted)
-        found += page.servers
-        if not page.next:
-            return found
-        wanted = wanted._replace(cursor=page.next)
-
-
 def csv_export(request: Request) -> Response:
     """Export the list as CSV."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_EXPORTED)
-    rows.writerows([_cell(getattr(each, key)) for key in _EXPORTED] for each in _all_servers(request))
+    servers = every_server(request.app.state.database, _filter(request)._replace(cursor=""))
+
+    def lines() -> Iterator[str]:
+        yield _csv([_EXPORTED])
+        for some in servers:
+            yield _csv([_cell(getattr(each, key)) for key in _EXPORTED] for each in some)
+
     headers = {"content-disposition": 'attachment; filename="servers.csv"'}
-    return Response(text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    return StreamingResponse(lines(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def _cell(value: Any) -> Any:
@@ -137,9 +135,17 @@ def _cell(value: Any) -> Any:
 
 def json_export(request: Request) -> Response:
     """Export the list as JSON."""
-    servers = [{key: getattr(each, key) for key in _EXPORTED} for each in _all_servers(request)]
+    servers = every_server(request.app.state.database, _filter(request)._replace(cursor=""))
+
+    def parts() -> Iterator[str]:
+        separator = '{"schema_version": 1, "servers": [\n'
+        for some in servers:
+            yield separator + ",\n".join(json.dumps({key: getattr(each, key) for key in _EXPORTED}) for each in some)
+            separator = ",\n"
+        yield "\n]}\n"
+
     headers = {"content-disposition": 'attachment; filename="servers.json"'}
-    return JSONResponse({"schema_version": 1, "servers": servers}, headers=headers)
+    return StreamingResponse(parts(), media_type="application/json", headers=headers)
 
 
 def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> str:
@@ -197,14 +203,9 @@ def compare_page(request: Request, a: _Text = "", b: _Text = "") -> str:
     """Compare two servers: their numbers, and how their catalogs differ."""
     database: Database = request.app.state.database
     servers = [find_server(database, name) if name else None for name in (a, b)]
-    newest = [None if each is None else _newest_catalog(database, each.name) for each in servers]
+    newest = [None if each is None else newest_catalog(database, each.name) for each in servers]
     changes = catalog_changes(newest[0], newest[1]) if newest[0] is not None and newest[1] is not None else None
     return render("compare.html", request, a=a, b=b, servers=servers, changes=changes)
-
-
-def _newest_catalog(database: Database, name: str) -> str | None:
-    digest = next((each.catalog for each in reversed(history_of(database, name, 20).runs) if each.catalog), None)
-    return None if digest is None else stored_catalog(database, digest)
 
 
 def rules_page(request: Request) -> str:

@@ -23,7 +23,7 @@ from mcproof.results.records import SCHEMA_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.config.settings import IgnoreFor, Settings
+    from mcproof.config.settings import IgnoreFor, Settings, WatchEntry
     from mcproof.execution.run_requests import SettingsSource
 
 NOTES = """\
@@ -103,8 +103,13 @@ def _simple(settings: Settings) -> dict[str, _Shown]:
         "clients": list(settings.clients),
         "client-profiles": sorted(settings.client_profiles),
         "scan": {**Thresholds()._asdict(), **settings.thresholds},
+        "store": {**settings.store._asdict(), "database": _without_secrets(settings.store.database)},
     }
     return {key: _Shown(value, _line(settings, key)) for key, value in values.items()}
+
+
+def _without_secrets(database: str | None) -> str | None:
+    return database if database is None or "://" not in database else shown_target(database)
 
 
 def _line(settings: Settings, key: str) -> int | None:
@@ -133,6 +138,7 @@ def _document(settings: Settings) -> dict[str, Any]:
             ],
             _line(settings, "targets"),
         ),
+        "watch": _Shown([_watch_record(each) for each in settings.watches], _line(settings, "watch")),
     }
     return {
         "schema_version": SCHEMA_VERSION,
@@ -152,6 +158,16 @@ def _ignore_record(ignore: IgnoreFor) -> dict[str, Any]:
         "named": list(ignore.named),
         "reason": ignore.reason,
         "line": ignore.location.line,
+    }
+
+
+def _watch_record(watch: WatchEntry) -> dict[str, Any]:
+    return {
+        "name": watch.name,
+        "target": shown_target(watch.target),
+        "every": watch.every,
+        "checks": list(watch.checks),
+        "line": watch.location.line,
     }
 
 
@@ -177,6 +193,7 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     targets = settings.targets.items()
     rows = [[name, shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
     yield from _table("targets", rows, style)
+    yield from _table("watch", [_watch_row(each) for each in settings.watches], style)
 
 
 _UNITS = {"limits": " s"}
@@ -186,7 +203,8 @@ def _text(value: Any, unit: str = "") -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {limit:g}{unit}" for name, limit in value.items() if limit is not None) or "none"
+        shown = {name: f"{each:g}" if isinstance(each, (int, float)) else each for name, each in value.items()}
+        return ", ".join(f"{name} {each}{unit}" for name, each in shown.items() if each is not None) or "none"
     return "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -194,6 +212,11 @@ def _ignore_row(ignore: IgnoreFor, style: Style) -> list[str]:
     what = "everything" if ignore.kind is None else f"{ignore.kind} {ignore.glob}"
     reason = f" ({style.text(ignore.reason)})" if ignore.reason is not None else ""
     return [what, ", ".join(ignore.named), f"{ignore.location}{reason}"]
+
+
+def _watch_row(watch: WatchEntry) -> list[str]:
+    what = f"{', '.join(watch.checks)} every {watch.every:,} s"
+    return [watch.name, shown_target(watch.target), what, str(watch.location)]
 
 
 def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:

@@ -8,7 +8,7 @@ import sys
 
 from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
-from mcproof.cli.record_options import add_database
+from mcproof.cli.record_options import add_store, parse_store
 from mcproof.console import Style, print_lines
 from mcproof.errors import OK
 
@@ -26,7 +26,7 @@ def parser() -> Parser:
         examples=EXAMPLES,
     )
     parser.add_argument("name", metavar="NAME", help="the server: its --name, or the target as it was given")
-    add_database(parser)
+    add_store(parser)
     add_format(parser, "text", "json")
     parser.group(OUTPUT).add_argument(
         "--last", type=_number, default=20, metavar="N", help="how many runs to show (default 20)"
@@ -40,7 +40,7 @@ def command(arguments: list[str]) -> int:
     from mcproof.store.database import open_database
     from mcproof.store.queries import history_of
 
-    history = history_of(open_database(options.database, creates=False), options.name, options.last)
+    history = history_of(open_database(parse_store(options).database, creates=False), options.name, options.last)
     if options.format == "json":
         sys.stdout.write(json.dumps(history_document(history), indent=2) + "\n")
     else:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import Parser
-from mcproof.cli.record_options import add_database
+from mcproof.cli.record_options import add_store, parse_store
 from mcproof.console import Style, plural, print_lines, remark
 from mcproof.errors import FINDINGS, OK, InputError, UsageError, reason_of
 
@@ -35,7 +35,7 @@ def parser() -> Parser:
     prune = parser.group("Pruning")
     prune.add_argument("--days", type=_number, metavar="N", help="delete runs that are older than this")
     prune.add_argument("--keep", type=_number, metavar="N", help="keep at most this many runs of a server")
-    add_database(parser)
+    add_store(parser)
     return parser
 
 
@@ -46,11 +46,15 @@ def command(arguments: list[str]) -> int:
         raise UsageError("`import` takes a file" if action == "import" else f"`{action}` takes no file")
     if action != "prune" and (options.days is not None or options.keep is not None):
         raise UsageError("--days and --keep are for `prune`")
-    if action == "prune" and options.days is None and options.keep is None:
-        raise UsageError("`prune` needs --days, --keep or both")
+    configured = parse_store(options)
+    if action == "prune":
+        if options.days is None and options.keep is None:
+            options.days, options.keep = configured.days, configured.keep
+        if options.days is None and options.keep is None:
+            raise UsageError("`prune` needs --days, --keep or both; `[store]` of a configuration may have them")
     from mcproof.store.database import open_database
 
-    database = open_database(options.database, creates=action == "import")
+    database = open_database(configured.database, creates=action == "import")
     if action == "export":
         return _export(database)
     if action == "import":

@@ -23,6 +23,8 @@ class AccessOptions(NamedTuple):
     """The port of the redirect URI; 0 for any."""
     may_log_in: bool = False
     """Whether a browser may be opened."""
+    is_anonymous: bool = False
+    """Whether only the headers of the request authorize it: no stored token is used, and none is requested."""
 
     @property
     def uses_client_credentials(self) -> bool:

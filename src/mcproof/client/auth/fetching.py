@@ -98,13 +98,12 @@ def _joined(base: str, location: str) -> str:
 async def _send(method: str, url: str, what: str, **content: Any) -> JsonReply:
     import httpx2
 
-    from mcproof.client.transports.http_exchange import default_tls
+    from mcproof.client.transports.http_exchange import connection_settings
 
     headers = {"User-Agent": "mcproof", "Accept": "application/json", **content.pop("headers", {})}
-    settings: dict[str, Any] = {"follow_redirects": False, "trust_env": False, "verify": default_tls()}
     try:
         async with (
-            httpx2.AsyncClient(timeout=httpx2.Timeout(SECONDS), **settings) as client,
+            httpx2.AsyncClient(timeout=httpx2.Timeout(SECONDS), **connection_settings()) as client,
             client.stream(method, url, headers=headers, **content) as response,
         ):
             if response.status_code in _REDIRECTS:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.probe_http import LIMITS
-from mcproof.client.perimeter.read_only_requests import call_readers, https_resources, read_resources
+from mcproof.client.perimeter.read_only_requests import call_readers, offered_resources, read_resources
 from mcproof.client.perimeter.session_probes import observe_sessions
 from mcproof.exchange.network_hosts import is_this_machine
 from mcproof.exchange.read_calls import ReadCalls
-from mcproof.exchange.resource_bodies import ResourceBodies
 from mcproof.exchange.server_identity import ServerIdentity
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ async def observe_server(
     if perimeter is not None and (identity := _identity(catalog, perimeter)) is not None:
         facts.append(identity)
 
-    bodies = ResourceBodies((), len(https_resources(catalog)))
+    bodies = offered_resources(catalog)
     calls = ReadCalls(why_none="" if may_call(server) else REMOTE)
 
     async def read(connection: Connection) -> None:

@@ -10,6 +10,8 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.client.egress.network_guard import current_guard
+from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.transports.http_exchange import content_type, sent
 from mcproof.exchange.network_hosts import address_of, internal_address
@@ -131,7 +133,11 @@ async def _addresses(host: str, port: int) -> list[str]:
     import socket
 
     try:
+        if (guard := current_guard()) is not None:
+            return await guard.addresses(host)
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except RefusedAddressError as error:
+        raise RefusedUrlError(error.message) from None
     except (OSError, UnicodeError, ValueError, OverflowError):
         raise UnobservedError(f"`{host}` cannot be resolved") from None
     return list(dict.fromkeys(str(each[4][0]) for each in found))

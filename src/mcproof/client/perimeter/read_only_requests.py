@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.unread_lists import unread_lists
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
@@ -25,9 +26,8 @@ MOST_CALLS = 3
 async def read_resources(connection: Connection, catalog: Catalog, server: Endpoint) -> ResourceBodies:
     """The texts of the first few https resources, cut off at a limit; what cannot be read is left out."""
     hide = hiding_in_catalogs(server.named_secrets)
-    uris = https_resources(catalog)
     bodies: list[tuple[str, str]] = []
-    for uri in uris[:MOST_RESOURCES]:
+    for uri in _https_resources(catalog)[:MOST_RESOURCES]:
         try:
             response = await connection.request("resources/read", {"uri": uri})
         except (ConnectError, LostError, TimeoutError):
@@ -35,10 +35,15 @@ async def read_resources(connection: Connection, catalog: Catalog, server: Endpo
         text = _text(response.result)
         if text:
             bodies.append((hide(uri), hide(text)))
-    return ResourceBodies(tuple(bodies), len(uris))
+    return offered_resources(catalog)._replace(bodies=tuple(bodies))
 
 
-def https_resources(catalog: Catalog) -> list[str]:
+def offered_resources(catalog: Catalog) -> ResourceBodies:
+    """What is known of the resources before any was read."""
+    return ResourceBodies((), len(_https_resources(catalog)), unread_lists(catalog).get("resources", ""))
+
+
+def _https_resources(catalog: Catalog) -> list[str]:
     """The URIs of the resources that are read."""
     uris = [each.fields.get("uri") for each in catalog.resources]
     return [each for each in uris if isinstance(each, str) and each.lower().startswith("https://")]

@@ -9,6 +9,8 @@ import warnings
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from mcproof.client.egress.network_guard import connection_host
+from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.perimeter.der_certificates import read_certificate
 from mcproof.client.perimeter.probe_http import UnobservedError
 from mcproof.client.transports.http_exchange import default_tls
@@ -61,11 +63,14 @@ async def _handshake(host: str, port: int, context: ssl.SSLContext, seconds: flo
     """
     try:
         async with asyncio.timeout(seconds + 1):
+            address = await connection_host(host)
             _, writer = await asyncio.open_connection(
-                host, port, ssl=context, server_hostname=host, ssl_handshake_timeout=seconds
+                address, port, ssl=context, server_hostname=host, ssl_handshake_timeout=seconds
             )
     except TimeoutError:
         raise UnobservedError(f"no connection within {seconds:g} seconds") from None
+    except RefusedAddressError as error:
+        raise UnobservedError(error.message) from None
     except (ssl.SSLError, ConnectionAbortedError):
         raise
     except ConnectionResetError:

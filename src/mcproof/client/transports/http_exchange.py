@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.auth.advice import login_advice
+from mcproof.client.egress.network_guard import current_guard
 from mcproof.client.failures import (
     UNAUTHORIZED,
     ConnectError,
@@ -19,6 +20,8 @@ from mcproof.client.failures import (
     LostError,
     NoMessageError,
     UnauthorizedError,
+    UnreachableError,
+    transient,
 )
 from mcproof.client.peer import Peer
 from mcproof.client.secrets import redacted_url
@@ -80,6 +83,17 @@ def _tls_with(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
+def connection_settings() -> dict[str, Any]:
+    """The settings of every client: no redirects, no proxy, and only connections that the current guard allows."""
+    guard = current_guard()
+    settings: dict[str, Any] = {"follow_redirects": False, "trust_env": False}
+    if guard is None:
+        return {**settings, "verify": default_tls()}
+    from mcproof.client.egress.guarded_http import GuardedTransport
+
+    return {**settings, "transport": GuardedTransport(guard, default_tls())}
+
+
 def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
     """A client for one server, which follows no redirects and uses no proxy. Raises ConnectError for bad headers."""
     import httpx2
@@ -90,9 +104,7 @@ def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> ht
             auth=sign,
             headers={"User-Agent": "mcproof", **headers},
             timeout=httpx2.Timeout(None, connect=connect),
-            follow_redirects=False,
-            trust_env=False,
-            verify=default_tls(),
+            **connection_settings(),
         )
     except ValueError:
         raise ConnectError(_BAD_HEADER) from None
@@ -115,23 +127,28 @@ async def sent(
         request = client.build_request(method, url, content=content, headers=encoded, extensions=extensions)
         response = await client.send(request, stream=True)
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
-        raise ConnectError("the server cannot be reached: not an HTTP URL") from None
+        raise UnreachableError("the server cannot be reached: not an HTTP URL") from None
     except httpx2.ConnectTimeout:
-        raise ConnectError("the server cannot be reached: connecting timed out") from None
+        raise transient(UnreachableError("the server cannot be reached: connecting timed out")) from None
     except httpx2.ConnectError as error:
-        raise ConnectError(f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")) from None
+        why = str(error) or "connecting failed"
+        raise transient(UnreachableError(f"the server cannot be reached: {why}".rstrip("."))) from None
     except httpx2.LocalProtocolError:
         raise ConnectError(_BAD_HEADER) from None
     except httpx2.HTTPError as error:
-        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+        raise _broken(error) from None
     except (OSError, OverflowError, ExceptionGroup):  # such as a port out of range
-        raise ConnectError("the server cannot be reached: invalid address") from None
+        raise UnreachableError("the server cannot be reached: invalid address") from None
     try:
         yield response
     except httpx2.HTTPError as error:
-        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+        raise _broken(error) from None
     finally:
         await response.aclose()
+
+
+def _broken(error: httpx2.HTTPError) -> LostError:
+    return transient(LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")))
 
 
 def content_type(response: httpx2.Response) -> str:
@@ -192,4 +209,21 @@ def refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
     excerpt = f": {cropped(text)}" if text else ""
-    return HttpStatusError(status, f"the server returns HTTP {status} ({kind}){excerpt}")
+    return HttpStatusError(
+        status,
+        f"the server returns HTTP {status} ({kind}){excerpt}",
+        _seconds_until(response.headers.get("retry-after", "")),
+    )
+
+
+def _seconds_until(text: str) -> float | None:
+    """Parse `Retry-After`: seconds, or a date; None if it is neither."""
+    if text.strip().isdecimal() and len(text) < 10:
+        return float(text)
+    from email.utils import parsedate_to_datetime
+    from time import time
+
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None

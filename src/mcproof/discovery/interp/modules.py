@@ -37,6 +37,13 @@ def stem_of(path: str) -> str:
     return os.path.basename(folder) if base == "__init__.py" else base.removesuffix(".py")
 
 
+def _parse(path: str, text: str) -> ast.Module:  # noqa: ARG001 (others keep trees by path)
+    """The syntax tree of a text; invalid escapes in strings are not reported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
 class Module:
     """One source file: text, syntax tree, names."""
 
@@ -89,6 +96,7 @@ class Modules:
         boundary: Boundary,
         installed: frozenset[str],
         instead: Mapping[str, bytes] | None = None,
+        parse: Callable[[str, str], ast.Module] | None = None,
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
         self.top = os.path.abspath(top)
@@ -104,6 +112,13 @@ class Modules:
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
         """Replacements for the content of files, by real path."""
+        self._syntax = parse or _parse
+        """Parses the text of a path; a caller may keep trees, which nothing changes."""
+
+    @property
+    def read(self) -> frozenset[str]:
+        """The absolute paths of the files whose content was looked at."""
+        return frozenset(self._data)
 
     def add_imported(self) -> None:
         """Add all project files that the files import, directly or indirectly, with their packages."""
@@ -203,9 +218,7 @@ class Modules:
         if text is None:
             return None
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # invalid escapes in strings are not our concern
-                tree = ast.parse(text)
+            tree = self._syntax(path, text)
         except SyntaxError as error:
             self.problems.append(syntax_problem(text, file, error))
             return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
 from typing import TYPE_CHECKING
 
 from mcproof.text.pythontext import PythonText, UncertainError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 LONGEST_TRAIL = 6
 """The most variables a literal is followed through to the tool that uses it."""
@@ -17,10 +18,12 @@ LONGEST_TRAIL = 6
 class SourceTexts:
     """The Python files of a target, each read and parsed once."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, instead: Mapping[str, bytes]) -> None:
+        """Prepare to read the files of a target; `instead` replaces the content of some, by their real paths."""
         from mcproof.discovery import python_files
 
         self.files = python_files(target, [])
+        self._instead = instead
         self._texts: dict[str, PythonText | None] = {}
         self._bytes: dict[str, bytes | None] = {}
 
@@ -38,7 +41,8 @@ class SourceTexts:
         if file not in self._bytes:
             from mcproof.discovery import read_bytes
 
-            self._bytes[file] = read_bytes(file, [])
+            unsaved = self._instead.get(os.path.realpath(file)) if self._instead else None
+            self._bytes[file] = read_bytes(file, []) if unsaved is None else unsaved
         return self._bytes[file]
 
     def nodes_about(self, name: str) -> Iterator[tuple[str, ast.AST]]:

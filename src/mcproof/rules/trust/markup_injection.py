@@ -61,7 +61,11 @@ def no_description_injection(catalog: Catalog) -> Iterator[Problem]:
     yield from _problem(hits, "toolName", "descriptions of tools")
 
 
-@_markup_rule("no_resource_or_prompt_injection", "resource-or-prompt-markup")
+@_markup_rule(
+    "no_resource_or_prompt_injection",
+    "resource-or-prompt-markup",
+    reads=("resources", "resourceTemplates", "prompts"),
+)
 def no_resource_or_prompt_injection(catalog: Catalog) -> Iterator[Problem]:
     """The description of a resource or prompt, or the name of a resource, has markup that acts when it is rendered.
 

@@ -78,6 +78,7 @@ def _location(use: ModelText) -> str:
     dimension="Tool surface risk",
     phase="post-handshake",
     needs="resources",
+    reads=("resources", "resourceTemplates"),
     sums_up=identity("hits", "kind", "uri"),
 )
 def no_dangerous_resource_uris(catalog: Catalog) -> Iterator[Problem]:

@@ -28,9 +28,9 @@ class Document(NamedTuple):
     has_variables: bool
 
 
-def load(file: str, problems: list[SuiteProblem]) -> list[Document]:
-    """Parse a suite and its imports; imported files come first."""
-    loader = _Loader(problems)
+def load(file: str, problems: list[SuiteProblem], instead: Mapping[str, bytes] | None = None) -> list[Document]:
+    """Parse a suite and its imports; imported files come first. `instead` replaces content, by real path."""
+    loader = _Loader(problems, instead or {})
     loader.load(file, ())
     return loader.documents
 
@@ -38,13 +38,14 @@ def load(file: str, problems: list[SuiteProblem]) -> list[Document]:
 class _Loader:
     """Loads files recursively, each once."""
 
-    def __init__(self, problems: list[SuiteProblem]) -> None:
+    def __init__(self, problems: list[SuiteProblem], instead: Mapping[str, bytes]) -> None:
+        self._instead = instead
         self.documents: list[Document] = []
         self._problems = problems
         self._done: dict[str, None] = {}
 
     def load(self, file: str, chain: tuple[str, ...]) -> None:
-        found = _parsed(file, self._problems)
+        found = _parsed(file, self._problems, self._instead)
         if found is None:
             return
         text, root = found
@@ -81,14 +82,15 @@ class _Loader:
 
 def parse_file(file: str, problems: list[SuiteProblem]) -> Node | None:
     """Parse one file; None if that is not possible, with the problem recorded."""
-    found = _parsed(file, problems)
+    found = _parsed(file, problems, {})
     return None if found is None else found[1]
 
 
-def _parsed(file: str, problems: list[SuiteProblem]) -> tuple[str, Node] | None:
+def _parsed(file: str, problems: list[SuiteProblem], instead: Mapping[str, bytes]) -> tuple[str, Node] | None:
     """The text of a file and its root."""
     try:
-        text = decode(_read(file))
+        data = instead.get(os.path.realpath(file)) if instead else None
+        text = decode(_read(file) if data is None else data)
         return text, parse(text)
     except OSError as error:
         problems.append(SuiteProblem(file, None, None, f"cannot be read: {reason_of(error)}"))

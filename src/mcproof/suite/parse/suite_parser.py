@@ -61,13 +61,14 @@ _MOST_HINTS = 100
 """Maximum number of unknown servers that get a suggestion."""
 
 
-def read_suite(file: str, environment: Mapping[str, str] | None) -> Suite:
+def read_suite(file: str, environment: Mapping[str, str] | None, instead: Mapping[str, bytes] | None = None) -> Suite:
     """Parse a suite and its imports. Raises SuiteError with all problems.
 
-    Without an environment nothing will be started, and unset variables are not problems.
+    Without an environment nothing will be started, and unset variables are not problems. `instead` replaces the content
+    of files, by their real paths.
     """
     problems: list[SuiteProblem] = []
-    documents = load(file, problems)
+    documents = load(file, problems, instead)
     if not documents:
         raise SuiteError(problems)
     secrets: list[str] = []

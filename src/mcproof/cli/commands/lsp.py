@@ -1,0 +1,45 @@
+"""`mcproof lsp`."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from mcproof.cli.parser import Parser
+from mcproof.errors import OK, UsageError
+
+NOTES = """\
+Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \
+suites and configurations while you type, with the nearest mcproof.toml. It never runs the code of a project, starts \
+no server and writes no file: every change goes through the editor.
+"""
+
+
+def parser() -> Parser:
+    parser = Parser(
+        "lsp",
+        "Serve an editor: findings while you type, fixes, completion, and token counts over tools.",
+        usage="[OPTIONS]",
+        notes=NOTES,
+        examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
+    )
+    parser.add_argument("--stdio", action="store_true", help="the default, which some editors ask for")
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    parser().parse_args(arguments)
+    try:
+        from mcproof.lsp.language_server import serve
+    except ImportError:
+        raise UsageError("`lsp` needs one more package: `pip install 'mcproof[lsp]'`") from None
+    gc.enable()  # it runs for days, and syntax trees have cycles
+    stdin, stdout = sys.stdin.buffer, sys.stdout
+    with os.fdopen(os.dup(stdout.fileno()), "wb") as messages:
+        sys.stdout = sys.stderr  # standard output is for the protocol alone
+        try:
+            serve(stdin, messages)
+        finally:
+            sys.stdout = stdout
+    return OK

@@ -1,0 +1,1 @@
+"""A language server: findings, fixes, completion and token counts in an editor."""

@@ -1,0 +1,167 @@
+"""Check one open document as `mcproof lint`, `validate` and `config` would, with unsaved texts instead of files."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.config.settings import SettingsFinder, settings_of
+from mcproof.discovery import discover
+from mcproof.errors import McproofError, from_exception
+from mcproof.execution.check_catalog import find_problems
+from mcproof.execution.planning import Planner
+from mcproof.execution.run_requests import LintRequest, TargetSelection
+from mcproof.execution.target_inputs import omissions
+from mcproof.linting.suppression.ignores import IgnoreTracker
+from mcproof.lsp.document_kinds import kind_of_document
+from mcproof.lsp.kept_trees import KeptTrees
+from mcproof.lsp.open_documents import LARGEST_DOCUMENT
+from mcproof.results.build import report_findings
+from mcproof.results.run import Notice
+from mcproof.suite.parse.deprecated import warnings_of
+from mcproof.suite.parse.problems import SuiteError
+from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.targets.argument import Input
+from mcproof.targets.python_project import catalog_of
+from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.execution.check_catalog import CatalogFindings, Plan
+    from mcproof.linting.finding import Level
+    from mcproof.results.findings import ReportedFinding
+    from mcproof.suite.parse.problems import SuiteProblem
+
+
+class EditorProblem(NamedTuple):
+    """Something to show in an editor."""
+
+    file: str
+    """The absolute path of the file, which may be another one than the document that was checked."""
+    line: int | None
+    column: int | None
+    end_column: int | None
+    level: Level
+    message: str
+    code: str = ""
+    """The id of a rule or the kind of a notice; empty for a document that cannot be read."""
+    finding: ReportedFinding | None = None
+
+
+class Analysis(NamedTuple):
+    """The result of checking one document."""
+
+    path: str
+    problems: tuple[EditorProblem, ...] = ()
+    depends: frozenset[str] = frozenset()
+    """The absolute paths of the files that the result depends on."""
+    catalog: Catalog | None = None
+    found: CatalogFindings | None = None
+    plan: Plan | None = None
+
+
+class Analyst:
+    """Checks documents, and remembers what does not change from one edit to the next. Not safe for threads."""
+
+    def __init__(self) -> None:
+        self._trees = KeptTrees()
+
+    def analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
+        """Check a document; `contents` are those of all open documents, by path and by real path."""
+        try:
+            return self._analyse(path, contents)
+        except McproofError as error:
+            return Analysis(path, (_trouble(path, error),), frozenset([path, *_file_of(error)]))
+        except Exception as error:  # a defect of mcproof must not end the editor's session
+            return Analysis(path, (_trouble(path, from_exception(error)),), frozenset([path]))
+
+    def _analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
+        content = contents[path]
+        kind = kind_of_document(path, content)
+        if kind is None:
+            return Analysis(path)
+        if len(content) > LARGEST_DOCUMENT:
+            message = f"larger than {LARGEST_DOCUMENT >> 20} MB; not checked in editors"
+            return Analysis(path, (EditorProblem(path, None, None, None, "note", message, "not-checked"),))
+        if kind == "settings":
+            settings_of(content, path)  # raises an error with the location of the first mistake
+            return Analysis(path)
+        if kind == "suite":
+            return _check_suite(path, contents)
+        return self._check_source(path, contents) if kind == "source" else _check_snapshot(path, contents)
+
+    def _check_source(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
+        found = discover(path, contents, parse=self._trees.parse)
+        if any(found.document.values()):
+            return _checked(path, catalog_of(found, path), contents)._replace(depends=found.read)
+        unread = [EditorProblem(_absolute(each.file), *each[1:3], None, "error", each.what) for each in found.problems]
+        omitted = [Notice("not-checked", what, file, line) for file, line, _, what in found.omissions]
+        return Analysis(path, (*unread, *map(_notice, omitted)), found.read)
+
+
+def _check_snapshot(path: str, contents: Mapping[str, bytes]) -> Analysis:
+    try:
+        catalog = read_snapshot(contents[path], path, is_certain=False)
+    except NoCatalogError:
+        return Analysis(path)
+    return _checked(path, catalog, contents)
+
+
+def _checked(path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Analysis:
+    """Run the rules of the nearest configuration on a catalog."""
+    request = LintRequest(TargetSelection(names=(path,)))
+    plan = Planner(request, SettingsFinder(contents)).plan_for(Input(path, is_source=catalog.source is not None))
+    tracker = IgnoreTracker()
+    found = find_problems(catalog, plan, tracker)
+    reported = report_findings(catalog, found.active, lines=catalog.source is None)
+    notices = [Notice(*each) for each in tracker.notices.values() if each is not None] + omissions(catalog)
+    problems = (*map(_finding, reported), *map(_notice, notices))
+    return Analysis(path, problems, frozenset([path]), catalog, found, plan)
+
+
+def _check_suite(path: str, contents: Mapping[str, bytes]) -> Analysis:
+    try:
+        suite = read_suite(path, None, contents)
+    except SuiteError as error:
+        problems = tuple(_suite_problem(each, "error") for each in error.problems)
+        return Analysis(path, problems, frozenset([path, *(each.file for each in problems)]))
+    warned = tuple(_suite_problem(each, "warning") for each in warnings_of(suite))
+    return Analysis(path, warned, frozenset(map(_absolute, suite.files)))
+
+
+def _finding(each: ReportedFinding) -> EditorProblem:
+    return EditorProblem(
+        file=_absolute(each.file),
+        line=each.line,
+        column=each.column,
+        end_column=each.end_column,
+        level=each.level,
+        message=each.message,
+        code=each.rule.id,
+        finding=each,
+    )
+
+
+def _notice(each: Notice) -> EditorProblem:
+    return EditorProblem(_absolute(each.file), each.line, None, None, each.level, each.message, each.kind)
+
+
+def _suite_problem(each: SuiteProblem, level: Level) -> EditorProblem:
+    return EditorProblem(_absolute(each.file), each.line, each.column, None, level, each.message)
+
+
+def _trouble(path: str, error: McproofError) -> EditorProblem:
+    """A document that cannot be checked; the reason is shown in the file that it is about."""
+    file = next(_file_of(error), path)
+    return EditorProblem(file, error.line, error.column, None, "error", error.message)
+
+
+def _file_of(error: McproofError) -> Iterator[str]:
+    if error.file is not None and os.path.isfile(error.file):
+        yield _absolute(error.file)
+
+
+def _absolute(file: str) -> str:
+    return os.path.abspath(file)

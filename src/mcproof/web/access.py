@@ -1,0 +1,96 @@
+"""Who may do what: the scopes that requests need, and the tokens that have them.
+
+There are no accounts and no cookies, so a page elsewhere cannot make a browser act with somebody's rights. The REST
+API takes a token only as `Authorization: Bearer`, which no browser adds by itself. For pages, a browser may ask for the
+token as a password (`Basic`), because reading changes nothing and forms have a protection of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+from mcproof.store.access_tokens import find_token
+from mcproof.web.problem_documents import problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from mcproof.store.access_tokens import StoredToken
+    from mcproof.store.database import Database
+
+OPTIONAL_SCOPES = ("read", "lint")
+"""The scopes that an operator may require; `record` is always required."""
+_RECORDS = re.compile(r"/api/v1/servers/.+/runs", re.DOTALL)
+_OPEN = ("/healthz", "/assets/")
+"""Paths that need no token: what a monitor asks for, and the style of the page that refuses."""
+
+
+class TokenCheck:
+    """Lets requests pass that have a token with the scope they need."""
+
+    def __init__(self, app: ASGIApp, database: Database, required: Collection[str]) -> None:
+        self._app = app
+        self._database = database
+        self._required = frozenset(required)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        needed = self._needed(scope) if scope["type"] == "http" else None
+        if needed is not None:
+            request = Request(scope)
+            text = token_text(request)
+            token = await run_in_threadpool(find_token, self._database, text) if text is not None else None
+            if token is None:
+                await _refused(request, needed, is_wrong=text is not None)(scope, receive, send)
+                return
+            if not token.permits(needed):
+                detail = f"the token `{token.name}` does not have the scope `{needed}`"
+                await problem(request, 403, detail)(scope, receive, send)
+                return
+            scope.setdefault("state", {})["token"] = token
+        await self._app(scope, receive, send)
+
+    def _needed(self, scope: Scope) -> str | None:
+        """Return the scope that a request needs; None if everybody may send it."""
+        path, is_post = scope["path"], scope["method"] == "POST"
+        if is_post and _RECORDS.fullmatch(path):
+            return "record"
+        if is_post and "lint" in self._required:
+            return "lint"
+        return "read" if "read" in self._required and not path.startswith(_OPEN) else None
+
+
+def token_text(request: Request) -> str | None:
+    """Return the token that a request has; None if it has none in a form that its path takes."""
+    kind, _, value = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return value.strip()
+    if kind.lower() == "basic" and not request.url.path.startswith("/api/"):
+        try:
+            return b64decode(value, validate=True).decode().partition(":")[2]
+        except (Base64Error, UnicodeDecodeError, ValueError):
+            return ""
+    return None
+
+
+def token_of(request: Request) -> StoredToken:
+    """Return the token of a request that needs one."""
+    token: StoredToken = request.scope["state"]["token"]
+    return token
+
+
+def _refused(request: Request, needed: str, *, is_wrong: bool) -> Response:
+    if request.url.path.startswith("/api/"):
+        challenge = 'Bearer realm="mcproof", error="invalid_token"' if is_wrong else 'Bearer realm="mcproof"'
+    else:
+        challenge = 'Basic realm="mcproof", charset="UTF-8"'
+    reason = "the token is unknown, revoked or expired" if is_wrong else f"a token with the scope `{needed}` is needed"
+    return problem(request, 401, reason, {"www-authenticate": challenge})
