@@ -63,7 +63,7 @@ def _write_project(folder: pathlib.Path, modules: int) -> pathlib.Path:
         files["core"], files["server"] = SERVER, "".join(f"import tools_{number}\n" for number in range(modules))
         files["server"] += "from core import app\n"
     for name, text in files.items():
-        text = text.replace("from __future__ import annotations\n", "")
         ending = "\n\napp.run()\n" if name == "server" else ""
-        (folder / f"{name}.py").write_text(text + ending, encoding="utf-8")
+        whole = text.replace("from __future__ import annotations\n", "") + ending  # may only be at the start
+        (folder / f"{name}.py").write_text(whole, encoding="utf-8")
     return folder
