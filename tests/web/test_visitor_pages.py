@@ -322,7 +322,9 @@ def test_a_link_expires(tmp_path: Path, limits: VisitLimits) -> None:
         response = service.get(path)
         assert service.app.state.visits.counts()["kept"] == 0  # type: ignore[attr-defined]
     assert response.status_code == 410
+    assert "This report has expired" in response.text
     assert "this report was deleted" in response.text
+    assert response.headers["x-robots-tag"] == "noindex, nofollow"
 
 
 def test_the_oldest_result_is_forgotten_first(tmp_path: Path) -> None:

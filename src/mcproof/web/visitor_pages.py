@@ -120,7 +120,11 @@ def _found(request: Request, token: str) -> VisitorCheck:
 
 def visit_page(request: Request, token: str) -> Response:
     """Show how far a check is, why it failed, or its report."""
-    visit = _found(request, token)
+    try:
+        visit = _found(request, token)
+    except HTTPException as error:
+        page = render("visit_missing.html", request, is_expired=error.status_code == 410, detail=error.detail)
+        return HTMLResponse(page, error.status_code, headers=PRIVATE)
     outcome = visit.outcome
     if outcome is None:
         return _shown(request, "visit_progress.html", visit, steps=STEPS, before=request.app.state.visits.before(visit))
