@@ -4,14 +4,14 @@ install it.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pathlib
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from script_modules import script
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -20,26 +20,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCENARIOS = ("initialize", "tools_call", "sse-retry", "request-metadata", "http-*", "json-schema-*")
 
 
-def _script(name: str) -> ModuleType:
-    """A script as a module."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def conformance() -> ModuleType:
-    return _script("conformance")
+    return script("conformance")
 
 
 @pytest.fixture(scope="module")
 def server_conformance(conformance: ModuleType) -> ModuleType:
-    return _script("server_conformance")
+    return script("server_conformance")
 
 
 @pytest.fixture(scope="module")
