@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+_FIRST_PRINTABLE_UNSAFE = "\U000e0000"
+"""The unsafe characters from here on are variation selectors too, which are printable for Python."""
 _WORD = re.compile(r"(?:`[^`]{1,40}`|\S)+")
 """A word to wrap; short code between backticks is not broken."""
 _PAINT = re.compile("\x1b\\[[0-9;]*m")
@@ -29,9 +31,9 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "
 
 def safe(text: str) -> str:
     """Escape every control and invisible character of untrusted text."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or max(text) < _FIRST_PRINTABLE_UNSAFE):
         return text
-    return _UNSAFE.sub(lambda found: _escaped(found[0]), text) if _UNSAFE.search(text) else text
+    return re.sub(_UNSAFE, lambda found: _escaped(found[0]), text)
 
 
 def _escaped(character: str) -> str:
@@ -266,19 +268,24 @@ def _columns_of(stream: TextIO) -> int:
         return PIPE_WIDTH
 
 
-class Counter:
-    """A line that shows progress on a terminal; silent in a pipe."""
+class ProgressLine:
+    """A line on a terminal that is written anew; silent in a pipe."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._shown = self._stream.isatty() and _settings["verbosity"] > QUIET
+        self.is_shown = self._stream.isatty() and _settings["verbosity"] > QUIET
 
-    def step(self, done: int, total: int, label: str) -> None:
-        if self._shown:
-            self._stream.write(f"\r\x1b[K{done:,}/{total:,} {safe(label)[:80]}")
+    def show(self, text: str) -> None:
+        if self.is_shown:
+            self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
 
     def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+        self.show("")
+
+
+class Counter(ProgressLine):
+    """Progress as a number of a total."""
+
+    def step(self, done: int, total: int, label: str) -> None:
+        self.show(f"{done:,}/{total:,} {safe(label)[:80]}")
