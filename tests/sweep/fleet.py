@@ -56,14 +56,15 @@ def running_fleet(count: int, marker: str) -> Iterator[dict[str, str]]:
     A server at a URL serves many targets, which differ in the path. Every command line has the marker in it.
     """
     with ExitStack() as stack:
-        urls = {fault: stack.enter_context(web.FAULTS[fault]()).url for fault in URLS}
+        urls = {fault: stack.enter_context(web.FAULTS[fault]()).url for fault in URLS if fault != "legacy"}
         targets: dict[str, str] = {}
         number = 0
         while len(targets) < count:
             number += 1
+            urls["legacy"] = stack.enter_context(web.FAULTS["legacy"]()).url  # it has one session
             others = {f"{_DEAD}/{number}": "unreachable", f"no-such-program {number}": "unreachable"}
             commands = {shlex.join((*RAW, fault, f"{marker}-{number}")): COMMANDS[fault] for fault in COMMANDS}
-            remotes = {f"{url}/{number}": URLS[fault] for fault, url in urls.items()}
+            remotes = {f"{urls[fault]}/{number}": URLS[fault] for fault in URLS}
             for some in zip_longest(commands.items(), remotes.items(), others.items()):
                 targets.update(each for each in some if each is not None)
         yield dict(list(targets.items())[:count])
