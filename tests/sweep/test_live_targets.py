@@ -112,7 +112,7 @@ def test_a_worker_that_cannot_start_is_an_error_and_not_an_outcome(
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\nexit 3\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(local_engine.sys, "executable", str(broken))
+    monkeypatch.setattr(sys, "executable", str(broken))
     (tmp_path / "good.json").write_text(json.dumps({"tools": [CLEAN_TOOL]}))
     done = run("sweep", "good.json", cwd=tmp_path)
     assert done.returncode == 2

@@ -107,6 +107,8 @@ def test_a_server_is_checked_from_the_page(service: TestClient, server: Web) -> 
     assert response.headers["x-robots-tag"] == "noindex, nofollow"
     assert response.headers["cache-control"] == "private, no-store"
     assert '<meta name="robots" content="noindex' in response.text
+    assert 'id="findings"' in response.text
+    assert 'id="rules"' in response.text
     assert "unsafe" not in response.headers["content-security-policy"]
     assert " style=" not in response.text
 
@@ -171,9 +173,11 @@ def test_headers_reach_the_server_and_nothing_else(
     service: TestClient, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with Echo() as guarded:
-        path, page = visited(service, url=guarded.url, headers=f"Authorization: Bearer {SECRET}\nX-Team:  library ")
+        path, page = visited(
+            service, url=guarded.url, headers=f"Authorization: Bearer {SECRET}\nX-Team:  library ${{HOME}} "
+        )
     assert "leak" in page
-    assert guarded.requests[-1].headers["x-team"] == "library"
+    assert guarded.requests[-1].headers["x-team"] == "library ${HOME}"
     documents = [page, *(service.get(f"{path}/{name}").text for name in ("catalog.json", "report.json", "report.html"))]
     visit = service.app.state.visits.find(path.rpartition("/")[2])  # type: ignore[attr-defined]
     kept = [*map(str, vars(visit).values()), *(visit.part(name).decode() for name in ("document", "tightened", "diff"))]
@@ -479,6 +483,13 @@ def test_failures_of_a_server_are_problems(service: TestClient) -> None:
         response = service.post("/api/v1/lint", json={"url": guarded.url, "headers": accepted})
         assert response.status_code == 201
         assert SECRET not in response.text
+
+
+def test_operators_see_how_many_checks_there_are(service: TestClient) -> None:
+    visited(service, catalog=GOOD.decode())
+    text = service.get("/metrics").text
+    assert 'mcproof_visits{state="waiting"} 0' in text
+    assert re.search(r'mcproof_visits\{state="kept"\} [1-9]', text)
 
 
 def test_the_api_describes_both_bodies(service: TestClient) -> None:

@@ -113,7 +113,7 @@ class Planner:
         A configuration may come from a stranger, so its live servers need `--live` or their name.
         """
         if not self.targets.is_empty:
-            return [self._resolve(name) for name in self.targets.names]
+            return [*map(self._resolve, self.targets.names), *self.targets.servers]
         configured = self._here.targets
         if self.targets.live.uses_configured:
             if not configured:

@@ -20,6 +20,7 @@ from mcproof.web.problem_documents import add_problem_handlers
 from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders, SameOrigin
 from mcproof.web.recorded_runs import router as recorded_runs
 from mcproof.web.rest_api import router as rest_api
+from mcproof.web.service_log import NoLog, RequestLog, ServiceLog
 from mcproof.web.visitor_pages import visitor_router
 from mcproof.web.visits import VisitLimits, Visits
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from mcproof.store.database import Database
+    from mcproof.web.watch.watcher import Watcher
 
 DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
 
@@ -46,15 +48,29 @@ class WebSettings(NamedTuple):
     """The scopes, of `read` and `lint`, that requests need a token for."""
 
 
-def create_service(database: Database, settings: WebSettings | None = None) -> FastAPI:
+class ServiceBackground(NamedTuple):
+    """What a service does and writes besides responding."""
+
+    metrics: Metrics
+    log: ServiceLog
+    watcher: Watcher | None = None
+
+
+def create_service(
+    database: Database, settings: WebSettings | None = None, background: ServiceBackground | None = None
+) -> FastAPI:
     """Return the application over a store."""
     settings = settings or WebSettings()
-    metrics = Metrics()
+    metrics, log, watcher = background or ServiceBackground(Metrics(), NoLog())
     visits = Visits(settings.visit_limits)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if watcher is not None:
+            watcher.start()
         yield
+        if watcher is not None:
+            await watcher.stop()
         await run_in_threadpool(visits.close)
 
     app = FastAPI(
@@ -66,6 +82,7 @@ def create_service(database: Database, settings: WebSettings | None = None) -> F
         redoc_url=None,
         lifespan=lifespan,
         middleware=[
+            Middleware(RequestLog, log=log),
             Middleware(ResponseHeaders, metrics=metrics),
             Middleware(HostCheck, hosts=settings.hosts),
             Middleware(SameOrigin),

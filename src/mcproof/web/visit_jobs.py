@@ -5,6 +5,7 @@ A process that is killed frees whatever a hostile catalog or server has made it 
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from ipaddress import ip_network
@@ -14,7 +15,7 @@ from mcproof.client.auth.access_options import AccessOptions
 from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.failures import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
-from mcproof.errors import McproofError, from_exception
+from mcproof.errors import McproofError, UsageError, from_exception
 from mcproof.execution.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -31,6 +32,8 @@ from mcproof.execution.run_requests import (
     SettingsSource,
     TargetSelection,
 )
+from mcproof.report.html.page import PageView, page_environment
+from mcproof.report.html.page import document as html_document
 from mcproof.report.json_documents import document
 from mcproof.results.stored import run_document
 from mcproof.targets.argument import LiveOptions
@@ -59,14 +62,14 @@ _BRIEF, _WHOLE = Detail(scores=True), Detail(lines=True, identities=True, scores
 
 
 class VisitJob(NamedTuple):
-    """A check of the server at a URL, or of catalogs."""
+    """A check of the server at a URL, or of a catalog."""
 
     command: str
     url: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     """Sent to the server, and nowhere else."""
-    catalogs: tuple[bytes, ...] = ()
-    """One, or the old and the new one of `diff`."""
+    catalog: bytes = b""
+    """The catalog, if there is no URL; for `diff` an object with an `old` and a `new` one."""
     networks: tuple[str, ...] = ()
     """Networks that may be reached besides public addresses."""
     is_whole: bool = False
@@ -94,6 +97,13 @@ class VisitOutcome(NamedTuple):
     """The JSON document of the command."""
     report: bytes = b""
     """The run report."""
+    title: str = ""
+    page: bytes = b""
+    """The report as a part of a page: made here, so that the service itself never reads what a stranger has sent."""
+    rules: bytes = b""
+    """The rules with findings, as another part."""
+    html: bytes = b""
+    """The report as a page of its own."""
     catalog: bytes = b""
     tightened: bytes = b""
     """The catalog after the fixes of `schema-lint`."""
@@ -162,7 +172,17 @@ def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcom
     if not job.is_whole:
         return VisitOutcome(document=written)
     report_step("fixing")
-    whole = VisitOutcome(document=written, report=_bounded(run_document(run)), catalog=catalog)
+    page = PageView(run)
+    parts = page_environment().get_template("parts_of_page.html").make_module({"page": page})
+    whole = VisitOutcome(
+        document=written,
+        report=_bounded(run_document(run)),
+        title=page.title,
+        page=_bounded([str(parts.report)]),  # type: ignore[attr-defined]
+        rules=_bounded([str(parts.rules)]),  # type: ignore[attr-defined]
+        html=_bounded(html_document(run)),
+        catalog=catalog,
+    )
     return _tightened(whole) if catalog else whole
 
 
@@ -179,9 +199,8 @@ def run_request(job: VisitJob) -> RunRequest:
     """Return the request of a job: without configuration, stored tokens and files."""
     detail = _WHOLE if job.is_whole else _BRIEF
     if job.command == "diff":
-        old, new = (_document(name, data) for name, data in zip(("old", "new"), job.catalogs, strict=True))
-        return DiffRequest(old, new, settings=_UNCONFIGURED.settings)
-    targets = _document("catalog", job.catalogs[0]) if job.catalogs else _server(job)
+        return DiffRequest(*_both(job.catalog), settings=_UNCONFIGURED.settings)
+    targets = _server(job) if job.url else _document("catalog", job.catalog)
     match job.command:
         case "lint":
             return LintRequest(targets, policy=_UNCONFIGURED, detail=detail)
@@ -192,6 +211,16 @@ def run_request(job: VisitJob) -> RunRequest:
         case "scan":
             return ScanRequest(targets, policy=_UNCONFIGURED, detail=detail)
     raise ValueError(job.command)
+
+
+def _both(data: bytes) -> tuple[TargetSelection, TargetSelection]:
+    """Return the catalogs `old` and `new`. Raises UsageError."""
+    try:
+        members = json.loads(data)
+        old, new = (_document(name, json.dumps(members[name]).encode()) for name in ("old", "new"))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise UsageError("`diff` needs an object with the catalogs `old` and `new`") from None
+    return old, new
 
 
 def _document(name: str, data: bytes) -> TargetSelection:

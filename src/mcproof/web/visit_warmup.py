@@ -8,6 +8,12 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
+import mcproof.client.captures
+import mcproof.client.egress.guarded_http
+import mcproof.client.perimeter.live_observation
+import mcproof.client.transports.http
+import mcproof.client.transports.legacy_sse  # noqa: F401
+from mcproof.client.transports.http_exchange import default_tls
 from mcproof.web.visit_jobs import COMMANDS, VisitJob, outcome_of
 
 
@@ -17,5 +23,6 @@ def _ignore(_: Any) -> None:
 
 _EXAMPLE = (files("mcproof.demo") / "weather.json").read_bytes()
 for _command in COMMANDS:
-    _catalogs = (_EXAMPLE, _EXAMPLE) if _command == "diff" else (_EXAMPLE,)
-    outcome_of(VisitJob(_command, catalogs=_catalogs, is_whole=_command == "lint"), _ignore)
+    _catalog = b'{"old": %s, "new": %s}' % (_EXAMPLE, _EXAMPLE) if _command == "diff" else _EXAMPLE
+    outcome_of(VisitJob(_command, catalog=_catalog, is_whole=_command == "lint"), _ignore)
+default_tls()

@@ -23,6 +23,8 @@ _OWN_HEADERS = frozenset(
      "expect", "proxy-authorization", "proxy-connection", "keep-alive", "mcp-session-id", "mcp-protocol-version")
 )  # fmt: skip
 """Headers that belong to the connection or the protocol."""
+_LONGEST_REQUEST = 32_768
+"""The most bytes of a body with a URL and headers, every character escaped."""
 _URL_KEYS = frozenset(("url", "headers"))
 
 
@@ -40,7 +42,7 @@ def form_request(fields: dict[str, bytes], guard: NetworkGuard) -> VisitRequest:
     if url and catalog:
         raise UsageError("there are both a URL and a catalog; leave out one of them")
     if catalog:
-        return VisitRequest(VisitJob("lint", catalogs=(catalog,), is_whole=True), "a catalog")
+        return VisitRequest(VisitJob("lint", catalog=catalog, is_whole=True), "a catalog")
     if not url:
         raise UsageError("there is nothing to check; enter a URL, or a catalog")
     return url_request("lint", url, header_lines(text_field(fields, "headers")), guard)
@@ -87,11 +89,9 @@ def api_request(command: str, body: bytes, guard: NetworkGuard) -> VisitRequest:
 
     Raises UsageError and RefusedAddressError.
     """
-    if command == "diff":
-        return VisitRequest(VisitJob(command, catalogs=_both(body)), "catalogs")
-    members = _url_members(body)
+    members = None if command == "diff" else _url_members(body)
     if members is None:
-        return VisitRequest(VisitJob(command, catalogs=(body,)), "catalog")
+        return VisitRequest(VisitJob(command, catalog=body), "catalog")
     url, headers = members["url"], members.get("headers", {})
     if not isinstance(url, str):
         raise UsageError("`url` is not a string")
@@ -102,19 +102,10 @@ def api_request(command: str, body: bytes, guard: NetworkGuard) -> VisitRequest:
 
 def _url_members(body: bytes) -> dict[str, Any] | None:
     """Return the object of a body that names a URL; None for a catalog, or for what is not JSON."""
-    if b'"url"' not in body:
+    if len(body) > _LONGEST_REQUEST or b'"url"' not in body:
         return None
     try:
         members = json.loads(body)
     except (ValueError, RecursionError):
         return None
     return members if isinstance(members, dict) and "url" in members and members.keys() <= _URL_KEYS else None
-
-
-def _both(body: bytes) -> tuple[bytes, bytes]:
-    try:
-        members = json.loads(body)
-        old, new = (json.dumps(members[name]).encode() for name in ("old", "new"))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise UsageError("`diff` needs an object with the catalogs `old` and `new`") from None
-    return old, new

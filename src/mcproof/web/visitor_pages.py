@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 
 from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.errors import UsageError
-from mcproof.report.html.page import PageView
-from mcproof.report.html.page import document as html_document
-from mcproof.results.stored import read_run
 from mcproof.web.form_bodies import form_fields
 from mcproof.web.rendering import render
 from mcproof.web.request_bodies import read_body
@@ -92,7 +91,7 @@ def _form(request: Request, status: int, headers: dict[str, str] | None = None, 
 async def submit(request: Request) -> Response:
     """Start a check, and redirect to its page. After a mistake the form is shown again, but without the headers."""
     body = await read_body(request, _MOST_BYTES, "a form")
-    fields = form_fields(request.headers.get("content-type", ""), body)
+    fields = await run_in_threadpool(form_fields, request.headers.get("content-type", ""), body)
     catalog = text_field(fields, "catalog")
     entered: dict[str, Any] = {
         "url": text_field(fields, "url")[:2000],
@@ -127,10 +126,16 @@ def visit_page(request: Request, token: str) -> Response:
         return _shown(request, "visit_progress.html", visit, steps=STEPS, before=request.app.state.visits.before(visit))
     if outcome.failure:
         return _shown(request, "visit_failed.html", visit, outcome=outcome)
-    page = PageView(read_run(visit.part("report"), "the report"))
-    diff = visit.part("diff").decode(errors="replace")
-    link = f"{str(request.base_url).rstrip('/')}/lint/{visit.token}"
-    return _shown(request, "visit_report.html", visit, page=page, outcome=outcome, diff=diff, link=link)
+    return _shown(
+        request,
+        "visit_report.html",
+        visit,
+        outcome=outcome,
+        report=Markup(visit.part("page").decode()),  # noqa: S704 (a template has made it, with escaping)
+        rules=Markup(visit.part("rules").decode()),  # noqa: S704
+        diff=visit.part("diff").decode(),
+        link=f"{str(request.base_url).rstrip('/')}/lint/{visit.token}",
+    )
 
 
 def _shown(request: Request, template: str, visit: VisitorCheck, **values: Any) -> Response:
@@ -173,9 +178,8 @@ def _finished(request: Request, token: str) -> VisitorCheck:
 def html_report(request: Request, token: str) -> Response:
     """Return the report as one file, as `--format html` writes it."""
     visit = _finished(request, token)
-    page = "".join(html_document(read_run(visit.part("report"), "the report")))
     headers = {**PRIVATE, "content-disposition": 'attachment; filename="mcproof-report.html"'}
-    return HTMLResponse(page, headers=headers)
+    return HTMLResponse(visit.part("html"), headers=headers)
 
 
 def download(request: Request, token: str, name: str) -> Response:

@@ -94,12 +94,13 @@ class VisitorCheck:
         return self.outcome or VisitOutcome("crashed", "the service is stopping")
 
     def part(self, name: str) -> bytes:
-        """Return a part of the result."""
-        return zlib.decompress(getattr(self.outcome, name))
+        """Return a part of the result; empty if there is none."""
+        data: bytes = getattr(self.outcome, name)
+        return zlib.decompress(data) if data else b""
 
     def finish(self, outcome: VisitOutcome) -> None:
-        parts: dict[str, Any] = {name: zlib.compress(getattr(outcome, name), 6) for name in _PARTS}
-        self.outcome = outcome._replace(**parts)
+        """Set the result, which must be compressed."""
+        self.outcome = outcome
         self.step = "done"
 
     @property
@@ -107,7 +108,13 @@ class VisitorCheck:
         return sum(len(getattr(self.outcome, name)) for name in _PARTS) if self.outcome is not None else 0
 
 
-_PARTS = ("document", "report", "catalog", "tightened", "diff")
+_PARTS = ("document", "report", "page", "rules", "html", "catalog", "tightened", "diff")
+
+
+def _compressed(outcome: VisitOutcome) -> VisitOutcome:
+    data = {name: getattr(outcome, name) for name in _PARTS}
+    parts: dict[str, Any] = {name: zlib.compress(part, 6) for name, part in data.items() if part}
+    return outcome._replace(**parts)
 
 
 class Visits:
@@ -181,6 +188,7 @@ class Visits:
             outcome = self._outcome(visit, job)
         except Exception as error:  # no process, a broken pipe: a visit must end whatever happens
             outcome = VisitOutcome("crashed", f"the check could not be run: {type(error).__name__}")
+        outcome = _compressed(outcome)
         with self._lock:
             visit.finish(outcome)
             self._active.pop(visit.token, None)
@@ -192,11 +200,11 @@ class Visits:
         context = _processes()
         receiver, sender = context.Pipe(duplex=False)
         process: Any = context.Process(target=work, args=(job, sender), daemon=True)  # type: ignore[attr-defined]
+        process.start()
         with self._lock:
-            if self.is_closed:
-                return VisitOutcome("crashed", "the service is stopping")
-            process.start()
             self._processes.add(process)
+            if self.is_closed:
+                process.kill()
         deadline = monotonic() + job.seconds
         try:
             sender.close()
