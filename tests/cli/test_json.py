@@ -82,6 +82,7 @@ OPTIONAL = {
     "baseline": set(),
     "advisories": set(),
     "lock": set(),
+    "replay": set(),
     "lockfile": {"name", "version", "description", "title", "inputSchema", "outputSchema", "annotations", "other"},
     "call": {"messages", "requestedSchema", "url"},
     "trace": {"message", "text"},
