@@ -29,6 +29,7 @@ from measure_snapshots import (
     text_rules,
 )
 from measure_source import discovery
+from measure_sweeps import against_loads, memory, ray_overhead, two_cores
 from measurement import Measurement, Workspace
 
 NO_POLISH = ("--ignore", "polish")
@@ -63,6 +64,10 @@ MEASUREMENTS = (
     Measurement("discovery", "discovery : ast.parse", 5, discovery),
     Measurement("edit", "a keystroke : lint of a project", 0.2, keystroke(10)),
     Measurement("edit-one", "a keystroke : lint of a module", 0.2, keystroke(1)),
+    Measurement("sweep-cores", "sweep of 20,000 captures, two cores : one", 1 / 1.7, two_cores),
+    Measurement("sweep-loads", "sweep of 20,000 captures : json.loads", None, against_loads),
+    Measurement("sweep-memory", "peak of 200,000 captures : of 2,000", 1.1, memory),
+    Measurement("sweep-ray", "sweep on Ray : local engine", None, ray_overhead),
 )
 ON_DEMAND = measure_serving.rows()
 
