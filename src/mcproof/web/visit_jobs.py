@@ -92,9 +92,9 @@ class VisitOutcome(NamedTuple):
     """The result of a job."""
 
     failure: str = ""
-    """Why there is no result.
+    """Why there is no result; empty if there is one.
 
-    `refused`, `unauthorized`, `unreachable`, `protocol`, `invalid`, `large`, `slow` or `crashed`; empty if there is one.
+    `refused`, `unauthorized`, `unreachable`, `protocol`, `invalid`, `large`, `slow` or `crashed`.
     """
     message: str = ""
     """The failure in one line."""
