@@ -52,12 +52,14 @@ def serve(database: Database, options: argparse.Namespace) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=30,
     )
+    logging.getLogger("uvicorn").addHandler(logging.NullHandler())  # errors until now are ours to report
     try:
         sock = config.bind_socket()
     except SystemExit:
         raise InputError(f"cannot listen at {options.host}:{options.port}; --port names another one") from None
     what, port = "the example" if options.demo else database.label, sock.getsockname()[1]
     server = _Server(config, background.log, f"serving {what} at http://{options.host}:{port}")
+    logging.getLogger().addHandler(LogHandler(background.log))
     gc.enable()  # off for short commands; this process lives long
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.handle_exit)  # also for uvicorn, which raises a signal again at its end
@@ -81,7 +83,6 @@ class _Server(uvicorn.Server):
 def _background(database: Database, options: argparse.Namespace) -> ServiceBackground:
     """Return the log and the watcher of a service, with the options of `serve`."""
     log, metrics = ServiceLog(options.log_format), Metrics()
-    logging.getLogger().addHandler(LogHandler(log))
     policy = NetworkPolicy(tuple(map(ip_network, options.allow_network)))
     plan = watch_plan(options.config, policy, allows_commands=options.allow_commands)
     if not plan.entries and plan.retention is None:
