@@ -59,7 +59,9 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         done = run("serve", "--port", port, "--database", str(tmp_path / "store.sqlite"))
     assert done.returncode == 2
-    assert done.stderr == f"mcproof: cannot listen at 127.0.0.1:{port}; --port names another one\n"
+    reason = "address already in use; --host and --port name another place"
+    assert done.stderr == f"mcproof: cannot listen at 127.0.0.1:{port}: {reason}\n"
+    assert "unknown host; --host" in fails("serve", "--host", "no.such.invalid", "--database", str(tmp_path / "x"))
 
 
 @pytest.mark.slow
