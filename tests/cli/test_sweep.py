@@ -60,7 +60,7 @@ def test_the_same_command_again_has_nothing_to_do(captures: Path, tmp_path: Path
     before = (tmp_path / "sweep.jsonl").read_bytes()
     write(captures / "new.json", {"tools": [CLEAN_TOOL]})
     again = swept(tmp_path, "captures")
-    assert "goes on after 3 targets" in again.stderr
+    assert "sweep.jsonl: 3 targets done already" in again.stderr
     after = (tmp_path / "sweep.jsonl").read_bytes()
     assert after.startswith(before)
     assert after[len(before) :].count(b"\n") == 1  # the new one
