@@ -86,6 +86,7 @@ OPTIONAL = {
     "lockfile": {"name", "version", "description", "title", "inputSchema", "outputSchema", "annotations", "other"},
     "call": {"messages", "requestedSchema", "url"},
     "trace": {"message", "text"},
+    "event": {"error", "gates", "changes", "more_changes"},
     "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
 }
 """What a document may leave out, by its schema; everything else is always there."""
