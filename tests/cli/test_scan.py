@@ -126,6 +126,7 @@ def test_the_page_shows_reasons_and_actions(bad: str) -> None:
     page = run("scan", bad, "--format", "html").stdout
     assert "What to do" in page
     assert "Not judged" in page
+    assert page.count('<ul class="verdict-reasons">') == 1  # `reasons` is the grid of the gates
 
 
 def test_a_text_that_is_too_long_to_be_read_has_a_title_of_its_own(tmp_path: Path) -> None:
@@ -239,6 +240,14 @@ def test_a_server_that_cannot_be_connected_to_is_one_line_and_its_report() -> No
     done = run("scan", UNREACHABLE)
     assert done.stderr == f"mcproof: {UNREACHABLE}: the server cannot be reached: All connection attempts failed\n"
     assert "endpoint_uses_public_host" in done.stdout
+
+
+def test_credentials_that_a_server_refuses_fail_the_run() -> None:
+    with serve("401") as server:
+        done = run("scan", server.url, "--header", "Authorization: Bearer wrong", "--format", "json")
+    document = document_of(done, "scan")
+    assert (done.returncode, "error" in document) == (2, True)
+    assert outcomes(document)["auth_discovery_advertised_when_required"] in ("passed", "failed")
 
 
 def test_one_server_of_several_that_cannot_be_connected_to(bad: str) -> None:
