@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test quick lint format bench soak docs lock clean
+.PHONY: help demo test quick lint format bench soak docs site dist lock clean
 
 help:
 	@echo "make demo    set up, then start an example server, lint and grade it"
@@ -16,7 +16,9 @@ help:
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed, as ratios"
 	@echo "make soak    long experiments: writers of the store that are killed"
-	@echo "make docs    write the pages that come from the code"
+	@echo "make docs    write the pages and pictures that come from the code"
+	@echo "make site    build the documentation site in build/site"
+	@echo "make dist    build the wheel and the source distribution, and try them in a clean environment"
 	@echo "make lock    resolve requirements.lock anew (needs uv)"
 
 $(READY): pyproject.toml requirements.lock
@@ -75,6 +77,14 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python scripts/write_docs.py
+	$(BIN)/python scripts/write_stills.py
+
+site: $(CI_READY)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+dist: $(CI_READY)
+	@$(BIN)/python scripts/try_dist.py
 
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \
