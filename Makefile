@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test quick lint format bench soak docs site dist lock clean
+.PHONY: help demo test quick lint format bench bench-serve soak docs site dist lock clean
 
 help:
 	@echo "make demo    set up, then start an example server, lint and grade it"
@@ -15,6 +15,7 @@ help:
 	@echo "make lint    ruff, mypy and import-linter only"
 	@echo "make format  let ruff rewrite the sources"
 	@echo "make bench   measure speed, as ratios"
+	@echo "make bench-serve  measure pages over stores with a million findings"
 	@echo "make soak    long experiments: writers of the store that are killed"
 	@echo "make docs    write the pages and pictures that come from the code"
 	@echo "make site    build the documentation site in build/site"
@@ -74,6 +75,10 @@ soak: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/bench.py
+
+# Fills stores with a million findings, in SQLite and PostgreSQL.
+bench-serve: $(READY)
+	@$(BIN)/python benchmarks/bench.py serve
 
 docs: $(READY)
 	$(BIN)/python scripts/write_docs.py

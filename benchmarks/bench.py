@@ -3,7 +3,7 @@
     python benchmarks/bench.py [NAME ...] [--catalogs FOLDER] [--sources FOLDER]
 
 Each figure compares the best of several rounds with the best of its reference. Names choose measurements by their
-beginning; without names, all run.
+beginning; without names, all run but those of `serve`, which first fill stores with a million findings.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import pathlib
 import tempfile
+from contextlib import ExitStack
 
+import measure_serving
 from measure_proving import proving, proving_many
 from measure_servers import eight_servers, fuzz_memory, fuzzing, handshake, suite, suite_growth
 from measure_snapshots import (
@@ -59,6 +61,7 @@ MEASUREMENTS = (
     Measurement("suite-growth", "a test of 10,000 : of 1,000", 1.5, suite_growth),
     Measurement("discovery", "discovery : ast.parse", 5, discovery),
 )
+ON_DEMAND = measure_serving.rows()
 
 
 def line(row: Measurement, at: Workspace) -> str:
@@ -74,14 +77,15 @@ def line(row: Measurement, at: Workspace) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure speed and memory, as ratios.")
-    names = ", ".join(row.name for row in MEASUREMENTS)
+    names = ", ".join((*(row.name for row in MEASUREMENTS), "serve"))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"measurements, by their beginning: {names}")
     parser.add_argument("--catalogs", metavar="FOLDER", help="snapshots to measure with, instead of generated ones")
     parser.add_argument("--sources", metavar="FOLDER", help="a folder of packages, instead of a generated one")
     options = parser.parse_args()
-    chosen = [row for row in MEASUREMENTS if not options.names or row.name.startswith(tuple(options.names))]
-    with tempfile.TemporaryDirectory() as folder:
-        at = Workspace(pathlib.Path(folder), options.catalogs, options.sources)
+    chosen = [row for row in (*MEASUREMENTS, *ON_DEMAND) if row.name.startswith(tuple(options.names))]
+    chosen = chosen if options.names else list(MEASUREMENTS)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as closing:
+        at = Workspace(pathlib.Path(folder), closing, options.catalogs, options.sources)
         for row in chosen:
             print(line(row, at), flush=True)
 

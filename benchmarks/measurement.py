@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pathlib
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catalogs import catalog, write_folder
 from packages import write_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
 
     from timing import Spent
 
@@ -49,8 +50,14 @@ class Measurement(NamedTuple):
 class Workspace:
     """A temporary folder, and generated inputs that are written on first use."""
 
-    def __init__(self, folder: pathlib.Path, catalogs: str | None = None, sources: str | None = None) -> None:
+    def __init__(
+        self, folder: pathlib.Path, closing: ExitStack, catalogs: str | None = None, sources: str | None = None
+    ) -> None:
         self.folder = folder
+        self.closing = closing
+        """Ends what measurements start, after the last one."""
+        self.kept: dict[str, Any] = {}
+        """What measurements of one topic share."""
         self._catalogs = catalogs
         self._sources = sources
 

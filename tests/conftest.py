@@ -86,3 +86,16 @@ def marker() -> Iterator[str]:
     yield word
     for line in processes(word):  # so that a failure does not last
         os.kill(int(line.partition(":")[0]), signal.SIGKILL)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server; one for each process of the tests."""
+    from store.postgres import running_postgres, why_not
+
+    if reason := why_not():
+        if os.environ.get("MCPROOF_REQUIRE_POSTGRES"):
+            pytest.fail(f"{reason}, and MCPROOF_REQUIRE_POSTGRES is set")
+        pytest.skip(reason)
+    with running_postgres() as url:
+        yield url

@@ -56,6 +56,14 @@ def test_every_link_between_pages_leads_somewhere() -> None:
     assert {page: links for page, links in found.items() if links} == {}
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+    pages = {page.relative_to(ROOT / "docs").as_posix() for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    unlisted = {page for page in pages if page.startswith(("rules/", "decisions/"))}
+    listed = set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE))
+    assert listed - unlisted == pages - unlisted
+
+
 @pytest.mark.parametrize("link", ["missing.md", "scan.md#no-such-heading", "#nowhere", "../nothing/"])
 def test_a_broken_link_is_noticed(link: str, tmp_path: Path) -> None:
     (tmp_path / "scan.md").write_text("# Scan\n")

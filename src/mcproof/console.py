@@ -266,19 +266,24 @@ def _columns_of(stream: TextIO) -> int:
         return PIPE_WIDTH
 
 
-class Counter:
-    """A line that shows progress on a terminal; silent in a pipe."""
+class ProgressLine:
+    """A line on a terminal that is written anew; silent in a pipe."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._shown = self._stream.isatty() and _settings["verbosity"] > QUIET
+        self.is_shown = self._stream.isatty() and _settings["verbosity"] > QUIET
 
-    def step(self, done: int, total: int, label: str) -> None:
-        if self._shown:
-            self._stream.write(f"\r\x1b[K{done:,}/{total:,} {safe(label)[:80]}")
+    def show(self, text: str) -> None:
+        if self.is_shown:
+            self._stream.write(f"\r\x1b[K{text}")
             self._stream.flush()
 
     def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
+        self.show("")
+
+
+class Counter(ProgressLine):
+    """Progress as a number of a total."""
+
+    def step(self, done: int, total: int, label: str) -> None:
+        self.show(f"{done:,}/{total:,} {safe(label)[:80]}")

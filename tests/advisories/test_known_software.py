@@ -199,6 +199,101 @@ def test_what_is_installed_beside_the_interpreter_is_read_and_not_run(tmp_path: 
         assert hits(software) == ["CVE-2026-27735"]
 
 
+def known(command: str, directory: Path) -> list[tuple[str, str | None]]:
+    return sorted((each.name, each.version) for each in started(command, directory=str(directory)).packages)
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_program_installed_elsewhere_leads_to_its_environment(tmp_path: Path, is_linked: bool) -> None:
+    tool, bin_folder = tmp_path / "tools" / "git", tmp_path / "bin"
+    (tool / "bin").mkdir(parents=True)
+    bin_folder.mkdir()
+    program = f"#!{tool}/bin/python\nimport sys\n"
+    (tool / "bin" / "git-it").write_text(program)
+    install(tool, "mcp-server-git", "2025.12.18", "[console_scripts]\ngit-it = mcp_server_git:main\n")
+    if is_linked:
+        (bin_folder / "git-it").symlink_to(tool / "bin" / "git-it")
+    else:
+        (bin_folder / "git-it").write_text(program)
+    assert known("bin/git-it", tmp_path) == [("mcp-server-git", "2025.12.18")]
+
+
+def test_python_with_a_file_that_is_installed_belongs_to_its_package(tmp_path: Path) -> None:
+    install(tmp_path, "mcp", "1.9.0")
+    install(tmp_path, "mcp-server-git", "2025.12.18", "[console_scripts]\ngit-it = mcp_server_git:main\n")
+    site = tmp_path / "lib" / "python3.12" / "site-packages"
+    for file in (site / "mcp_server_git" / "__init__.py", tmp_path / "bin" / "git-it"):
+        file.parent.mkdir()
+        file.write_text("")
+    for script in ("lib/python3.12/site-packages/mcp_server_git/__init__.py", "bin/git-it"):
+        assert known(f"no-such-folder/python {script}", tmp_path) == [
+            ("mcp", "1.9.0"),
+            ("mcp-server-git", "2025.12.18"),
+        ]
+
+
+def test_a_program_of_another_language_has_no_python_packages(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("server", "node"):
+        (tmp_path / "bin" / name).write_text("")
+    install(tmp_path, "mcp", "1.9.0")
+    assert (known("bin/server", tmp_path), known("bin/node server.js", tmp_path)) == ([], [])
+
+
+SDK = {"dependencies": {"@modelcontextprotocol/sdk": "^1.0.0"}}
+
+
+@pytest.fixture
+def modules(tmp_path: Path) -> Path:
+    """A project with an installed server, the SDK beside it, and a link to its program."""
+    folder = tmp_path / "node_modules"
+    (folder / ".bin").mkdir(parents=True)
+    for name, version, more in (("mcp-remote", "0.1.14", SDK), ("@modelcontextprotocol/sdk", "1.10.0", {})):
+        (folder / name / "dist").mkdir(parents=True)
+        (folder / name / "dist" / "proxy.js").write_text("")
+        (folder / name / "package.json").write_text(json.dumps({"name": name, "version": version, **more}))
+    (folder / "mcp-remote" / "dist" / "package.json").write_text('{"type": "module"}')
+    (folder / ".bin" / "mcp-remote").symlink_to("../mcp-remote/dist/proxy.js")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "node node_modules/.bin/mcp-remote https://host/mcp",
+        "node --no-warnings node_modules/mcp-remote/dist/proxy.js",
+        "node node_modules/mcp-remote",
+        "node_modules/.bin/mcp-remote",
+        "env TOKEN=x node_modules/.bin/mcp-remote",
+        "npx mcp-remote",
+    ],
+)
+def test_a_program_in_node_modules_belongs_to_its_package(modules: Path, command: str) -> None:
+    software = started(command, directory=str(modules))
+    expected = [("@modelcontextprotocol/sdk", "1.10.0"), ("mcp-remote", "0.1.14")]
+    assert sorted((each.name, each.version) for each in software.packages) == expected
+    assert "CVE-2025-6514" in hits(software)
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        '#!/bin/sh\nexec node "$basedir/../mcp-remote/dist/proxy.js" "$@"\n',
+        '@"%~dp0\\node.exe" "%~dp0\\..\\mcp-remote\\dist\\proxy.js" %*\n',
+    ],
+)
+def test_a_launcher_leads_to_its_package(modules: Path, launcher: str) -> None:
+    file = modules / "node_modules" / ".bin" / "mcp-remote"
+    file.unlink()
+    file.write_text(launcher)
+    assert ("mcp-remote", "0.1.14") in known("node node_modules/.bin/mcp-remote", modules)
+
+
+@pytest.mark.parametrize("command", ["npx mcp-remote@latest", "npx -y other", "node node_modules/.bin/none", "node x"])
+def test_what_is_not_run_from_node_modules_is_not_known(modules: Path, command: str) -> None:
+    assert [version for _, version in known(command, modules)] in ([], [None])
+
+
 def test_a_script_belongs_to_its_project(tmp_path: Path) -> None:
     write(tmp_path, requirements__txt="fastmcp==2.12.5\n")
     (tmp_path / "server.py").write_text("")

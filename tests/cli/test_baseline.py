@@ -1,4 +1,4 @@
-"""`--baseline` and `--update-baseline`: what was accepted passes, what is new fails, what is gone is told."""
+"""`--baseline` and `--update-baseline`: what was accepted passes, what is new fails, what is gone is reported."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def accept(cwd: Path, *arguments: str, baseline: str = "base.json") -> str:
-    """Accept everything, and return what is told about that."""
+    """Accept everything, and return what is reported."""
     done = run(*arguments, "--baseline", baseline, "--update-baseline", cwd=cwd)
     assert done.returncode == 0, done
     return done.stderr

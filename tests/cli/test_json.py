@@ -25,6 +25,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OPTIONAL = {
+    "sweep": set(),
+    "sweep-outcome": {
+        *(
+            "reason",
+            "message",
+            "server",
+            "protocol",
+            "transport",
+            "counts",
+            "grade",
+            "tokens",
+            "descriptions",
+            "summary",
+        ),
+        *("trust", "scan_error", "proof", "prove_error", "name", "version"),
+    },
     "lint": {"notices", "polish", "suppressed"},
     "grade": {"descriptions", "notices"},
     "compat": {"notices", "suppressed"},

@@ -131,6 +131,16 @@ def test_a_lock_that_leads_out_of_the_folder_is_not_written(
     assert victim.read_text() == "precious"
 
 
+def test_an_entry_with_a_server_that_is_malformed_is_an_error(folder: Path) -> None:
+    run("lock", "tools.json", cwd=folder)
+    lock = json.loads((folder / "mcproof.lock").read_text())
+    malformed: list[Any] = [{"name": 7}, {"version": ["1"]}, []]
+    for server in malformed:
+        lock["targets"]["tools.json"]["server"] = server
+        (folder / "mcproof.lock").write_text(json.dumps(lock))
+        assert "the entry of `tools.json` is malformed" in fails("lint", "--locked", "tools.json", cwd=folder)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

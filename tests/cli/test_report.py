@@ -118,7 +118,7 @@ DAMAGE: dict[str, Callable[[Any], Any]] = {
     "a level of no kind": lambda report: _first(report).update(level="fatal"),
     "a line before the first": lambda report: _first(report).update(line=0),
     "a finding without a message": lambda report: _first(report).update(message=""),
-    "a finding that is none": lambda report: report["targets"][0]["findings"].append(7),
+    "an invalid finding": lambda report: report["targets"][0]["findings"].append(7),
     "a command of no kind": lambda report: report.update(command="x"),
     "one target that is two": lambda report: report["targets"].append(report["targets"][0]),
     "a grade without a score": lambda report: report.update(command="grade"),

@@ -128,6 +128,12 @@ def test_the_page_shows_reasons_and_actions(bad: str) -> None:
     assert "Not judged" in page
 
 
+def test_a_text_that_is_too_long_to_be_read_has_a_title_of_its_own(tmp_path: Path) -> None:
+    path = write(tmp_path / "long.json", {"tools": [{**CLEAN_TOOL, "description": "Find books by words. " * 10_000}]})
+    [reason] = [each for each in scanned(path)["trust"]["reasons"] if "TRU-101" in each]
+    assert reason.startswith("Texts are beyond the limits of the rules, so part of them is not read [TRU-101]")
+
+
 def test_the_text_leads_with_the_verdict(bad: str) -> None:
     text = run("scan", bad).stdout
     assert text.splitlines()[0].partition(":")[0] in ("allow", "review", "block")
@@ -196,6 +202,7 @@ def test_texts_of_a_list_that_was_not_read_do_not_pass(
     [
         {"initialize": {"capabilities": {"tools": {}, "prompts": {}}}, "tools": [CLEAN_TOOL]},
         {"tools": [CLEAN_TOOL], "nextCursor": "2"},
+        {"tools": [CLEAN_TOOL], "resources": [], "prompts": {"0": {"name": "hidden"}}},
     ],
 )
 def test_a_capture_without_all_its_lists_does_not_pass(tmp_path: Path, capture: dict[str, Any]) -> None:

@@ -261,7 +261,7 @@ def test_of_two_entries_that_say_the_same_the_second_is_not_needed(project: Path
 
 @pytest.mark.parametrize("command", ["lint", "grade"])
 def test_an_entry_is_not_told_unless_all_of_its_rules_ran(project: Path, command: str) -> None:
-    """The strict rule that it is there for did not run, so nobody knows."""
+    """The strict rule that it is there for did not run, so that is unknown."""
     configure(project, ignore("SCH-001", "tool-long-description", tool="list_books") + ignore("strict"))
     done = run(command, "tools.json", cwd=project)
     assert done.stderr == ""

@@ -57,7 +57,7 @@ CERTAIN = {
         "a = {'x': f}\nb = a\na |= {'y': f}\nfor name, fn in b.items():\n    mcp.tool(fn, name=name)",
         ["x", "y"],
     ),
-    "a class that is told of its subclasses": (
+    "a class that is notified of its subclasses": (
         "every = []\nclass Base:\n    def __init_subclass__(cls, **given):\n        every.append(cls)\n"
         "class One(Base):\n    name = 'one'\nclass Two(One):\n    name = 'two'\n"
         "for each in every:\n    mcp.tool(f, name=each.name)",
@@ -154,7 +154,7 @@ UNSETTLED = {
         "mcp.add_middleware(Own())\nmcp.tool(f)",
         ["f"],
     ),
-    "a transform that nobody knows": ("mcp.tool(f)\nmcp.add_transform(flag())", ["f"]),
+    "an unknown transform": ("mcp.tool(f)\nmcp.add_transform(flag())", ["f"]),
 }
 
 
@@ -165,9 +165,9 @@ def test_nothing_is_certain_after(body: str, expected: list[str], tmp_path: Path
 
 TOLD = {
     "a loop that nobody counts": "while flag():\n    mcp.tool(f)",
-    "a function that nobody knows": "for each in others():\n    mcp.tool(each)",
-    "a server that nobody knows": "mcp.tool(f)\nmcp.mount(others())",
-    "a provider that nobody knows": "mcp.tool(f)\nmcp.add_provider(others())",
+    "an unknown function": "for each in others():\n    mcp.tool(each)",
+    "an unknown server": "mcp.tool(f)\nmcp.mount(others())",
+    "an unknown provider": "mcp.tool(f)\nmcp.add_provider(others())",
     "a specification": "api = FastMCP.from_openapi(others())\napi.tool(f)",
     "a recursion without an end in sight": (
         "def register(n):\n    mcp.tool(f, name=f'n{n}')\n    register(n + 1)\nregister(0)"
@@ -282,7 +282,7 @@ FURTHER = {
         "if have('nope'):\n    mcp.tool(f, name='a')",
         ([], ["a"]),
     ),
-    "a name to remove that nobody knows": (
+    "an unknown name to remove": (
         "mcp.tool(f, name='a')\nfor each in flag():\n    mcp.remove_tool(each)\nmcp.tool(f, name='b')",
         (["b"], ["a"]),
     ),
@@ -306,7 +306,7 @@ FURTHER = {
         "for each in Step:\n    mcp.tool(f, name=f'n{each.value}')",
         (["n1", "n2"], []),
     ),
-    "a copy that is told of itself": (
+    "a copy that is notified of itself": (
         "from dataclasses import dataclass, replace\nevery = []\n@dataclass\nclass Made:\n    name: str\n"
         "    def __post_init__(self):\n        every.append(self.name)\nreplace(Made('a'), name='b')\n"
         "for each in every:\n    mcp.tool(f, name=each)",

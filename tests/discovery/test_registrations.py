@@ -235,7 +235,7 @@ def test_a_tool_is_found_through(form: str, tmp_path: Path) -> None:
 
 NOT_TOOLS = {
     "a tool of another library": "from agents import Agent\nagent = Agent()\n@agent.tool()\ndef a(): ...",
-    "a name that nobody knows": "import os\n@mcp.tool(name=os.environ['NAME'])\ndef a(): ...",
+    "an unknown name": "import os\n@mcp.tool(name=os.environ['NAME'])\ndef a(): ...",
     "a function that is not registered": "def a(): ...",
     "a branch that is never taken": "if False:\n    @mcp.tool()\n    def a(): ...",
     "a removed tool": '@mcp.tool()\ndef a(): ...\nmcp.remove_tool("a")',

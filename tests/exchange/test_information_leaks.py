@@ -98,7 +98,7 @@ HARMLESS = {
     "words about a token": "Bearer token is missing or malformed",
     "a time": "it ended\n at 10:30:00",
     "code of the caller": 'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nNameError: rose',
-    "code of the caller that is none": 'File "<unknown>", line 1\n  SyntaxError: invalid syntax',
+    "invalid code of the caller": 'File "<unknown>", line 1\n  SyntaxError: invalid syntax',
 }
 
 

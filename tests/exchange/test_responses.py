@@ -236,7 +236,7 @@ def test_a_block_that_is_younger_than_the_revision_is_not_allowed() -> None:
     assert flaws({"content": [link]}, "2025-06-18") == []
     [flaw] = flaws({"content": [link]}, "2025-03-26")
     assert "2025-06-18" in flaw.detail
-    assert flaws({"content": [link]}, None) == [], "a revision that nobody knows allows everything"
+    assert flaws({"content": [link]}, None) == [], "an unknown revision allows everything"
 
 
 # --- what the caller has said ---------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ TWO = LISTED.format(tools='Tool(name="buy", inputSchema={0}), Tool(name="sell", 
 def test_nothing_is_changed_where_it_is_not_certain(tmp_path: Path, text: str) -> None:
     found = fixed(tmp_path, HEAD + text)
     catalog = read_source(str(tmp_path / "server.py"))
-    assert catalog.tools  # it is discovered, and left alone all the same
+    assert catalog.tools  # it is discovered, and left alone anyway
     assert (found.files, found.fixed, found.made_required) == ([], [], 0)
 
 
@@ -533,7 +533,7 @@ INTERPLAY = {
     "not both": '"not": {"required": ["a", "b"]}',
     "one without the other": '"if": {"required": ["a"]}, "then": {"not": {"required": ["b"]}}',
     "one of two": '"oneOf": [{"required": ["a"]}, {"required": ["b"]}]',
-    "a name that is none": '"propertyNames": {"enum": ["a"]}',
+    "an impossible name": '"propertyNames": {"enum": ["a"]}',
     "one needs another": '"dependentRequired": {"a": ["c"]}',
     "more than there are": '"minProperties": 3',
     "a whole value": '"enum": [{}, {"c": 1}]',

@@ -1,4 +1,4 @@
-"""An editor that the tests of a module share."""
+"""An editor that all tests share."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(scope="module")
-def editor() -> Iterator[Editor]:
-    """A client with its server, for all tests of a module."""
+@pytest.fixture(scope="session")
+def started_editor() -> Iterator[Editor]:
+    """A client with its server, which start once."""
     editor = Editor()
     yield editor
     assert editor.close() == 0
-    assert editor.messages == []
+
+
+@pytest.fixture
+def editor(started_editor: Editor) -> Iterator[Editor]:
+    """The client, without documents of earlier tests."""
+    yield started_editor
+    for uri in list(started_editor.texts):
+        started_editor.shut(uri)
+    assert started_editor.messages == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import sys
 import threading
@@ -177,7 +178,7 @@ class Editor:
             range=where,
             context=types.CodeActionContext(diagnostics=[]),
         )
-        return list(self.request("text_document_code_action", params) or ())
+        return [_action(each) for each in self.request("text_document_code_action", params) or ()]
 
     def apply(self, action: types.CodeAction) -> dict[str, str]:
         """Apply the edit of a code action to the open documents; return the texts of created files, by URI."""
@@ -198,11 +199,17 @@ class Editor:
         return created
 
 
+def _action(read: types.CodeAction | types.Command) -> types.CodeAction:
+    """An action; lsprotocol reads one with a command as that command, with its fields as text."""
+    if isinstance(read, types.CodeAction):
+        return read
+    return types.CodeAction(read.title, command=types.Command(**ast.literal_eval(read.command)))
+
+
 def _edited(text: str, edits: list[Any], encoding: str) -> str:
     positions = TextPositions(text, encoding)
-    spans = [
-        (positions.offset_at(each.range.start), positions.offset_at(each.range.end), each.new_text) for each in edits
-    ]
-    for start, end, new in sorted(spans, reverse=True):
-        text = f"{text[:start]}{new}{text[end:]}"
+    spans = [(positions.offset_at(each.range.start), positions.offset_at(each.range.end)) for each in edits]
+    for number in sorted(range(len(edits)), key=lambda at: (spans[at], at), reverse=True):
+        start, end = spans[number]
+        text = f"{text[:start]}{edits[number].new_text}{text[end:]}"
     return text

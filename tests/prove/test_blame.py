@@ -111,7 +111,7 @@ def test_a_server_that_is_started_anew_is_asked_the_rest(marker: str) -> None:
     assert outcomes(document, "list_shelves")["baseline"] == "accepted"
 
 
-# --- over HTTP, where nobody can start it anew --------------------------------------------------------------------
+# --- over HTTP, where it cannot be restarted ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_server_of_a_client_configuration_is_found_again(here: Path) -> None:
     assert replayed(number)["verdict"] == "fixed"
 
 
-# --- nobody can tell ----------------------------------------------------------------------------------------------
+# --- undecided -----------------------------------------------------------------------------------------------------
 
 
 def test_a_tool_that_has_gone_cannot_be_judged() -> None:

@@ -527,7 +527,7 @@ class TextWithoutText(Blocks, fault="text-without-text", fires="WIR-022", blocks
 class ImageWithoutData(
     Blocks, fault="image-without-data", fires="WIR-022", blocks=({"type": "image", "mimeType": "image/gif"},)
 ):
-    """Answers with an image that is none."""
+    """Answers with an invalid image."""
 
 
 class ImageWithoutKind(

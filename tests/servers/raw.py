@@ -388,7 +388,7 @@ class HangAtStart(Server, fault="hang-at-start"):
 
 
 class HangOnList(Server, fault="hang-on-list"):
-    """Hangs until it is told that nobody waits any more, and says so."""
+    """Hangs until it is cancelled, and reports that."""
 
     capabilities: ClassVar[dict[str, Any]] = {"tools": {}, "prompts": {}}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -10,24 +9,11 @@ import pytest
 
 from mcproof.store.database import open_database
 
-from .postgres import running_postgres, why_not
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mcproof.store.database import Database
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of a PostgreSQL server; one for each process of the tests."""
-    if reason := why_not():
-        if os.environ.get("MCPROOF_REQUIRE_POSTGRES"):
-            pytest.fail(f"{reason}, and MCPROOF_REQUIRE_POSTGRES is set")
-        pytest.skip(reason)
-    with running_postgres() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -32,7 +32,7 @@ def test_a_token_is_found_by_what_its_creator_was_shown(database: Database) -> N
 
 
 def test_the_secret_is_not_in_the_store(database: Database) -> None:
-    secret = create(database).rpartition("_")[2]
+    secret = create(database)[len("mcproof_") + 17 :]
     with database.reading() as connection:
         assert secret not in str(connection.execute(select(TOKENS)).all())
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcproof.errors import UsageError
+from mcproof.store.queries import list_findings, list_runs
 from mcproof.store.recording import record_run
 from mcproof.store.server_list import (
     ServerFilter,
@@ -83,10 +86,38 @@ def test_unknown_numbers_come_last_and_are_none(filled: Database) -> None:
     assert (page[-1].name, page[-1].score, page[-1].is_reachable) == ("server 9", None, False)
 
 
-@pytest.mark.parametrize("cursor", ["x", "e30=", "W10=", "WyItbmFtZSIsICJ4IiwgMV0="])
-def test_a_wrong_cursor_is_refused(filled: Database, cursor: str) -> None:
+def cursor_of(*values: Any) -> str:
+    return urlsafe_b64encode(json.dumps(values).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("sort", "cursor"),
+    [
+        *(("name", word) for word in ("x", "e30=", "W10=", "NQ==", "bnVsbA==", "\N{SNOWMAN}")),
+        ("name", cursor_of("-name", "x", 1)),
+        ("name", cursor_of("name", 1, 1)),
+        ("name", cursor_of("name", None, 1)),
+        ("name", cursor_of("name", "x", 2**70)),
+        ("name", cursor_of("name", "x", "1")),
+        ("-score", cursor_of("-score", "x", 1)),
+        ("-score", cursor_of("-score", 2**70, 1)),
+        ("-score", cursor_of("-score", True, 1)),
+    ],
+)
+def test_a_wrong_cursor_is_refused(database: Database, sort: str, cursor: str) -> None:
     with pytest.raises(UsageError, match="the cursor is not one of this list"):
-        list_servers(filled, ServerFilter(sort="name", cursor=cursor))
+        list_servers(database, ServerFilter(sort=sort, cursor=cursor))
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\ud800", "\U0010ffff", "%", "'"])
+def test_no_text_of_a_filter_is_an_error(filled: Database, text: str) -> None:
+    for field in ("grade", "verdict", "client", "rule"):
+        assert names(filled, **{field: text}) == []
+    names(filled, search=text)
+    assert find_server(filled, text) is None
+    assert list_runs(filled, text) is None
+    assert list_findings(filled, text) is None
+    assert list_servers(filled, ServerFilter(sort="name", cursor=cursor_of("name", text, 1))) is not None
 
 
 def test_an_unknown_order_is_refused(database: Database) -> None:

@@ -121,14 +121,14 @@ BEYOND_A_SCHEMA = {
     "a header from nowhere",
     "two tests of one name",
     "an import that is not there",
-    "a variable that nobody knows",
+    "an unknown variable",
     "a mask that leads nowhere",
     "a keyword of a schema that does not exist",
     "a mask of an unknown kind",
     "a gate that says nothing of a number",
     "two snapshots of one name",
     "probes of a list",
-    "a header that is none",
+    "an invalid header",
     "a mask that is no path",
 }
 """What takes more than a look at the shape."""

@@ -321,7 +321,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "1:18: the server `local` has neither a `command` nor a `url`; exactly one is required",
         ],
     ),
-    "an address that is none": (
+    "an invalid address": (
         "servers: {local: {url: 'ftp://x'}}\ntools:\n" + TEST + "}\n",
         [
             "1:24: `url` of the server `local` must be a URL such as https://host/mcp",
@@ -357,7 +357,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "1:11: cannot import `FOLDER/gone.yaml`: no such file",
         ],
     ),
-    "a variable that nobody knows": (
+    "an unknown variable": (
         TOOLS + "  - {name: '${NOBODY}', server: local, tool: t}\n",
         [
             "4:12: `${NOBODY}` is not defined in `variables` or the environment",
@@ -423,7 +423,7 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "4:63: `tools/list` is not a tool, so `negative_path` cannot be used with it",
         ],
     ),
-    "a header that is none": (
+    "an invalid header": (
         "servers: {local: {url: 'http://x', headers: {bad name: x}}}\ntools:\n" + TEST + "}\n",
         [
             "1:56: `bad name` in `headers` of the server `local` is not a valid header name",

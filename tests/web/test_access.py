@@ -139,10 +139,12 @@ def test_a_page_elsewhere_cannot_act_with_the_rights_of_a_browser(database: Data
     """Browsers add cookies and passwords by themselves, and forms need no permission; only a bearer token counts."""
     web, right = client(database), token(database, "record")
     for headers in (basic(right), {"cookie": f"token={right}"}, {"cookie": f"authorization=Bearer {right}"}):
-        sent = web.post(RUNS, content=report(), headers={"origin": "https://evil.example", **headers})
+        sent = web.post(RUNS, content=report(), headers=headers)
         assert sent.status_code == 401
         assert "access-control-allow-origin" not in sent.headers
         assert "set-cookie" not in sent.headers
+    foreign = {"origin": "https://evil.example", **bearer(right)}
+    assert web.post(RUNS, content=report(), headers=foreign).status_code == 403
     assert web.post(f"{RUNS}?token={right}", data={"token": right}, headers={"content-type": FORM}).status_code == 401
     asked = web.options(
         RUNS, headers={"origin": "https://evil.example", "access-control-request-headers": "authorization"}

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from mcproof.store.database import open_database
 from mcproof.web.service import WebSettings, create_service
-from store.conftest import new_database, postgres
+from store.conftest import new_database
 from store.filling import KNOWN, RARE_CLIENT, RARE_RULE, Size, fill
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from mcproof.store.database import Database
 
-__all__ = ["postgres"]  # a fixture
 MOST_QUERIES = 10
 PAGES = {
     "dashboard": "/",

@@ -45,7 +45,7 @@ _UVX = Runner(
         *("--env-file", "--config-file", "--color", "--link-mode", "--prerelease", "--resolution"),
     ),
 )
-_RUNNERS: dict[str, tuple[Runner, ...]] = {
+RUNNERS: dict[str, tuple[Runner, ...]] = {
     "npx": (_NPM,),
     "bunx": (_NPM,),
     "pnpx": (_NPM,),
@@ -60,17 +60,24 @@ _RUNNERS: dict[str, tuple[Runner, ...]] = {
 }
 
 
-def program_of(words: Sequence[str]) -> list[str]:
-    """Return a command without wrappers such as `env NAME=VALUE` and `cmd /c`; the program without its folder."""
+def unwrapped(words: Sequence[str]) -> list[str]:
+    """Return a command without wrappers such as `env NAME=VALUE` and `cmd /c`."""
     rest = list(words)
-    while rest and _base(rest[0]) in _WRAPPERS:
+    while rest and program_name(rest[0]) in _WRAPPERS:
         rest = rest[1:]
         while rest and (rest[0].lower() in ("/c", "/d", "/s") or "=" in rest[0] or rest[0].startswith("-")):
             rest = rest[1:]
-    return [_base(rest[0]), *rest[1:]] if rest else []
+    return rest
 
 
-def _base(word: str) -> str:
+def program_of(words: Sequence[str]) -> list[str]:
+    """Return a command without wrappers, and with the name of its program instead of the path."""
+    rest = unwrapped(words)
+    return [program_name(rest[0]), *rest[1:]] if rest else []
+
+
+def program_name(word: str) -> str:
+    """Return the name of a program without its folder and the suffix that Windows needs."""
     name = os.path.basename(word.replace("\\", "/")).lower()
     return re.sub(r"\.(exe|cmd|bat|ps1)$", "", name)
 
@@ -78,7 +85,7 @@ def _base(word: str) -> str:
 def command_packages(words: Sequence[str]) -> list[KnownPackage]:
     """Return the packages that a command fetches and runs; empty for any other command."""
     program, *rest = program_of(words) or [""]
-    for runner in _RUNNERS.get(program, ()):
+    for runner in RUNNERS.get(program, ()):
         if tuple(rest[: len(runner.verbs)]) == runner.verbs:
             return list(_named(runner, rest[len(runner.verbs) :]))
     return []

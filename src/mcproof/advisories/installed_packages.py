@@ -8,32 +8,46 @@ import shutil
 from glob import escape, glob
 from typing import TYPE_CHECKING
 
-from mcproof.advisories.command_packages import program_of
+from mcproof.advisories.command_packages import RUNNERS, command_packages, program_name, program_of, unwrapped
 from mcproof.advisories.known_software import KnownPackage
+from mcproof.advisories.node_packages import MODULES, local_module, module_packages
 from mcproof.advisories.project_packages import PYTHON_FRAMEWORKS, project_packages
-from mcproof.discovery.project.distributions import distributions_in
+from mcproof.discovery.project.distributions import distribution_of, distributions_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcproof.discovery.project.distributions import Distribution
 
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?")
+_INTERPRETERS = re.compile(rf"{_PYTHON.pattern}|node|nodejs|bun|deno|tsx|ts-node")
 _SCRIPTS = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts")
+_SITES = ("site-packages", "dist-packages")
+_INSTALLED = "what is installed"
+_SHEBANG = re.compile(rb"#!\s*(/\S*/(?:python|pypy)[\d.]*)\s")
+_LONGEST_SHEBANG = 256
+_MOST_WORDS = 20
+"""How many words of a command are tried as files."""
 
 
 def installed_packages(words: Sequence[str], directory: str | None) -> list[KnownPackage]:
-    """Return the packages that a command runs: beside its interpreter, and in the folder of a script."""
-    if not words:
-        return []
-    program, *rest = program_of(words)
-    found = list(_beside(words[0], directory, _module(program, rest), program))
-    script = next((word for word in rest if word.endswith(_SCRIPTS)), None)
+    """Return the packages that a command runs: beside its interpreter, in `node_modules`, in the folder of a script."""
+    program, *rest = program_of(words) or [""]
+    folder = directory or os.curdir
+    module = _module(program, rest)
+    found: list[KnownPackage] = []
+    is_runner = not program or program in RUNNERS
+    path = None if is_runner else _program_file(unwrapped(words)[0], folder)
+    if path is not None:
+        found += [*_beside(path, module, program), *module_packages(path)]
+    script = _script(program, rest, folder)
     if script is not None:
-        path = os.path.join(directory or os.curdir, script)
-        found += project_packages(path) if os.path.isfile(path) else []
+        found += _of_script(script)
     elif program == "uv" and "run" in rest:
-        found += project_packages(_project_folder(rest, directory))
+        found += project_packages(_project_folder(rest, folder))
+    for package in command_packages(words):
+        if package.ecosystem == "npm" and package.name in words:  # without a version or a tag
+            found += local_module(package.name, folder)
     return list(dict.fromkeys(found))
 
 
@@ -44,29 +58,88 @@ def _module(program: str, rest: Sequence[str]) -> str:
     return rest[rest.index("-m") + 1]
 
 
-def _project_folder(rest: Sequence[str], directory: str | None) -> str:
+def _project_folder(rest: Sequence[str], folder: str) -> str:
     """Return the folder of the project that `uv run` uses."""
     for option in ("--directory", "--project"):
         if option in rest[:-1]:
-            return os.path.join(directory or os.curdir, rest[rest.index(option) + 1])
-    return directory or os.curdir
+            return os.path.join(folder, rest[rest.index(option) + 1])
+    return folder
 
 
-def _beside(word: str, directory: str | None, module: str, program: str) -> Iterator[KnownPackage]:
-    """Yield the package of a module or script, and the frameworks, installed beside an interpreter."""
-    named = os.path.join(directory or os.curdir, word) if os.path.dirname(word) else shutil.which(word)
-    if named is None or not os.path.isfile(named):
-        return
-    prefix = os.path.dirname(os.path.dirname(os.path.abspath(named)))
-    for site in (*glob(os.path.join(escape(prefix), "lib", "python3*", "site-packages")), _windows_site(prefix)):
-        for each in distributions_in(site):
-            is_framework = each.name in PYTHON_FRAMEWORKS
-            if is_framework or _provides(each, module, program):
-                yield KnownPackage(each.name, "pypi", each.version, "what is installed")
+def _program_file(word: str, folder: str) -> str | None:
+    """Return the file of a program; None if there is none."""
+    named = os.path.join(folder, word) if os.path.dirname(word) else shutil.which(word)
+    return named if named is not None and os.path.isfile(named) else None
 
 
-def _windows_site(prefix: str) -> str:
-    return os.path.join(prefix, "Lib", "site-packages")
+def _script(program: str, rest: Sequence[str], folder: str) -> str | None:
+    """Return the script that a command runs: a source file, or for an interpreter any file or Node package."""
+    is_interpreter = _INTERPRETERS.fullmatch(program) is not None
+    for word in rest[:_MOST_WORDS]:
+        path = os.path.join(folder, word)
+        if word.endswith(_SCRIPTS) and os.path.isfile(path):
+            return path
+        if is_interpreter and not word.startswith("-"):
+            is_package = MODULES in path and os.path.isfile(os.path.join(path, "package.json"))
+            if os.path.isfile(path) or is_package:
+                return path
+    return None
+
+
+def _of_script(path: str) -> list[KnownPackage]:
+    """Return the packages of a script: those it is installed with, else those of its project."""
+    found = module_packages(path)
+    parts = os.path.abspath(path).split(os.sep)
+    site = next((name for name in _SITES if name in parts), None)
+    if site is not None:
+        folder = os.sep.join(parts[: parts.index(site) + 1])
+        owner = distribution_of(os.path.abspath(path), folder)
+        found += [] if owner is None else [_known(owner)]
+        found += [_known(each) for each in distributions_in(folder) if each.name in PYTHON_FRAMEWORKS]
+    elif not path.endswith(_SCRIPTS):
+        found += _beside(path, "", program_name(path))
+    return found or project_packages(path)
+
+
+def _known(distribution: Distribution) -> KnownPackage:
+    return KnownPackage(distribution.name, "pypi", distribution.version, _INSTALLED)
+
+
+def _beside(path: str, module: str, program: str) -> Iterator[KnownPackage]:
+    """Yield the package of a module or program, and the frameworks, installed for the same interpreter."""
+    is_python = _PYTHON.fullmatch(program) is not None
+    for prefix in _prefixes(path, program):
+        for site in _sites(prefix):
+            installed = distributions_in(site)
+            owners = [each for each in installed if _provides(each, module, program)]
+            yield from map(_known, owners)
+            if owners or is_python:
+                yield from (_known(each) for each in installed if each.name in PYTHON_FRAMEWORKS)
+
+
+def _prefixes(path: str, program: str) -> list[str]:
+    """Return where the interpreter of a program is installed.
+
+    An interpreter of a virtual environment is a link to another one, whose packages it does not see. A program is often
+    a link into an environment of its own, or names its interpreter in its first line.
+    """
+    files = [os.path.abspath(path)]
+    if _PYTHON.fullmatch(program) is None:
+        files.append(os.path.realpath(path))
+        try:
+            with open(path, "rb") as opened:
+                found = _SHEBANG.match(opened.read(_LONGEST_SHEBANG))
+        except OSError:
+            found = None
+        if found is not None:
+            files.append(os.path.abspath(os.fsdecode(found[1])))
+    return list(dict.fromkeys(os.path.dirname(os.path.dirname(file)) for file in files))
+
+
+def _sites(prefix: str) -> list[str]:
+    """Return the folders of installed packages below the prefix of an interpreter."""
+    found = [path for name in _SITES for path in glob(os.path.join(escape(prefix), "lib", "python3*", name))]
+    return [*found, os.path.join(prefix, "Lib", "site-packages")]
 
 
 def _provides(distribution: Distribution, module: str, program: str) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mcproof.advisories.command_packages import npm_package, pypi_package
+from mcproof.advisories.command_packages import pypi_package
 from mcproof.advisories.known_software import KnownPackage
+from mcproof.advisories.node_packages import node_project
 from mcproof.discovery.project.distributions import distributions_in, normalized, text_of
 from mcproof.discovery.project.project_metadata import nested_table, read_toml
 
@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PYTHON_FRAMEWORKS = ("mcp", "fastmcp")
-NODE_FRAMEWORK = "@modelcontextprotocol/sdk"
 _PYTHON_MARKERS = ("pyproject.toml", "setup.cfg", "requirements.txt", "uv.lock", "poetry.lock", "pdm.lock", "Pipfile")
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
 _LOCKED = r'(?m)^name = "{}"\s+version = "([^"]+)"'
 _PIPFILE_LOCKED = r'"{}": \{{[^{{}}]*"version": "==([^"]+)"'
 _PINNED = r"(?im)(?:^|[\"'])[ \t]*{}[ \t]*(?:\[[^\]\n]*\])?[ \t]*===?[ \t]*([\w.!+-]+)(?=[ \t]*(?:[\"'\n#;\\]|$))"
-_PNPM_LOCKED = re.compile(r"@modelcontextprotocol/sdk@(\d[\w.+-]*)")
-_YARN_LOCKED = re.compile(r'"?@modelcontextprotocol/sdk@[^\n]*:\n\s+version:? "?(\d[\w.+-]*)')
 _REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in|lock)")
 _HIGHEST_CLIMB = 4
 _MOST_REQUIREMENT_FILES = 20
@@ -32,7 +29,7 @@ _MOST_REQUIREMENT_FILES = 20
 def project_packages(path: str) -> list[KnownPackage]:
     """Return the packages of the project that a file or folder belongs to; nothing is run."""
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
-    found = [*_python(_root(folder, _PYTHON_MARKERS)), *_node(_root(folder, ("package.json",)))]
+    found = [*_python(_root(folder, _PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
     found += [
         KnownPackage(each.name, "pypi", each.version, os.path.basename(each.folder))
         for each in distributions_in(folder)
@@ -88,46 +85,3 @@ def _requirement_files(folder: str) -> list[str]:
     except OSError:
         return []
     return [name for name in names if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENT_FILES]
-
-
-def _node(folder: str | None) -> Iterator[KnownPackage]:
-    """Yield the packages of a Node project: itself, and the SDK that is locked or installed."""
-    if folder is None:
-        return
-    own = _json(os.path.join(folder, "package.json"))
-    name, version = own.get("name"), own.get("version")
-    if isinstance(name, str) and name:
-        yield KnownPackage(name.lower(), "npm", version if isinstance(version, str) else None, "package.json")
-    locked = _node_locked(folder)
-    if locked is not None:
-        yield locked
-
-
-def _node_locked(folder: str) -> KnownPackage | None:
-    for file in ("package-lock.json", "npm-shrinkwrap.json"):
-        lock = _json(os.path.join(folder, file))
-        entry = nested_table(lock, "packages", f"node_modules/{NODE_FRAMEWORK}")
-        entry = entry or nested_table(lock, "dependencies", NODE_FRAMEWORK)
-        if isinstance(entry.get("version"), str):
-            return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
-    for file, pattern in (("pnpm-lock.yaml", _PNPM_LOCKED), ("yarn.lock", _YARN_LOCKED)):
-        found = pattern.search(text_of(os.path.join(folder, file)))
-        if found is not None:
-            return npm_package(f"{NODE_FRAMEWORK}@{found[1]}", file)
-    installed = _json(os.path.join(folder, "node_modules", *NODE_FRAMEWORK.split("/"), "package.json"))
-    if isinstance(installed.get("version"), str):
-        return KnownPackage(NODE_FRAMEWORK, "npm", installed["version"], "node_modules")
-    own = _json(os.path.join(folder, "package.json"))
-    for kind in ("dependencies", "devDependencies", "peerDependencies"):
-        wanted = nested_table(own, kind).get(NODE_FRAMEWORK)
-        if isinstance(wanted, str):
-            return npm_package(f"{NODE_FRAMEWORK}@{wanted}", "package.json")
-    return None
-
-
-def _json(path: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text_of(path) or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -30,9 +30,14 @@ def unread_lists(catalog: Catalog) -> dict[str, str]:
                 unread[key] = f"`{method}` was not served, or only in part"
             elif method in cut_off:
                 unread[key] = f"the pages of `{method}` do not end"
-    elif catalog.describes_server:
-        absent = [key for key in METHODS if key in (catalog.capabilities or {}) and key not in catalog.server.fields]
-        unread = {key: f"the server offers {key}, but the input has no list of them" for key in absent}
+    else:
+        listed = catalog.server.fields
+        declared = catalog.capabilities or {} if catalog.describes_server else {}
+        for key in METHODS:
+            if key in declared and key not in listed:
+                unread[key] = f"the server offers {key}, but the input has no list of them"
+            elif not isinstance(listed.get(key, []), list):
+                unread[key] = f"`{key}` is not a list"
     if catalog.has_more:
         unread.setdefault("tools", "the list of tools continues on a page that was not read")
     return unread

@@ -23,6 +23,7 @@ COMMAND_GROUPS = {
         "scan": "say whether an agent may connect to a server, and why",
         "diff": "show what changed between two catalogs, and what breaks callers",
         "lock": "lock what servers offer, so that later changes are noticed",
+        "sweep": "grade thousands of servers, on one machine or a cluster",
     },
     "Test a live server": {
         "probe": "send a live server bad requests, and check that it rejects them",
@@ -51,6 +52,7 @@ COMMAND_GROUPS = {
     },
     "In editors and agents": {
         "lsp": "serve an editor: findings while you type, fixes, completion",
+        "mcp": "serve agents: the static checks as an MCP server",
     },
     "Rules, reports and settings": {
         "rules": "list all rules",

@@ -30,11 +30,11 @@ def add_database(parser: Parser) -> None:
     parser.group(RECORDING).add_argument("--database", metavar="URL", help=which)
 
 
-def add_store(parser: Parser) -> None:
+def add_store(parser: Parser, meaning: str = "use this configuration, not the nearest above this folder") -> None:
     """Add the options for the store and for the configuration that may name it."""
     add_database(parser)
     group = parser.group(RECORDING)
-    group.add_argument("--config", metavar="FILE", help="use this configuration, not the nearest above this folder")
+    group.add_argument("--config", metavar="FILE", help=meaning)
     group.add_argument("--no-config", action="store_true", help="use no configuration")
 
 

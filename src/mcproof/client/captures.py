@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client import confirmation
 from mcproof.client.connect import connect
 from mcproof.client.connection import in_seconds
-from mcproof.client.failures import ConnectError, LostError
+from mcproof.client.failures import ConnectError, LostError, for_report
 from mcproof.client.interrupts import Interruptible
 from mcproof.client.list_variation import list_variation
 from mcproof.client.listing import list_everything
@@ -50,7 +50,7 @@ async def capture(server: Endpoint, options: ConnectOptions) -> Capture:
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(options.limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
-        raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from error
+        raise for_report(error, hiding(server.secrets), server.label) from error
 
 
 async def capture_session(session: Session) -> Capture:
@@ -69,7 +69,7 @@ async def capture_session(session: Session) -> Capture:
     except TimeoutError:
         raise ConnectError(f"not done within {in_seconds(limits.total)}", file=server.label) from None
     except (ConnectError, LostError) as error:
-        raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from error
+        raise for_report(error, hiding(server.secrets), server.label) from error
 
 
 async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from mcproof.client.connection import Connection
-from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError
+from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError, UnreachableError
 from mcproof.client.introduction import DiscoverResult, Handshake, announce, discover, handshake, initialize
 from mcproof.client.protocol_headers import stateless_headers
 from mcproof.exchange.revisions import HANDSHAKE, STATELESS
@@ -155,7 +155,7 @@ async def connect_http(
                 await handshake(connection, protocol if protocol in HANDSHAKE else HANDSHAKE[-1])
     except TimeoutError:
         await connection.transport.close()
-        raise ConnectError(limits.missed_start) from None
+        raise UnreachableError(limits.missed_start) from None
     except BaseException:
         await connection.transport.close()
         raise

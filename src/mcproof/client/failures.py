@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeVar
+
 from mcproof.errors import McproofError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 UNAUTHORIZED = (401, 403)
 """The HTTP statuses that another authorization may change."""
+TOO_MANY = 429
+"""The HTTP status of a server that gets too many requests."""
 
 
 class ConnectError(McproofError):
@@ -13,23 +20,32 @@ class ConnectError(McproofError):
 
     last_lines: str = ""
     """The last lines of its stderr, if the message does not have them all."""
+    status: int | None = None
+    """The HTTP status that the server returned instead of a response."""
+    retry_after: float | None = None
+    """How many seconds the server asks to wait."""
+    is_transient: bool = False
+    """Whether the network failed, so that another try may succeed."""
 
 
 class UnreachableError(ConnectError):
-    """There is no connection to the server."""
+    """There is no connection to the server, or it does not respond in time."""
 
 
 class HttpStatusError(ConnectError):
     """An HTTP error status."""
 
-    def __init__(self, status: int, message: str) -> None:
+    status: int
+
+    def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
 
     @property
     def is_final(self) -> bool:
         """Whether every other request would get the same status."""
-        return self.status in UNAUTHORIZED or 300 <= self.status < 400
+        return self.status in UNAUTHORIZED or self.status == TOO_MANY or 300 <= self.status < 400
 
 
 class UnauthorizedError(HttpStatusError):
@@ -65,6 +81,8 @@ class LostError(McproofError):
 
     last_lines: str = ""
     """The last lines of its stderr, if the message does not have them all."""
+    is_transient: bool = False
+    """Whether the network failed, so that another try may succeed."""
 
 
 class UnsentError(LostError):
@@ -77,3 +95,22 @@ class NoMessageError(LostError):
 
 class EndlessQuestionsError(LostError):
     """The server asks one question after the other instead of responding."""
+
+
+Failure = TypeVar("Failure", ConnectError, LostError)
+
+
+def transient(error: Failure) -> Failure:
+    """Return an error, marked as one that another try may not meet."""
+    error.is_transient = True
+    return error
+
+
+def for_report(error: ConnectError | LostError, hide: Callable[[str], str], label: str) -> ConnectError:
+    """Return an error without secrets, and with the name of the server."""
+    reported = ConnectError(hide(error.message), file=label)
+    reported.last_lines = hide(error.last_lines)
+    reported.is_transient = error.is_transient
+    if isinstance(error, ConnectError):
+        reported.status, reported.retry_after = error.status, error.retry_after
+    return reported

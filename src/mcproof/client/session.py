@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.connect import connect
 from mcproof.client.connection import authorized, in_seconds
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.failures import ConnectError, EndlessQuestionsError, LostError, NoMessageError, UnsentError
+from mcproof.client.failures import (
+    ConnectError,
+    EndlessQuestionsError,
+    LostError,
+    NoMessageError,
+    UnsentError,
+    for_report,
+)
 from mcproof.client.input_rounds import asks_for_input
 from mcproof.client.patience import CPU_FACTOR, PatientTimeout
 from mcproof.client.peer import MOST_ANOMALIES
@@ -164,9 +171,7 @@ class Session:
             try:
                 self._connection = await connect(self.server, self._options)
             except (ConnectError, LostError) as error:
-                hidden = ConnectError(self._hide(error.message), file=self.server.label)
-                hidden.last_lines = self._hide(error.last_lines)
-                raise hidden from None
+                raise for_report(error, self._hide, self.server.label) from None
             self._connection.memory = self.memory
             self.starts += 1
             self._record_noise(self._connection)

@@ -149,11 +149,12 @@ def settings_for(directory: str) -> Settings:
 
 
 class SettingsFinder:
-    """Finds the configurations of many targets, and reads each file once."""
+    """Finds the configurations of many targets, and reads each file once; `top` is the highest folder searched."""
 
-    def __init__(self, instead: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, instead: Mapping[str, bytes] | None = None, top: str | None = None) -> None:
         """Prepare to find configurations; `instead` replaces the content of files, by their absolute paths."""
         self._instead = instead or {}
+        self._top = None if top is None else os.path.realpath(top)
         self._known: dict[str, Settings | None] = {}
         self._nearest: dict[str, Settings] = {}
 
@@ -168,9 +169,15 @@ class SettingsFinder:
             here = os.path.abspath(directory)
         except OSError:  # the working directory was deleted
             return DEFAULTS
+        if self._top is not None:
+            from mcproof.text.folder_bounds import is_inside
+
+            here = os.path.realpath(here)
+            if here != self._top and not is_inside(here, self._top):
+                return DEFAULTS
         while (settings := self._settings_in(here)) is None:
             parent = os.path.dirname(here)
-            if parent == here:
+            if here in (self._top, parent):
                 return DEFAULTS
             here = parent
         return settings

@@ -189,13 +189,20 @@ def _is_entry(entry: Any) -> bool:
     if texts is not None and not (isinstance(texts, dict) and isinstance(texts.get("text"), str)):
         return False
     read_from = entry.get("read_from")
-    if not isinstance(entry.get("server"), dict | None) or not isinstance(read_from, dict) or "kind" not in read_from:
+    if not _is_server(entry.get("server")) or not isinstance(read_from, dict) or "kind" not in read_from:
         return False
     lists = [entry.get(key) for key in _LISTS]
     return all(
         items is None or (isinstance(items, list) and all(isinstance(each, dict) and "item" in each for each in items))
         for items in lists
     )
+
+
+def _is_server(value: Any) -> bool:
+    """Whether a value is the name and version of a server, each of which may be missing."""
+    if value is None:
+        return True
+    return isinstance(value, dict) and all(isinstance(value.get(key, ""), str) for key in ("name", "version"))
 
 
 def locked_name(name: str, origin_file: str | None) -> str:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.catalog.model import Catalog
+    from mcproof.errors import McproofError
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.prove.permission import Permission
     from mcproof.results.run import AppliedConfiguration, Notice, RunResult, TargetResult
@@ -73,6 +74,13 @@ class TargetFinished(NamedTuple):
     """Its catalog, if one was read."""
 
 
+class TargetFailed(NamedTuple):
+    """A target cannot be checked; the result has the message, and this event the error with its type."""
+
+    name: str
+    error: McproofError
+
+
 class NoticeRaised(NamedTuple):
     """A notice of the result."""
 
@@ -102,6 +110,7 @@ Event = (
     | FixPlanned
     | TargetFixed
     | TargetFinished
+    | TargetFailed
     | NoticeRaised
     | RunFinished
     | MessageSent

@@ -99,7 +99,7 @@ class Planner:
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
-        self._finder = finder or SettingsFinder()
+        self._finder = finder or SettingsFinder(top=request.policy.settings.top)
         self._given = given_settings(request.policy.settings)
         self._here = self._given or self._finder.settings_for(os.curdir)
         self.timeout = _first(request.targets.timeout, self._here.timeout)
@@ -113,7 +113,7 @@ class Planner:
         A configuration may come from a stranger, so its live servers need `--live` or their name.
         """
         if not self.targets.is_empty:
-            return [self._resolve(name) for name in self.targets.names]
+            return [*map(self._resolve, self.targets.names), *self.targets.servers]
         configured = self._here.targets
         if self.targets.live.uses_configured:
             if not configured:

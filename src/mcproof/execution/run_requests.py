@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.client.answers import AnswerSource
+    from mcproof.targets.client_config import ConfiguredServer
 
 
 class CatalogDocument(NamedTuple):
@@ -29,6 +30,8 @@ class TargetSelection(NamedTuple):
     names: tuple[str, ...] = ()
     """Paths, URLs, `FILE.json#NAME`, `-`, or names from the configuration."""
     live: LiveOptions = LiveOptions()
+    servers: tuple[ConfiguredServer, ...] = ()
+    """Live servers that a configuration names, to be reached although no name is typed."""
     documents: tuple[CatalogDocument, ...] = ()
     timeout: float | None = None
     """Seconds to wait for a response; None for the configured or default limit."""
@@ -41,7 +44,7 @@ class TargetSelection(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.names or self.live.command or self.documents)
+        return not (self.names or self.servers or self.live.command or self.documents)
 
 
 class RuleSelection(NamedTuple):
@@ -57,6 +60,8 @@ class SettingsSource(NamedTuple):
 
     file: str | None = None
     is_disabled: bool = False
+    top: str | None = None
+    """The highest folder that is searched; None for no limit."""
 
 
 class Policy(NamedTuple):

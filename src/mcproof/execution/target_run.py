@@ -18,6 +18,7 @@ from mcproof.execution.events import (
     ProgressMade,
     RunFinished,
     RunStarted,
+    TargetFailed,
     TargetFinished,
     TargetStarted,
 )
@@ -259,6 +260,7 @@ class TargetRun:
                 if not source.is_source:
                     self._skipped.files.append(source.name)
                 return None
+            self._listen(TargetFailed(source.name, error))
             return Checked(
                 TargetResult(source.title, Trouble.of(error), payload=empty_payload(self._planner.kind.command))
             )

@@ -48,7 +48,6 @@ class EditorSession:
         self._analyst = Analyst()
         self._worker = _worker()
         self._edit = 0
-        """The number of edits so far."""
         self._changed: dict[str, int] = {}
         """The last edit of each file that was open."""
         self._due: dict[str, int] = {}
@@ -58,6 +57,8 @@ class EditorSession:
         """The files with diagnostics from each document."""
         self._timer: asyncio.TimerHandle | None = None
         self._run: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        """Set when an analysis is there or a document is closed; then replaced."""
 
     # --- what the editor reports
 
@@ -82,6 +83,7 @@ class EditorSession:
         self._checked.pop(document.path, None)
         self._touch(document, pause=0)
         self._show(document.path, ())
+        self._tell()
 
     def refresh(self) -> None:
         """Check all documents, because files changed on disk."""
@@ -134,8 +136,25 @@ class EditorSession:
                 self._due.pop(path, None)
                 self._checked[path] = CheckedDocument(edit, analysis)
                 self._show(path, analysis.problems)
+                self._tell()
         self._due.pop(path, None)
         return None
+
+    async def settled(self, path: str) -> Analysis | None:
+        """The analysis of a document after the pause that follows its last edit; None if it is not open."""
+        while self.documents.get(path) is not None and path in self._due:
+            await self._news.wait()
+        known = self._checked.get(path)
+        return known.analysis if known is not None else None
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    @property
+    def edit(self) -> int:
+        """The number of edits so far."""
+        return self._edit
 
     def _is_current(self, analysis: Analysis, edit: int) -> bool:
         """Whether nothing that an analysis depends on has changed since the edit that it started with."""

@@ -43,6 +43,13 @@ class OpenDocuments:
     def __iter__(self) -> Iterator[OpenDocument]:
         return iter(list(self._documents.values()))
 
+    def snapshot(self) -> OpenDocuments:
+        """The documents as they are now, for a thread that must not see later edits."""
+        copied = OpenDocuments()
+        copied.encoding = self.encoding
+        copied._documents = dict(self._documents)
+        return copied
+
     def get(self, path: str) -> OpenDocument | None:
         return self._documents.get(path)
 

@@ -1,4 +1,4 @@
-"""Instructions to a model at places where nobody expects a sentence: names, values, defaults, unknown keys."""
+"""Instructions to a model in places where no sentence belongs: names, values, defaults, unknown keys."""
 
 from __future__ import annotations
 

@@ -158,9 +158,15 @@ def _reasons(
 
 
 def _statement(rule: Rule, found: list[Finding]) -> str:
-    """What is wrong, with the number of places if there are several."""
+    """What is wrong, with the number of places if there are several.
+
+    A rule may have another title for findings that its summary does not describe.
+    """
     count = f" ({len(found):,} findings)" if len(found) > 1 else ""
-    return f"{rule.summary.rstrip('.')}{count} [{rule.id}]"
+    title_of = rule.traits.get("title_of", lambda _evidence: None)
+    titles = {title_of(each.evidence or {}) or rule.summary.rstrip(".") for each in found}
+    title = titles.pop() if len(titles) == 1 else rule.summary.rstrip(".")
+    return f"{title}{count} [{rule.id}]"
 
 
 def _actions(

@@ -51,6 +51,29 @@ def record_known(connection: Connection, run: RunResult, name: str, uid: str, ca
     return _record(connection, _Recording(run, run.targets[0], name[:LONGEST], uid[:36], catalog))
 
 
+class NewRecord(NamedTuple):
+    """A run to record under an identity of its own."""
+
+    uid: str
+    name: str
+    """The name of the server."""
+    run: RunResult
+    catalog: str | None
+
+
+def record_new(database: Database, records: Sequence[NewRecord]) -> int:
+    """Record the runs that are not in the store yet, in one transaction; return how many they are."""
+    added = 0
+    with database.writing() as connection:
+        uids = [each.uid for each in records]
+        there = set(connection.execute(select(RUNS.c.uid).where(RUNS.c.uid.in_(uids))).scalars())
+        for each in records:
+            if each.uid not in there:
+                record_known(connection, each.run, each.name, each.uid, each.catalog)
+                added += 1
+    return added
+
+
 class _Recording(NamedTuple):
     run: RunResult
     result: TargetResult

@@ -9,7 +9,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import Integer, select, tuple_
 
 from mcproof.errors import UsageError
 from mcproof.store.server_conditions import narrowed
@@ -180,9 +180,15 @@ def _after(wanted: ServerFilter, column: Column[Any], *, is_descending: bool) ->
     """The condition of the rows after a cursor."""
     try:
         sort, value, last = json.loads(urlsafe_b64decode(wanted.cursor.encode()))
-    except ValueError:
-        sort = None
-    if sort != wanted.sort or not isinstance(last, int) or not isinstance(value, str | int):
+    except (ValueError, TypeError):
+        sort = value = last = None
+    is_value = _is_number(value) if isinstance(column.type, Integer) else isinstance(value, str)
+    if sort != wanted.sort or not is_value or not _is_number(last):
         raise UsageError("the cursor is not one of this list")
     place = tuple_(column, SERVERS.c.id)
     return place < (value, last) if is_descending else place > (value, last)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a database can compare a value with an integer."""
+    return type(value) is int and abs(value) < 2**63

@@ -74,15 +74,15 @@ SERVERS = Table(
     Column("title", ServerString(500), nullable=False),  # what the server calls itself
     Column("runs", Integer, nullable=False),
     Column("last_run", _KEY, nullable=True),
-    Column("last_seen", String(32), nullable=True),
+    Column("last_seen", ServerString(32), nullable=True),
     Column("is_reachable", Boolean, nullable=True),
-    Column("grade", String(1), nullable=True),
+    Column("grade", ServerString(1), nullable=True),
     Column("score", Integer, nullable=False),
     Column("change", Integer, nullable=True),  # of the score, since the run before
     Column("tokens", Integer, nullable=False),
     Column("tools", Integer, nullable=True),
     Column("trust", Integer, nullable=False),
-    Column("verdict", String(6), nullable=True),
+    Column("verdict", ServerString(6), nullable=True),
     Column("surface", String(64), nullable=True),  # the hash of the newest catalog
     Column("changed", String(32), nullable=True),  # when a run last differed from the one before
     Column("changes", Text, nullable=True),  # how it differed
@@ -99,7 +99,7 @@ RUNS = Table(
     "runs",
     METADATA,
     Column("id", _KEY, primary_key=True),
-    Column("uid", String(36), nullable=False, unique=True),
+    Column("uid", ServerString(36), nullable=False, unique=True),
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), nullable=False),
     Column("command", String(20), nullable=False),
     Column("target", ServerString(2000), nullable=False),
@@ -134,7 +134,7 @@ FINDINGS = Table(
     METADATA,
     Column("run_id", _KEY, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("rule", String(80), nullable=False),
+    Column("rule", ServerString(80), nullable=False),
     Column("level", String(8), nullable=False),
     Column("severity", String(10), nullable=False),
     Column("subject", ServerString(500), nullable=False),
@@ -148,7 +148,7 @@ FIRING = Table(
     "firing",
     METADATA,
     Column("server_id", _KEY, ForeignKey("servers.id", ondelete="CASCADE"), primary_key=True),
-    Column("rule", String(80), primary_key=True),
+    Column("rule", ServerString(80), primary_key=True),
     Column("findings", Integer, nullable=False),
     Index("ix_firing_rule", "rule", "server_id"),
 )
@@ -198,10 +198,10 @@ WATCHES = Table(
     Column("last_run", String(32), nullable=False),  # when its newest run started
     Column("failures", Integer, nullable=False),  # runs in a row that could not check the server
     Column("is_gone", Boolean, nullable=False),  # whether that was reported
-    Column("grade", String(1), nullable=True),
+    Column("grade", ServerString(1), nullable=True),
     Column("score", Integer, nullable=True),
     Column("tokens", Integer, nullable=True),
-    Column("verdict", String(6), nullable=True),
+    Column("verdict", ServerString(6), nullable=True),
     Column("surface", String(80), nullable=True),  # the hash of what the server offers
     Column("catalog", String(64), nullable=True),  # which retention may delete
     Column("failed_gates", String(200), nullable=False),  # their names, joined with commas

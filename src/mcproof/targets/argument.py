@@ -33,7 +33,7 @@ class LiveOptions(NamedTuple):
     """The words after `--`."""
     environment: Mapping[str, str] = {}
     inherited: tuple[str, ...] = ()
-    """Values in `environment` that come from this process's environment: secret, whatever they look like."""
+    """Values that come from this process's environment: secret, whatever they look like."""
     headers: Mapping[str, str] = {}
     access: AccessOptions = AccessOptions()
     directory: str | None = None
@@ -141,7 +141,7 @@ def is_single(targets: Sequence[Target]) -> bool:
 
 
 def _is_folder(target: str) -> bool:
-    return target != "-" and not _is_url(target) and os.path.isdir(target)
+    return target != "-" and not is_url(target) and os.path.isdir(target)
 
 
 def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
@@ -184,14 +184,15 @@ def _is_snapshot(file: str) -> bool:
 
 def is_live(target: Target) -> bool:
     """Whether reading a target starts a server, or sends something to one."""
-    return not isinstance(target, str) or _is_url(target) or _configured_name(target) is not None
+    return not isinstance(target, str) or is_url(target) or configured_name(target) is not None
 
 
-def _is_url(target: str) -> bool:
+def is_url(target: str) -> bool:
+    """Whether a target is a URL, and not a file of that name."""
     return "://" in target and not os.path.exists(target)
 
 
-def _configured_name(target: str) -> tuple[str, str] | None:
+def configured_name(target: str) -> tuple[str, str] | None:
     """The file and the server of `FILE.json#NAME`; None for anything else."""
     if "#" in target and not os.path.exists(target):
         parts = target.split("#")
@@ -209,14 +210,14 @@ def _is_source(target: str) -> bool:
 
 
 def _inputs(target: str, live: LiveOptions) -> list[Input]:
-    if _is_url(target):
+    if is_url(target):
         from mcproof.client.endpoints import UrlEndpoint
 
-        endpoint = UrlEndpoint(target, live.headers, access=live.access)
+        endpoint = UrlEndpoint(target, live.headers, live.inherited, live.access)
         if target.partition("://")[0].lower() not in ("http", "https"):
             raise InputError("unsupported URL: neither http:// nor https://", file=endpoint.label)
         return [Input(endpoint.label, server=endpoint, origin=Origin(endpoint.label))]
-    if configured := _configured_name(target):
+    if configured := configured_name(target):
         return _configured(*configured, live)
     if target != "-" and _is_source(target):
         return [Input(target, is_source=True)]

@@ -15,7 +15,7 @@ from mcproof.text.jsontext import JsonText, kind_of
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
     from mcproof.client.endpoints import Endpoint
 
@@ -114,11 +114,14 @@ def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredSer
     raise InputError(f"no server `{name}` in this configuration{nearest(name, names)}; there are: {listed}", file=file)
 
 
-def server_of(configured: ConfiguredServer) -> Endpoint:
-    """How to start or reach a configured server, with variables filled in from the environment."""
+def server_of(configured: ConfiguredServer, allowed: Container[str] | None = None) -> Endpoint:
+    """How to start or reach a configured server, with variables filled in from the environment.
+
+    `allowed` are the names that may be filled in; None for all.
+    """
     from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 
-    entry, fill, secrets = _entry(configured), *_filler(configured)
+    entry, fill, secrets = _entry(configured), *_filler(configured, allowed)
     url = next((entry[key] for key in _URL_KEYS if isinstance(entry.get(key), str)), None)
     command = entry.get("command")
     if isinstance(command, dict):  # Zed: {"path", "args", "env"}
@@ -143,7 +146,7 @@ def server_of(configured: ConfiguredServer) -> Endpoint:
     )
 
 
-def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[str]]:
+def _filler(configured: ConfiguredServer, allowed: Container[str] | None) -> tuple[Callable[[str], str], list[str]]:
     """A function that fills in variables, from the environment and the few others that clients define.
 
     Also returns the list of values taken from the environment, which are secrets.
@@ -157,14 +160,16 @@ def _filler(configured: ConfiguredServer) -> tuple[Callable[[str], str], list[st
 
     def value_of(found: re.Match[str]) -> str:
         name, default = found[1], found[2]
-        value = os.environ.get(name, default)
+        is_allowed = allowed is None or name in allowed
+        value = os.environ.get(name, default) if is_allowed else default
         if value is None:
+            problem = "is not set" if is_allowed else f"is filled in only with --allow-env {name}"
             raise InputError(
-                f"the server `{configured.name}` needs the environment variable {name}, which is not set",
+                f"the server `{configured.name}` needs the environment variable {name}, which {problem}",
                 file=configured.file,
                 line=configured.line,
             )
-        if name in os.environ and name not in INHERITED:
+        if is_allowed and name in os.environ and name not in INHERITED:
             secrets.append(value)
         return value
 

@@ -44,7 +44,7 @@ class LiveCatalogs:
             return None
         if isinstance(result, McproofError):
             raise _placed(result, source)
-        return _catalog(result, source)
+        return captured_catalog(result, source)
 
 
 def listed_catalog(server: OpenServer, source: Input) -> Catalog:
@@ -52,12 +52,13 @@ def listed_catalog(server: OpenServer, source: Input) -> Catalog:
     from mcproof.client.failures import ConnectError
 
     try:
-        return _catalog(server.capture(), source)
+        return captured_catalog(server.capture(), source)
     except ConnectError as error:
         raise _placed(error, source) from None
 
 
-def _catalog(capture: Capture, source: Input) -> Catalog:
+def captured_catalog(capture: Capture, source: Input) -> Catalog:
+    """The catalog of a capture that was just made."""
     from mcproof.targets.snapshot import read_snapshot
 
     catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), source.title)

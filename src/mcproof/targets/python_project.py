@@ -83,11 +83,7 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
         os.stat(name)
     except OSError as error:
         raise _unreadable(name, error) from None
-    return discovered_catalog(discover(name, whole=whole), name, whole=whole)
-
-
-def discovered_catalog(found: Discovered, name: str, *, whole: bool = False) -> Catalog:
-    """The catalog of discovered source. Raises an InputError with the reason if it has no item."""
+    found = discover(name, whole=whole)
     if not any(found.document.values()):
         raise _nothing_found(name, found, whole=whole)
     return catalog_of(found, name)

@@ -40,7 +40,7 @@ def files_below(folder: str) -> Iterator[str]:
         for entry in entries:
             path = entry.name if here == os.curdir else entry.path
             if _is_folder(entry):
-                if depth < DEEPEST_FOLDER and not _is_left_out(entry.name):
+                if depth < DEEPEST_FOLDER and not is_left_out(entry.name):
                     folders.append((path, depth + 1))
             elif is_file(entry):
                 yield path
@@ -56,7 +56,7 @@ def start_of_file(file: str, size: int) -> bytes:
         return b""
 
 
-def _is_left_out(name: str) -> bool:
+def is_left_out(name: str) -> bool:
     """Whether a folder of this name is hidden, an environment, or contains libraries."""
     return name.startswith(".") or name in LIBRARY_FOLDERS or name in _ENVIRONMENTS
 

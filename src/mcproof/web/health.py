@@ -20,9 +20,12 @@ _BUCKETS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 
 
 class Metrics:
-    """Counts responses by status, and how long they took."""
+    """Counts responses by status and how long they took, and whatever else the service does."""
 
     def __init__(self) -> None:
+        self._counters: dict[str, dict[str, int]] = {}
+        """For each name the counts by labels."""
+        self._gauges: dict[str, float] = {}
         self._statuses: dict[int, int] = {}
         self._buckets = dict.fromkeys(_BUCKETS, 0)
         self._seconds = 0.0
@@ -32,6 +35,16 @@ class Metrics:
         self._seconds += seconds
         for bound in self._buckets:
             self._buckets[bound] += seconds <= bound
+
+    def increase(self, name: str, **labels: str) -> None:
+        """Count something under labels; a name ends with `_total`."""
+        words = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        counts = self._counters.setdefault(name, {})
+        counts[words] = counts.get(words, 0) + 1
+
+    def set(self, name: str, value: float) -> None:
+        """Set a number that may also fall."""
+        self._gauges[name] = value
 
     def text(self) -> str:
         """Return the counts as Prometheus reads them."""
@@ -48,6 +61,11 @@ class Metrics:
         lines.append(f'mcproof_http_response_seconds_bucket{{le="+Inf"}} {total}')
         lines.append(f"mcproof_http_response_seconds_sum {self._seconds:.6f}")
         lines.append(f"mcproof_http_response_seconds_count {total}")
+        for name, counts in sorted(self._counters.items()):
+            lines.append(f"# TYPE {name} counter")
+            lines += [f"{name}{{{words}}} {count}" if words else f"{name} {count}" for words, count in counts.items()]
+        for name, value in sorted(self._gauges.items()):
+            lines += [f"# TYPE {name} gauge", f"{name} {value:g}"]
         return "\n".join(lines) + "\n"
 
 
@@ -70,4 +88,7 @@ def healthz(request: Request) -> Response:
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
     counted: Metrics = request.app.state.metrics
-    return PlainTextResponse(counted.text(), media_type="text/plain; version=0.0.4")
+    states = request.app.state.visits.counts()
+    visits = "".join(f'mcproof_visits{{state="{state}"}} {count}\n' for state, count in states.items())
+    text = f"{counted.text()}# TYPE mcproof_visits gauge\n{visits}"
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")

@@ -79,6 +79,32 @@ class HostCheck:
         await self._app(scope, receive, send)
 
 
+class SameOrigin:
+    """Refuses requests that change or start something if a page of another site sends them.
+
+    Browsers declare where such a request comes from; other clients declare nothing, and act for nobody else.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            request = Request(scope)
+            if not _is_same_origin(request):
+                await problem(request, 403, "the request comes from a page of another site")(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _is_same_origin(request: Request) -> bool:
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
+    return origin is None or origin.partition("://")[2].lower() == request.headers.get("host", "").lower()
+
+
 def _host_name(header: str) -> str:
     """Return the host of a `Host` header, without its port."""
     if header.startswith("["):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, PackageLoader
 
 from mcproof import __version__
-from mcproof.report.html.environment import environment
+from mcproof.report.html.page import page_environment
 from mcproof.report.trust_phrases import TONES
 from mcproof.web.grade_tones import tone_of
 
@@ -18,16 +18,28 @@ if TYPE_CHECKING:
     from fastapi import Request
     from jinja2 import Environment
 
+_SCRIPT = "text/javascript"
+_KINDS = {
+    "report.css": "text/css",
+    "web.css": "text/css",
+    "report.js": _SCRIPT,
+    "visit.js": _SCRIPT,
+    "web.js": _SCRIPT,
+}
+
 
 @cache
 def web_environment() -> Environment:
     """Return the environment of the report with the templates of this package."""
-    shared = environment()
+    shared = page_environment()
     pages = shared.overlay(
         loader=ChoiceLoader([PackageLoader("mcproof.web"), shared.loader or PackageLoader("mcproof")])
     )
     pages.filters["path"] = lambda text: quote(text, safe="")
-    pages.globals.update(version=__version__, tone_of=tone_of, verdict_tones=TONES)
+    icon = shared.get_template("icon.svg").render(colour="#1f4fa3", letter="m")
+    pages.globals.update(
+        version=__version__, tone_of=tone_of, verdict_tones=TONES, icon=f"data:image/svg+xml,{quote(icon)}"
+    )
     return pages
 
 
@@ -48,5 +60,4 @@ class Asset:
 @cache
 def asset(name: str) -> Asset | None:
     """Return a style sheet or script by name; None if there is none."""
-    kinds = {"report.css": "text/css", "web.css": "text/css", "web.js": "text/javascript"}
-    return Asset(name, kinds[name]) if name in kinds else None
+    return Asset(name, _KINDS[name]) if name in _KINDS else None

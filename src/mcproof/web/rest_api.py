@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from threading import BoundedSemaphore
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -11,24 +10,57 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, create_model
 
+from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.errors import UsageError
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.rulebook import rule_record
 from mcproof.store.queries import PastRun, StoredFinding, list_findings, list_runs, run_report
 from mcproof.store.server_list import MOST, PAGE, SORTS, ListedServer, ServerFilter, find_server, list_servers
-from mcproof.web.catalog_checks import LARGEST, check_body
 from mcproof.web.health import store_status
 from mcproof.web.problem_documents import problem_responses
+from mcproof.web.request_bodies import read_body
+from mcproof.web.visit_jobs import COMMANDS, LARGEST_CATALOG
+from mcproof.web.visitor_input import api_request
+from mcproof.web.visitor_pages import RETRY_SECONDS, start_visit, url_guard
+from mcproof.web.visits import BusyError
 
 if TYPE_CHECKING:
     from mcproof.store.database import Database
 
 router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 422, 429, 503))
-_AT_ONCE = BoundedSemaphore(4)
-"""How many catalogs are checked at once."""
 _Size = Annotated[int, Query(ge=1, le=MOST)]
 _Text = Annotated[str, Query(max_length=500)]
-_JSON_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
+_CREATED = "The server at the URL was checked; `Location` is a page with the report, for a limited time"
+_FAILURES = {"refused": 422, "unauthorized": 502, "unreachable": 502, "protocol": 502, "slow": 504, "crashed": 500}
+"""The status of each kind of failure; 400 for others."""
+_AT_URL = {
+    "type": "object",
+    "title": "A server",
+    "required": ["url"],
+    "properties": {
+        "url": {"type": "string", "format": "uri", "maxLength": 2000, "description": "http or https"},
+        "headers": {
+            "type": "object",
+            "maxProperties": 20,
+            "additionalProperties": {"type": "string"},
+            "description": "sent to the server, and stored nowhere",
+        },
+    },
+    "additionalProperties": False,
+}
+_CATALOG = {"title": "A catalog", "description": "the result of `tools/list`, or a snapshot", "type": "object"}
+_CATALOGS = {
+    "title": "Two catalogs, for `diff`",
+    "type": "object",
+    "required": ["old", "new"],
+    "properties": {"old": {"type": "object"}, "new": {"type": "object"}},
+}
+_CHECK = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"anyOf": [_AT_URL, _CATALOGS, _CATALOG]}}},
+    }
+}
 
 
 def _model_of(record: type, name: str) -> type[BaseModel]:
@@ -150,22 +182,30 @@ def one_rule(request: Request, id: str) -> Response:
         raise HTTPException(404, error.message) from None
 
 
-@router.post("/{command}", responses=problem_responses(413), openapi_extra=_JSON_BODY)
+@router.post(
+    "/{command}",
+    responses={**problem_responses(403, 404, 413, 502, 504), 201: {"description": _CREATED}},
+    openapi_extra=_CHECK,
+)
 async def check(request: Request, command: str) -> Response:
-    """Check a catalog that the body has: `lint`, `grade`, `compat` or `scan`; `diff` compares `old` and `new`.
+    """Check a catalog, or the server at a URL: `lint`, `grade`, `compat` or `scan`; `diff` compares two catalogs.
 
-    The response is the JSON document of the command.
+    The response is the JSON document of the command. A URL must lead to a public address; headers are sent to the
+    server and stored nowhere.
     """
-    from starlette.concurrency import run_in_threadpool
-
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            raise HTTPException(413, f"a catalog may have {LARGEST:,} bytes")
-
-    def checked() -> bytes:
-        with _AT_ONCE:
-            return check_body(command, body)
-
-    return Response(await run_in_threadpool(checked), media_type="application/json")
+    if command not in COMMANDS:
+        raise HTTPException(404, f"there is no such command; there are {', '.join(COMMANDS)}")
+    try:
+        asked = api_request(command, await read_body(request, LARGEST_CATALOG, "a catalog"), url_guard(request))
+    except RefusedAddressError as error:
+        raise HTTPException(422, error.message) from None
+    try:
+        visit = start_visit(request, asked, is_kept=bool(asked.job.url))
+    except BusyError as busy:
+        status = 429 if busy.is_client else 503
+        raise HTTPException(status, "too many checks run already", {"retry-after": str(RETRY_SECONDS)}) from None
+    outcome = await visit.finished()
+    if outcome.failure:
+        raise HTTPException(_FAILURES.get(outcome.failure, 400), outcome.message)
+    headers = {"location": f"/lint/{visit.token}"} if asked.job.url else {}
+    return Response(visit.part("document"), 201 if headers else 200, headers, "application/json")

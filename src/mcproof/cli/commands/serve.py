@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.parser import Parser
 from mcproof.cli.record_options import add_store, parse_store
 from mcproof.cli.token_actions import add_tokens, run_token_action
-from mcproof.console import remark
-from mcproof.errors import OK, InputError, UsageError
+from mcproof.errors import OK, UsageError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -20,10 +19,11 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcproof serve  the recorded servers, at http://127.0.0.1:8000
 mcproof serve --demo  an example with history, in a store of its own
+mcproof serve --config watch.toml  also check servers at intervals, and report changes
 mcproof serve token create ci --server books  a token with which CI records runs of a server
 mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
+mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from the page, too
 """
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def parser() -> Parser:
@@ -43,13 +43,20 @@ def parser() -> Parser:
     )
     named = "a host name that is served, besides this machine's; repeatable"
     group.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=named)
+    reached = "a network that URLs of visitors may lead to, besides public addresses; repeatable"
+    group.add_argument("--allow-network", action="append", type=_network, default=[], metavar="CIDR", help=reached)
     group.add_argument("--demo", action="store_true", help="serve an example, from a store that is deleted at the end")
     needed = "serve only requests with a token of this scope, read or lint; repeatable"
     group.add_argument(
         "--require-token", action="append", default=[], choices=("read", "lint"), metavar="SCOPE", help=needed
     )
+    group.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="the lines on standard error (default text)"
+    )
+    starts = "start the commands that [[watch]] entries of --config name"
+    parser.group("Watched servers").add_argument("--allow-commands", action="store_true", help=starts)
     add_tokens(parser)
-    add_store(parser)
+    add_store(parser, "use this configuration, and watch the servers that it names")
     return parser
 
 
@@ -61,12 +68,12 @@ def command(arguments: list[str]) -> int:
         return run_token_action(options.action[1:], options)
     if options.scope or options.server is not None or options.days is not None:
         raise UsageError("--scope, --server and --days are for `token create`")
+    if options.allow_commands and options.config is None:
+        raise UsageError("--allow-commands is for the [[watch]] entries of --config FILE")
     if options.demo and options.database is not None:
         raise UsageError("--demo has a store of its own; leave out --database")
     try:
-        import uvicorn
-
-        from mcproof.web.service import WebSettings, create_service
+        from mcproof.cli.web_service import serve
     except ImportError:
         raise UsageError("`serve` needs more packages: `pip install 'mcproof[web]'`") from None
     from mcproof.store.database import open_database
@@ -74,33 +81,20 @@ def command(arguments: list[str]) -> int:
     folder: AbstractContextManager[str] = tempfile.TemporaryDirectory() if options.demo else nullcontext("")
     with folder as place:
         database = open_database(os.path.join(place, "demo.sqlite") if options.demo else parse_store(options).database)
-        if options.demo:
-            from mcproof.web.demo_runs import fill
-
-            fill(database)
-        own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)
-        settings = WebSettings(
-            hosts=(*_LOOPBACK, *own, *options.allow_host), required_scopes=tuple(options.require_token)
-        )
-        config = uvicorn.Config(
-            create_service(database, settings),
-            host=options.host,
-            port=options.port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=30,
-        )
         try:
-            sock = config.bind_socket()
-        except SystemExit:
-            raise InputError(f"cannot listen at {options.host}:{options.port}; --port names another one") from None
-        port = sock.getsockname()[1]
-        remark(f"serving {'the example' if options.demo else database.label} at http://{options.host}:{port}")
-        uvicorn.Server(config).run(sockets=[sock])
-        database.close()
+            serve(database, options)
+        finally:
+            database.close()
     return OK
+
+
+def _network(text: str) -> str:
+    from ipaddress import ip_network
+
+    try:
+        return str(ip_network(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a network, such as 10.1.0.0/16 or ::1") from None
 
 
 def _port(text: str) -> int:

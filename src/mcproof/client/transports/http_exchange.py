@@ -21,6 +21,7 @@ from mcproof.client.failures import (
     NoMessageError,
     UnauthorizedError,
     UnreachableError,
+    transient,
 )
 from mcproof.client.peer import Peer
 from mcproof.client.secrets import redacted_url
@@ -128,23 +129,26 @@ async def sent(
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
         raise UnreachableError("the server cannot be reached: not an HTTP URL") from None
     except httpx2.ConnectTimeout:
-        raise UnreachableError("the server cannot be reached: connecting timed out") from None
+        raise transient(UnreachableError("the server cannot be reached: connecting timed out")) from None
     except httpx2.ConnectError as error:
-        raise UnreachableError(
-            f"the server cannot be reached: {str(error) or 'connecting failed'}".rstrip(".")
-        ) from None
+        why = str(error) or "connecting failed"
+        raise transient(UnreachableError(f"the server cannot be reached: {why}".rstrip("."))) from None
     except httpx2.LocalProtocolError:
         raise ConnectError(_BAD_HEADER) from None
     except httpx2.HTTPError as error:
-        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+        raise _broken(error) from None
     except (OSError, OverflowError, ExceptionGroup):  # such as a port out of range
         raise UnreachableError("the server cannot be reached: invalid address") from None
     try:
         yield response
     except httpx2.HTTPError as error:
-        raise LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")) from None
+        raise _broken(error) from None
     finally:
         await response.aclose()
+
+
+def _broken(error: httpx2.HTTPError) -> LostError:
+    return transient(LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")))
 
 
 def content_type(response: httpx2.Response) -> str:
@@ -205,4 +209,21 @@ def refusal(response: httpx2.Response, body: bytes) -> HttpStatusError:
     kind = response.headers.get("content-type", "no content type").partition(";")[0]
     text = " ".join(body[:2000].decode(errors="replace").split())
     excerpt = f": {cropped(text)}" if text else ""
-    return HttpStatusError(status, f"the server returns HTTP {status} ({kind}){excerpt}")
+    return HttpStatusError(
+        status,
+        f"the server returns HTTP {status} ({kind}){excerpt}",
+        _seconds_until(response.headers.get("retry-after", "")),
+    )
+
+
+def _seconds_until(text: str) -> float | None:
+    """Parse `Retry-After`: seconds, or a date; None if it is neither."""
+    if text.strip().isdecimal() and len(text) < 10:
+        return float(text)
+    from email.utils import parsedate_to_datetime
+    from time import time
+
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
+    except (ValueError, OverflowError):
+        return None

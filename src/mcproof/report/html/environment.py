@@ -59,3 +59,19 @@ def code_parts(value: str) -> list[str]:
         last = parts.pop()
         parts[-1] += f"`{last}"
     return parts
+
+
+def content_policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy of a page: only this style sheet and this script."""
+    return (
+        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashed(template: str) -> str:
+    from base64 import b64encode
+    from hashlib import sha256
+
+    content = environment().get_template(template).render()
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"

@@ -10,14 +10,21 @@ from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
 from mcproof.rules.trust.trust_rule import if_open, trust_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mcproof.catalog.capability_matches import Capability, CapabilityMatch
     from mcproof.catalog.model import Catalog, Tool
+    from mcproof.linting.registry import Check
 
 surface_rule = partial(trust_rule, category="capability", dimension="Tool surface risk", phase="post-handshake")
 """Registers a rule about what tools can do."""
 _MATCHES = identity("matches", "toolName", "keyword")
+
+
+def _capability_rule(id: str, name: str, severity: str, weight: int) -> Callable[[Check], Check]:
+    """Register a rule about tools with one capability; a critical one blocks a server that anyone can reach."""
+    hard_fail = if_open if severity == "critical" else None
+    return surface_rule(id, name=name, severity=severity, weight=weight, hard_fail=hard_fail, sums_up=_MATCHES)
 
 
 @lru_cache(maxsize=1)  # for all rules that check a catalog, one after the other
@@ -40,14 +47,7 @@ def _tools_with(catalog: Catalog, capability: Capability, what: str) -> Iterator
         yield Problem(message, evidence={"matches": matches}, near=near(found[0][0]))
 
 
-@surface_rule(
-    "no_public_code_execution_tools",
-    name="code-execution-tools",
-    severity="critical",
-    weight=14,
-    hard_fail=if_open,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_code_execution_tools", "code-execution-tools", "critical", 14)
 def no_public_code_execution_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool runs code or commands that its caller writes.
 
@@ -60,14 +60,7 @@ def no_public_code_execution_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "execute_code", "can run code")
 
 
-@surface_rule(
-    "no_public_credential_access_tools",
-    name="credential-access-tools",
-    severity="critical",
-    weight=12,
-    hard_fail=if_open,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_credential_access_tools", "credential-access-tools", "critical", 12)
 def no_public_credential_access_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool returns, issues or stores secrets, or takes a password to log in.
 
@@ -80,14 +73,7 @@ def no_public_credential_access_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "access_credentials", "can access credentials")
 
 
-@surface_rule(
-    "no_public_filesystem_write_tools",
-    name="filesystem-write-tools",
-    severity="critical",
-    weight=10,
-    hard_fail=if_open,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_filesystem_write_tools", "filesystem-write-tools", "critical", 10)
 def no_public_filesystem_write_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool writes, moves or deletes files on the machine of the server.
 
@@ -100,14 +86,7 @@ def no_public_filesystem_write_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "write_files", "can write files")
 
 
-@surface_rule(
-    "no_public_admin_control_tools",
-    name="admin-control-tools",
-    severity="critical",
-    weight=10,
-    hard_fail=if_open,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_admin_control_tools", "admin-control-tools", "critical", 10)
 def no_public_admin_control_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool controls machines, accounts or rights: it terminates, suspends, revokes or grants.
 
@@ -145,13 +124,7 @@ def no_public_destructive_tools(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(message, evidence={"destructiveTools": tools}, near=near(found[0][0]))
 
 
-@surface_rule(
-    "no_public_send_message_tools",
-    name="send-message-tools",
-    severity="high",
-    weight=6,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_send_message_tools", "send-message-tools", "high", 6)
 def no_public_send_message_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool sends mails, messages or notifications, or makes calls.
 
@@ -161,13 +134,7 @@ def no_public_send_message_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "send_message", "can send messages")
 
 
-@surface_rule(
-    "no_public_financial_action_tools",
-    name="financial-action-tools",
-    severity="high",
-    weight=6,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_financial_action_tools", "financial-action-tools", "high", 6)
 def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool moves money: it pays, charges, refunds, transfers, orders or invoices.
 
@@ -177,13 +144,7 @@ def no_public_financial_action_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "financial_action", "can move money")
 
 
-@surface_rule(
-    "no_public_network_access_tools",
-    name="network-access-tools",
-    severity="high",
-    weight=6,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_public_network_access_tools", "network-access-tools", "high", 6)
 def no_public_network_access_tools(catalog: Catalog) -> Iterator[Problem]:
     """A tool requests URLs that its caller chooses, or uploads or downloads files.
 
@@ -196,13 +157,7 @@ def no_public_network_access_tools(catalog: Catalog) -> Iterator[Problem]:
     yield from _tools_with(catalog, "network_access", "can access the network")
 
 
-@surface_rule(
-    "no_pii_keywords_in_tool_surface",
-    name="personal-data-in-tools",
-    severity="low",
-    weight=3,
-    sums_up=_MATCHES,
-)
+@_capability_rule("no_pii_keywords_in_tool_surface", "personal-data-in-tools", "low", 3)
 def no_pii_keywords_in_tool_surface(catalog: Catalog) -> Iterator[Problem]:
     """A tool takes or returns personal data, by its name, description or parameters.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
@@ -13,10 +14,8 @@ if TYPE_CHECKING:
     from mcproof.drift.catalog_drift import CatalogDrift, Difference, DriftKind
     from mcproof.exchange.exposure import Exposure
     from mcproof.linting.registry import Check
-    from mcproof.rules.trust.trust_rule import Dimension
 
 _MOST_NAMES = 5
-_DIMENSION: Dimension = "Metadata transparency"
 
 
 def _fires_now(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
@@ -29,18 +28,16 @@ def _identity(evidence: dict[str, Any]) -> str:
     return f"{evidence['item']}\0{evidence['part']}\0{evidence['currentHash']}"
 
 
+_rule = partial(trust_rule, severity="medium", category="drift", dimension="Metadata transparency", phase="drift")
+
+
 def _drift_rule(id: str, *, name: str, counted_by: str) -> Callable[[Check], Check]:
-    return trust_rule(
-        id,
-        name=name,
-        severity="medium",
-        category="drift",
-        dimension=_DIMENSION,
-        phase="drift",
-        hard_fail=_fires_now,
-        counted_by=counted_by,
-        sums_up=_identity,
-    )
+    """Register a rule about single differences, which count in the rules about the last scan."""
+    return _rule(id, name=name, hard_fail=_fires_now, counted_by=counted_by, sums_up=_identity)
+
+
+_last_scan_rule = partial(_rule, weight=4)
+"""Registers a rule about all differences of a kind."""
 
 
 @_drift_rule("TRU-201", name="new-tool", counted_by="no_new_tools_since_last_scan")
@@ -48,7 +45,7 @@ def new_tool(drift: CatalogDrift) -> Iterator[Problem]:
     """A tool is there that was not there when the catalog was locked or captured.
 
     Why: users approved the tools that they saw; a server can add one after the approval.
-    Fix: review the new tool, then run `mcproof lock` again.
+    Fix: review the new tool, then accept it: run `mcproof lock` again, or write a new capture for `--against`.
 
     The severity is high, and the verdict `block`, if a rule about poisoned texts reports the new tool.
     OWASP MCP03 and MCP04; SAFE-T1001.
@@ -62,7 +59,7 @@ def description_drift(drift: CatalogDrift) -> Iterator[Problem]:
 
     Why: a description is an instruction to the model. A server that was harmless when users approved it can change its
     descriptions at any time, which is known as a rug pull.
-    Fix: read the difference, then run `mcproof lock` again.
+    Fix: read the difference, then accept it: run `mcproof lock` again, or write a new capture for `--against`.
 
     The severity is high, and the verdict `block`, if a rule about poisoned texts newly reports the description.
     OWASP MCP03 and MCP04; SAFE-T1001.
@@ -76,7 +73,8 @@ def schema_drift(drift: CatalogDrift) -> Iterator[Problem]:
 
     Why: a new parameter can ask the model for data that users never agreed to pass on, and the descriptions of
     parameters are instructions like any other text.
-    Fix: read the difference, then run `mcproof lock` again; `mcproof diff` shows what breaks callers.
+    Fix: read the difference, then accept it: run `mcproof lock` again, or write a new capture for `--against`.
+    `mcproof diff` shows what breaks callers.
 
     The severity is high, and the verdict `block`, if a rule about poisoned texts newly reports a text of the schema.
     OWASP MCP03 and MCP04.
@@ -89,7 +87,7 @@ def surface_drift(drift: CatalogDrift) -> Iterator[Problem]:
     """Annotations, instructions or another part of the surface differs from what was locked or captured.
 
     Why: clients decide by annotations whether to ask the user, and every model reads the instructions.
-    Fix: read the difference, then run `mcproof lock` again.
+    Fix: read the difference, then accept it: run `mcproof lock` again, or write a new capture for `--against`.
 
     Other parts are titles, resources, prompts, the name of the server, and tools that were removed. The version of the
     server is not one. The severity is high, and the verdict `block`, if a rule about poisoned texts newly reports a
@@ -119,20 +117,12 @@ def _message(drift: CatalogDrift, each: Difference, *, is_named: bool) -> str:
     return f"{subject}{each.summary} since {drift.reference}{detail}{fires}"
 
 
-@trust_rule(
-    "no_new_tools_since_last_scan",
-    name="new-tools",
-    severity="medium",
-    category="drift",
-    weight=4,
-    dimension=_DIMENSION,
-    phase="drift",
-)
+@_last_scan_rule("no_new_tools_since_last_scan", name="new-tools")
 def no_new_tools_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
     """The server has tools that it did not have at the last scan.
 
     Why: users approved the tools that they saw.
-    Fix: review the new tools, then run `mcproof lock` again.
+    Fix: review the new tools, then accept them: run `mcproof lock` again, or write a new capture for `--against`.
 
     The last scan is the lock (`--locked`) or an earlier capture (`--against`).
     """
@@ -142,20 +132,12 @@ def no_new_tools_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
         yield Problem(f"new tools since {drift.reference}: {_few(names)}", evidence=evidence)
 
 
-@trust_rule(
-    "tool_descriptions_unchanged_since_last_scan",
-    name="changed-descriptions",
-    severity="medium",
-    category="drift",
-    weight=4,
-    dimension=_DIMENSION,
-    phase="drift",
-)
+@_last_scan_rule("tool_descriptions_unchanged_since_last_scan", name="changed-descriptions")
 def tool_descriptions_unchanged_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
     """The descriptions of tools differ from those of the last scan.
 
     Why: descriptions are instructions to the model, and can change after users approved them.
-    Fix: read the differences, then run `mcproof lock` again.
+    Fix: read the differences, then accept them: run `mcproof lock` again, or write a new capture for `--against`.
 
     The last scan is the lock (`--locked`) or an earlier capture (`--against`).
     """
@@ -165,21 +147,12 @@ def tool_descriptions_unchanged_since_last_scan(drift: CatalogDrift) -> Iterator
         yield Problem(f"descriptions changed since {drift.reference}: {_few(names)}", evidence=evidence)
 
 
-@trust_rule(
-    "tool_surface_unchanged_since_last_scan",
-    name="changed-surface",
-    severity="medium",
-    category="drift",
-    weight=4,
-    dimension=_DIMENSION,
-    phase="drift",
-    chosen=("severity", "weight"),
-)
+@_last_scan_rule("tool_surface_unchanged_since_last_scan", name="changed-surface", chosen=("severity", "weight"))
 def tool_surface_unchanged_since_last_scan(drift: CatalogDrift) -> Iterator[Problem]:
     """The hash of the surface differs from that of the last scan.
 
     Why: whatever was reviewed at the last scan is not what the server offers now.
-    Fix: read the differences, then run `mcproof lock` again.
+    Fix: read the differences, then accept them: run `mcproof lock` again, or write a new capture for `--against`.
 
     The hash is of all tools with their schemas and annotations, the other items, the name of the server and its
     instructions. The last scan is the lock (`--locked`) or an earlier capture (`--against`).

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LONGEST_READ = 200_000
 """The characters of one text that all rules read: the limit of the analyses, which are too slow to import here."""
 _MOST_CODE_POINTS = 16
+_UNREAD = "unread"
+"""The kind of a finding about text that is not read."""
 _SEVERITIES = {"message": None, "suspicion": None, "oddity": "medium"}
 """The severity of a problem by how certain it is; None is that of the rule."""
 
@@ -25,6 +27,12 @@ _SEVERITIES = {"message": None, "suspicion": None, "oddity": "medium"}
 def _is_message(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
     """Whether the hidden text was decoded."""
     return bool(evidence.get("isMessage"))
+
+
+def _title(evidence: Mapping[str, Any]) -> str | None:
+    """The title of a finding about texts that no rule reads; None for hidden ones."""
+    is_unread = evidence.get("kind") == _UNREAD
+    return "Texts are beyond the limits of the rules, so part of them is not read" if is_unread else None
 
 
 @trust_rule(
@@ -37,6 +45,7 @@ def _is_message(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
     hard_fail=_is_message,
     in_lint=True,
     same_as="MP040",
+    title_of=_title,
 )
 def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     """A text has a part that a model reads and a person does not see.
@@ -53,19 +62,19 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     medium if it may be an accident, such as a single zero-width space.
 
     Why: reviewers approve what they see; whole instructions can be hidden from them.
-    Fix: delete the hidden part; if it came with copied text, retype the words.
+    Fix: delete the hidden part; if it came with copied text, retype the words. Shorten texts that are too long to read.
 
     OWASP MCP03; SAFE-T1402.
     """
     from mcproof.poisoning.suspicious_texts import hiding_suspects
 
     if texts.left_out:
-        evidence: dict[str, Any] = {"kind": "unread", "count": texts.left_out, "isMessage": False}
+        evidence: dict[str, Any] = {"kind": _UNREAD, "count": texts.left_out, "isMessage": False}
         noun = "text" if texts.left_out == 1 else "texts"
         yield Problem(f"has {texts.left_out:,} {noun} beyond the limits that no rule reads", evidence=evidence)
     for text in texts.distinct:
         if len(text) > LONGEST_READ:
-            evidence = {"kind": "unread", "count": len(text) - LONGEST_READ, "isMessage": False}
+            evidence = {"kind": _UNREAD, "count": len(text) - LONGEST_READ, "isMessage": False}
             message = f"a text has {len(text):,} characters, of which rules read {LONGEST_READ:,}"
             if (problem := problem_of_text(texts, text, message, evidence)) is not None:
                 yield problem

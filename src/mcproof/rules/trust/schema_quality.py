@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.finding import Problem
@@ -27,15 +28,16 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0".join(sorted(hits))
 
 
-@trust_rule(
+_schema_rule = partial(trust_rule, dimension="Schema quality", phase="post-handshake", in_lint=True)
+"""Registers a rule about one tool, which `lint` runs."""
+
+
+@_schema_rule(
     "tool_input_schemas_well_formed",
     name="ill-formed-schema",
     severity="medium",
     category="schema",
     weight=4,
-    dimension="Schema quality",
-    phase="post-handshake",
-    in_lint=True,
     sums_up=_identity,
 )
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
@@ -84,15 +86,12 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
 
 
-@trust_rule(
+@_schema_rule(
     "all_tools_have_input_schema",
     name="no-input-schema",
     severity="medium",
     category="schema",
     weight=6,
-    dimension="Schema quality",
-    phase="post-handshake",
-    in_lint=True,
     same_as="tool-no-schema",
 )
 def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
@@ -120,15 +119,12 @@ _SAYING_NOTHING = frozenset({"type", "$schema", "$id", "title", "description", "
 _SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
 
 
-@trust_rule(
+@_schema_rule(
     "tool_name_safety",
     name="unsafe-tool-name",
     severity="low",
     category="naming",
     weight=2,
-    dimension="Schema quality",
-    phase="post-handshake",
-    in_lint=True,
     same_as="tool-name-convention",
 )
 def tool_name_safety(tool: Tool) -> Iterator[Problem]:
@@ -170,15 +166,12 @@ _BOUNDED_OBJECT = frozenset(
 )
 
 
-@trust_rule(
+@_schema_rule(
     "no_broad_schema_risk",
     name="broad-schema",
     severity="low",
     category="schema",
     weight=2,
-    dimension="Schema quality",
-    phase="post-handshake",
-    in_lint=True,
     sums_up=identity("hits", "kind", "path"),
 )
 def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:

@@ -1,0 +1,33 @@
+"""Serve a store without a limit of requests; print the port, then one line for each line of input with the CPU time.
+
+python benchmarks/servers/store_service.py DATABASE
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+import uvicorn
+
+from mcproof.store.database import open_database
+from mcproof.web.service import WebSettings, create_service
+
+
+def report(server: uvicorn.Server) -> None:
+    for _ in sys.stdin:
+        print(time.process_time(), flush=True)
+    server.should_exit = True
+
+
+database = open_database(sys.argv[1])
+settings = WebSettings(requests_a_minute=1_000_000_000)
+config = uvicorn.Config(create_service(database, settings), port=0, log_config=None, access_log=False)
+sock = config.bind_socket()
+sock.listen()  # so that a client that reads the port can connect
+running = uvicorn.Server(config)
+print(sock.getsockname()[1], flush=True)
+threading.Thread(target=report, args=(running,), daemon=True).start()
+running.run(sockets=[sock])
+database.close()

@@ -1,0 +1,89 @@
+"""`mcproof mcp`."""
+
+from __future__ import annotations
+
+import gc
+import socket
+
+from mcproof.cli.parser import Parser
+from mcproof.console import remark
+from mcproof.errors import OK, InputError, UsageError, reason_of
+
+EXAMPLES = """\
+mcproof mcp  for a client that starts servers, such as Claude Code
+mcproof mcp --root src --root catalogs  read only these folders
+mcproof mcp --http 127.0.0.1:8765  for clients that connect to a URL
+"""
+NOTES = """\
+The tools read snapshots and Python source in the allowed folders, or catalogs given as text. They start no server, open
+no URL, run no code of a project and write no file.
+"""
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def parser() -> Parser:
+    parser = Parser(
+        "mcp",
+        "Serve the static checks of mcproof to agents, as an MCP server.",
+        usage="[OPTIONS]",
+        examples=EXAMPLES,
+        notes=NOTES,
+    )
+    group = parser.group("Server")
+    group.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="a folder that may be read; repeatable (default: the roots of the client, or the working directory unless "
+        "that is the home directory)",
+    )
+    group.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve Streamable HTTP on this machine, at /mcp (default: standard input and output)",
+    )
+    return parser
+
+
+def command(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        from mcproof.mcp_server.agent_server import RootPolicy
+        from mcproof.mcp_server.serving import PATH, serve_http, serve_stdio
+    except ImportError:
+        raise UsageError("`mcp` needs more packages: `pip install 'mcproof[mcp]'`") from None
+    from mcproof.mcp_server.allowed_roots import default_roots, given_roots
+
+    gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
+    folders = given_roots(options.root) if options.root else default_roots()
+    if options.http is None:
+        serve_stdio(RootPolicy(folders, asks_client=not options.root))
+        return OK
+    listener = _listener(options.http)
+    with listener:
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        remark(f"serving MCP at http://{shown}:{port}{PATH}; readable: {', '.join(folders) or 'nothing'}")
+        serve_http(RootPolicy(folders), listener)
+    return OK
+
+
+def _listener(address: str) -> socket.socket:
+    """A listening socket. Raises a UsageError unless the address is one of this machine alone."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
+        raise UsageError(f"`{address}` is not HOST:PORT, such as 127.0.0.1:8765")
+    if host not in _LOOPBACK:
+        raise UsageError("--http serves this machine only, without authorization: use 127.0.0.1, localhost or [::1]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, int(port)))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InputError(f"cannot listen at {address}: {reason_of(error)}") from None
+    return listener

@@ -1,0 +1,5 @@
+"""mcproof as an MCP server: the static checks as tools for agents that write servers.
+
+The server process speaks MCP, through the official SDK. Catalogs are hostile input, so they are read and checked in a
+child process (`checker`) that is confined, bounded in memory and killed when a check takes too long.
+"""

@@ -1,0 +1,146 @@
+"""The MCP server: tools, rules as resources, and a prompt, on the low-level server of the official SDK.
+
+The SDK serves both eras of the protocol. Arguments are checked here against the declared schemas, without conversion.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import anyio
+import mcp_types as types
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcproof import __version__
+from mcproof.errors import McproofError
+from mcproof.execution.argument_mistakes import worded
+from mcproof.generation.oracle import Oracle
+from mcproof.mcp_server import rule_resources
+from mcproof.mcp_server.allowed_roots import client_roots
+from mcproof.mcp_server.tool_definitions import tool_definitions
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+    from mcproof.mcp_server.checker_process import CheckerProcess
+    from mcproof.mcp_server.tool_definitions import ToolDefinition
+
+    Context = ServerRequestContext[Any, Any]
+
+INSTRUCTIONS = (
+    "mcproof checks MCP servers: their tools, schemas and descriptions. Start with grade_catalog, then lint_catalog; "
+    "explain_rule and the resources mcproof://rules/{id} explain findings. Targets are paths of snapshots or Python "
+    "source in the allowed folders, or the JSON text of a catalog. Nothing is executed, connected to or written."
+)
+_HOUR = 3_600_000
+_ROOTS_SECONDS = 5.0
+_ANNOTATIONS = types.ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_PUBLIC = CacheHint(ttl_ms=_HOUR, scope="public")
+
+
+class RootPolicy(NamedTuple):
+    """The folders that may be read."""
+
+    folders: tuple[str, ...]
+    asks_client: bool = False
+    """Whether the roots of the client come first, if it offers any."""
+
+
+def create_server(checker: CheckerProcess, roots: RootPolicy) -> Server[Any]:
+    """The server, without a transport."""
+    handlers = _Handlers(checker, roots)
+    return Server(
+        "mcproof",
+        version=__version__,
+        title="mcproof",
+        description="Checks MCP servers for agents that write them.",
+        instructions=INSTRUCTIONS,
+        cache_hints={
+            "tools/list": _PUBLIC,
+            "resources/list": _PUBLIC,
+            "resources/templates/list": _PUBLIC,
+            "resources/read": _PUBLIC,
+            "prompts/list": _PUBLIC,
+            "server/discover": _PUBLIC,
+        },
+        get_tool_input_schema=handlers.input_schema,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=rule_resources.list_resources,
+        on_list_resource_templates=rule_resources.list_templates,
+        on_read_resource=rule_resources.read_resource,
+        on_list_prompts=rule_resources.list_prompts,
+        on_get_prompt=rule_resources.get_prompt,
+        on_completion=rule_resources.complete,
+    )
+
+
+class _Handlers:
+    """The handlers of the tools."""
+
+    def __init__(self, checker: CheckerProcess, roots: RootPolicy) -> None:
+        self._checker = checker
+        self._roots = roots
+        self._tools = {each.name: each for each in tool_definitions()}
+        self._oracles = {name: Oracle(each.input_schema) for name, each in self._tools.items()}
+        self._listed = [_as_listed(each) for each in self._tools.values()]
+
+    def input_schema(self, name: str) -> dict[str, Any] | None:
+        return self._tools[name].input_schema if name in self._tools else None
+
+    async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=self._listed)
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            known = ", ".join(self._tools)
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool `{params.name[:80]}`; there are {known}")
+        arguments = params.arguments or {}
+        mistakes = self._oracles[tool.name].objections(arguments)
+        if mistakes:
+            declared = list(tool.input_schema["properties"])
+            return _failed("; ".join(worded(each, declared) for each in mistakes[:5]))
+        try:
+            result = await self._checker.run(tool.name, arguments, await self._allowed(context))
+        except McproofError as error:
+            return _failed(str(error))
+        text = json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=result)
+
+    async def _allowed(self, context: Context) -> tuple[str, ...]:
+        """The folders that may be read: the roots of the client if it offers any and may, or else the given ones.
+
+        Only the handshake era has requests from a server to its client.
+        """
+        offered = context.session.client_capabilities
+        is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not self._roots.asks_client or is_modern or offered is None or offered.roots is None:
+            return self._roots.folders
+        try:
+            with anyio.fail_after(_ROOTS_SECONDS):
+                listed = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        except (MCPError, TimeoutError):
+            return self._roots.folders
+        return client_roots(str(each.uri) for each in listed.roots)
+
+
+def _as_listed(tool: ToolDefinition) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=_ANNOTATIONS,
+    )
+
+
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)

@@ -1,0 +1,83 @@
+"""The checker process: reads requests on standard input, and writes results on standard output.
+
+Each message is a length of eight bytes and a JSON document. The process ends when its input does, or by a signal when a
+check takes too long, so that it never outlives the server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import McproofError, from_exception
+from mcproof.mcp_server.confinement import Confinement
+from mcproof.mcp_server.static_checks import run_check
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+HEADER = 8
+"""The bytes of a length."""
+TIME_LIMIT = 60
+"""Seconds for a check."""
+MEMORY_LIMIT = 2 << 30
+"""Bytes of address space."""
+
+
+def encoded(message: Any) -> bytes:
+    """A message as it is sent."""
+    body = json.dumps(message).encode()
+    return len(body).to_bytes(HEADER, "big") + body
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed by mistake must not be read as a result
+    _limit_memory()
+    confinement = Confinement()
+    confinement.apply()
+    while len(header := incoming.read(HEADER)) == HEADER:
+        request = json.loads(incoming.read(int.from_bytes(header, "big")))
+        confinement.roots = tuple(request["roots"])
+        _set_alarm(TIME_LIMIT + 5)
+        response = _response(request)
+        _set_alarm(0)
+        _send(outgoing, response)
+
+
+def _response(request: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"result": run_check(request["tool"], request["arguments"], request["roots"])}
+    except McproofError as error:
+        return {"error": str(error)}
+    except Exception as error:
+        return {"error": str(from_exception(error))}
+
+
+def _send(outgoing: BinaryIO, response: dict[str, Any]) -> None:
+    outgoing.write(encoded(response))
+    outgoing.flush()
+
+
+def _limit_memory() -> None:
+    with suppress(ImportError, OSError, ValueError):  # not every system has this limit
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _set_alarm(seconds: int) -> None:
+    """Have the process killed after some seconds, even if the server is gone; 0 for never."""
+    import signal
+
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+if __name__ == "__main__":
+    main()

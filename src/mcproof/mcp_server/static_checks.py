@@ -1,0 +1,192 @@
+"""The checks behind the tools: from arguments to the JSON document of a result. Runs in the checker process."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import InputError, UsageError
+from mcproof.execution.events import RunStarted, TargetFixed
+from mcproof.execution.execute import execute
+from mcproof.execution.run_requests import (
+    CatalogDocument,
+    CompatRequest,
+    DiffRequest,
+    FixRequest,
+    GradeRequest,
+    LintRequest,
+    Policy,
+    RuleSelection,
+    ScanRequest,
+    SchemaLintRequest,
+    SettingsSource,
+    TargetSelection,
+)
+from mcproof.mcp_server.allowed_roots import allowed_path
+from mcproof.mcp_server.paging import CHUNK, DEFAULT_LIMIT, paged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcproof.execution.events import Event
+    from mcproof.execution.fix_targets import FixedTarget
+    from mcproof.execution.run_requests import RunRequest
+    from mcproof.results.run import RunResult
+
+    Arguments = dict[str, Any]
+    Check = Callable[[Arguments, Sequence[str]], dict[str, Any]]
+
+DOCUMENT_NAME = "catalog"
+"""The name of a catalog that is given as text, in results and messages."""
+
+
+def run_check(tool: str, arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    """Return the structured result of a tool. Raises a McproofError with the reason if there is none."""
+    return _CHECKS[tool](arguments, roots)
+
+
+def _lint(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    targets, policy = _chosen(arguments, roots)
+    rules = RuleSelection(rulesets=tuple(arguments.get("rulesets", ())))
+    return _page(_document(LintRequest(targets, rules, policy)), arguments)
+
+
+def _grade(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    targets, policy = _chosen(arguments, roots)
+    return _page(_document(GradeRequest(targets, policy=policy)), arguments)
+
+
+def _check_clients(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    """The hits of each client are left out: the findings have every place, with the clients."""
+    targets, policy = _chosen(arguments, roots)
+    wanted = tuple(arguments.get("clients", ()))
+    document = _document(CompatRequest(targets, wanted, policy=policy))
+    named = {each.partition("@")[0] for each in wanted} or document["clients"].keys()
+    document["clients"] = {
+        name: {key: value for key, value in client.items() if key != "hits"}
+        for name, client in document["clients"].items()
+        if name in named
+    }
+    return _page(document, arguments)
+
+
+def _scan(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    """The graph of the tools is left out, and of the rules those that did not fail."""
+    targets, policy = _chosen(arguments, roots)
+    document = _document(ScanRequest(targets, policy=policy))
+    document.pop("tool_graph", None)
+    trust = document["trust"]
+    trust["rules"] = [each for each in trust["rules"] if each["outcome"] == "failed"]
+    return _page(document, arguments)
+
+
+def _compare(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    old, _ = _chosen(arguments, roots, "old")
+    new, _ = _chosen(arguments, roots, "new")
+    return _page(_document(DiffRequest(old, new, settings=SettingsSource(is_disabled=True))), arguments, "changes")
+
+
+def _fix(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    targets, policy = _chosen(arguments, roots)
+    fixed: list[FixedTarget] = []
+
+    def listen(event: Event) -> None:
+        _refuse(event)
+        if isinstance(event, TargetFixed):
+            fixed.append(event.fixed)
+
+    run = execute(FixRequest(SchemaLintRequest(targets, policy=policy), arguments.get("keep_optional", False)), listen)
+    _raise_trouble(run)
+    (target,) = fixed
+    left: dict[str, int] = {}
+    for finding in target.active:
+        left[finding.rule.id] = left.get(finding.rule.id, 0) + 1
+    form = arguments.get("form", "text")
+    document = {
+        "schema_version": 1,
+        "target": target.name,
+        "form": form,
+        "content": _fixed_text(target) if form == "text" else _diff_text(target),
+        "fixed": target.applied,
+        "made_required": target.made_required,
+        "left": dict(sorted(left.items())),
+    }
+    return paged(document, "content", arguments.get("cursor"), CHUNK)
+
+
+def _fixed_text(target: FixedTarget) -> str:
+    if len(target.files) != 1:
+        raise UsageError("a folder has several files; use the form `diff`, or name one file")
+    return target.files[0].after.decode("utf-8", "backslashreplace")
+
+
+def _diff_text(target: FixedTarget) -> str:
+    from mcproof.text.unified_diff import unified_diff
+
+    return "".join(line for each in target.files for line in unified_diff(each.text, each.edits, each.file))
+
+
+def _explain(arguments: Arguments, _: Sequence[str]) -> dict[str, Any]:
+    from mcproof.linting.registry import find_rule
+    from mcproof.linting.rulebook import rule_page, rule_record
+
+    rule = find_rule(arguments["rule"])
+    return {"schema_version": 1, **rule_record(rule), "guide": rule_page(rule)}
+
+
+_CHECKS: dict[str, Check] = {
+    "lint_catalog": _lint,
+    "grade_catalog": _grade,
+    "fix_catalog": _fix,
+    "compare_catalogs": _compare,
+    "check_clients": _check_clients,
+    "scan_catalog": _scan,
+    "explain_rule": _explain,
+}
+
+
+def _chosen(arguments: Arguments, roots: Sequence[str], name: str = "target") -> tuple[TargetSelection, Policy]:
+    """The catalog in the text or behind the path of a parameter, and the settings for it.
+
+    For a path, the nearest configuration applies that is not above the root, as on the command line; for a text, none.
+    """
+    first, rest = arguments[name], arguments.get(f"{name}_rest", [])
+    if first.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        shown = DOCUMENT_NAME if name == "target" else name
+        document = CatalogDocument(shown, "".join((first, *rest)).encode("utf-8", "surrogatepass"))
+        return TargetSelection(documents=(document,)), Policy(SettingsSource(is_disabled=True))
+    if rest:
+        raise UsageError(f"`{name}_rest` continues the JSON text in `{name}`, and that is a path")
+    found = allowed_path(first, roots)
+    return TargetSelection(names=(found.path,)), Policy(SettingsSource(top=found.root))
+
+
+def _document(request: RunRequest) -> dict[str, Any]:
+    """Run a request for one catalog, and return the document of its result."""
+    from mcproof.report.json_documents import document
+
+    run = execute(request, _refuse)
+    _raise_trouble(run)
+    found: dict[str, Any] = json.loads("".join(document(run._replace(is_single=True))))
+    return found
+
+
+def _raise_trouble(run: RunResult) -> None:
+    (target,) = run.targets
+    if target.trouble is not None:
+        raise target.trouble.as_error()
+
+
+def _refuse(event: Event) -> None:
+    """Raise an error before the run if a target is not one catalog, or is a live server."""
+    if not isinstance(event, RunStarted):
+        return
+    if any(source.server is not None for source in event.inputs):
+        raise InputError("this server starts no servers and opens no URLs")
+    if len(event.inputs) > 1:
+        names = ", ".join(source.title for source in event.inputs[:10])
+        raise UsageError(f"expected one catalog, got {len(event.inputs)}; name one of them: {names}")
+
+
+def _page(document: dict[str, Any], arguments: Arguments, key: str = "findings") -> dict[str, Any]:
+    return paged(document, key, arguments.get("cursor"), arguments.get("limit", DEFAULT_LIMIT))

@@ -1,0 +1,287 @@
+"""The work of a sweep: a function from a target and a plan to an attempt, the same in every engine."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from functools import lru_cache
+from time import gmtime, perf_counter, strftime
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof import __version__
+from mcproof.client.endpoints import CommandEndpoint
+from mcproof.errors import InputError, McproofError, from_exception
+from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.planning import Planner
+from mcproof.execution.run_requests import (
+    CallOptions,
+    CatalogDocument,
+    Detail,
+    LintRequest,
+    Policy,
+    ProveRequest,
+    RuleSelection,
+    ScanRequest,
+    SettingsSource,
+    TargetSelection,
+)
+from mcproof.execution.target_inputs import catalog_text, connect_options, refuse_partial
+from mcproof.linting.suppression.ignores import IgnoreTracker
+from mcproof.results.build import rule_facts
+from mcproof.results.run import RunResult
+from mcproof.sweep.outcome_rows import (
+    CHECKED,
+    Failing,
+    Timing,
+    checked_row,
+    failed_row,
+    failing,
+    proof_members,
+    retry_wait,
+    trust_members,
+)
+from mcproof.sweep.sweep_target import capture_target
+from mcproof.targets.argument import Input, LiveOptions, read_catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.execution.check_catalog import Plan
+    from mcproof.execution.run_requests import RunRequest
+    from mcproof.sweep.sweep_target import SweepTarget
+
+MOST_SECONDS_OF_REQUEST, MOST_SECONDS_OF_START = 30.0, 60.0
+_COLLECTED_EVERY = 200
+"""How many targets are checked between two runs of the garbage collector."""
+
+_WARM_UP = b'{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}'
+
+
+class SweepPlan(NamedTuple):
+    """What to check on every target; picklable, and part of the identity of a sweep."""
+
+    rules: RuleSelection = RuleSelection()
+    settings: SettingsSource = SettingsSource(is_disabled=True)
+    scans: bool = False
+    proves: bool = False
+    limit: float = 60.0
+    """Seconds for one try of a target."""
+    records: bool = False
+    """Whether an attempt includes the results for the store."""
+
+
+class StoredResult(NamedTuple):
+    """A result for the store, with the text of the catalog."""
+
+    run: RunResult
+    catalog: str | None
+
+
+class SweepTask(NamedTuple):
+    """A target to check, for the n-th time."""
+
+    number: int
+    target: SweepTarget
+    attempt: int = 1
+
+
+class Attempt(NamedTuple):
+    """What became of one try of a target."""
+
+    line: str
+    """The row of the target."""
+    outcome: str
+    wait: float | None = None
+    """Seconds to wait at least before another try; None if no try would help."""
+    stored: tuple[StoredResult, ...] = ()
+
+
+class _Work:
+    """What one process needs for all targets of a sweep."""
+
+    def __init__(self, plan: SweepPlan) -> None:
+        self.plan = plan
+        request = self._lint(TargetSelection())
+        self._checks: Plan = Planner(request).plan_for(Input("-"))
+        self._rules = [rule_facts(rule) for rule in self._checks.rules]
+        limits = {"timeout": min(plan.limit, MOST_SECONDS_OF_REQUEST), "start": min(plan.limit, MOST_SECONDS_OF_START)}
+        self._selection = TargetSelection(timeout=limits["timeout"], start_timeout=limits["start"])
+        options = connect_options(self._selection, None)
+        compares = any(rule.traits.get("compares_lists") for rule in self._checks.rules)
+        self.connecting = options._replace(
+            limits=options.limits._replace(total=plan.limit, start_setting="--timeout"), compares_lists=compares
+        )
+        self._done = 0
+
+    @property
+    def _policy(self) -> Policy:
+        return Policy(self.plan.settings)
+
+    def _lint(self, targets: TargetSelection) -> LintRequest:
+        return LintRequest(targets, self.plan.rules, self._policy, Detail(scores=True))
+
+    def judged(self, task: SweepTask, catalog: Catalog, timer: _Timer) -> Attempt:
+        """Return the attempt for a catalog, without the parts that call the server."""
+        self._collect()
+        refuse_partial(catalog)
+        detail = Detail(scores=True, identities=self.plan.records)
+        result = check_catalog(catalog, self._checks, detail, IgnoreTracker())
+        stored: tuple[StoredResult, ...] = ()
+        if self.plan.records:
+            rules = [each for each in self._rules if each.ruleset != "wire" or catalog.connection is not None]
+            run = RunResult(
+                command="lint",
+                version=__version__,
+                targets=[result],
+                rules=rules,
+                started=timer.started,
+                seconds=timer.seconds,
+            )
+            stored = (StoredResult(run, catalog_text(catalog)),)
+        more: dict[str, Any] = {}
+        for request, members in self._requests(task.target):
+            run = self._run(request)
+            more |= members(run.targets[0])
+            if self.plan.records:
+                stored = (*stored, StoredResult(run, catalog_text(catalog)))
+        line = checked_row(task.target, result, more, timer.timing(task.attempt))
+        return Attempt(line, CHECKED, stored=stored)
+
+    def _requests(self, target: SweepTarget) -> Iterable[tuple[RunRequest, Callable[[Any], dict[str, Any]]]]:
+        selection = self._selection_of(target)
+        if self.plan.scans:
+            yield ScanRequest(selection, policy=self._policy, detail=Detail(scores=True)), trust_members
+        if self.plan.proves and target.is_live:
+            calls = CallOptions(stores_failures=False)
+            request = ProveRequest(selection, calls, max_seconds=self.plan.limit, policy=self._policy)
+            yield request, proof_members
+
+    @staticmethod
+    def _run(request: RunRequest) -> RunResult:
+        from mcproof.execution.execute import execute
+
+        return execute(request)
+
+    def _selection_of(self, target: SweepTarget) -> TargetSelection:
+        endpoint = target.endpoint
+        if endpoint is None:
+            data = target.data
+            if data is None:
+                return self._selection._replace(names=(target.file,))
+            return self._selection._replace(documents=(CatalogDocument(target.file, data),))
+        if isinstance(endpoint, CommandEndpoint):
+            live = LiveOptions(
+                command=endpoint.words,
+                environment=endpoint.environment,
+                inherited=endpoint.filled,
+                directory=endpoint.directory,
+            )
+            return self._selection._replace(live=live)
+        live = LiveOptions(headers=endpoint.headers, inherited=endpoint.filled)
+        return self._selection._replace(names=(endpoint.url,), live=live)
+
+    def _collect(self) -> None:
+        """Free what refers to itself; the automatic collector would look at everything much more often."""
+        self._done += 1
+        if self._done % _COLLECTED_EVERY == 0:
+            gc.collect()
+
+
+class _Timer:
+    def __init__(self) -> None:
+        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
+        self._start = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self._start
+
+    def timing(self, attempt: int) -> Timing:
+        return Timing(self.started, self.seconds, attempt)
+
+
+@lru_cache(maxsize=1)
+def _work(plan: SweepPlan) -> _Work:
+    return _Work(plan)
+
+
+def validate_plan(plan: SweepPlan) -> None:
+    """Raise an error if a plan names rules or a configuration that do not exist."""
+    _work(plan)
+
+
+def warm_up(plan: SweepPlan) -> None:
+    """Import and build what every target needs, before the first one."""
+    work, task = _work(plan), SweepTask(0, capture_target("warm-up.json")._replace(data=_WARM_UP))
+    catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
+    work.judged(task, catalog, _Timer())
+
+
+def check_target(task: SweepTask, plan: SweepPlan) -> Attempt:
+    """Check one target, whatever it is; never raises."""
+    if task.target.is_live:
+        return asyncio.run(check_live(task, plan))
+    return check_capture(task, plan)
+
+
+def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
+    """Check a capture; never raises."""
+    timer, target = _Timer(), task.target
+    if target.hindrance is not None:
+        return _failed(task, Failing(*target.hindrance), timer)
+    try:
+        catalog = read_catalog(Input(target.file, data=target.data))
+        return _work(plan).judged(task, catalog, timer)
+    except Exception as error:
+        known = from_exception(error)
+        return _failed(task, failing(known, is_live=False), timer)
+
+
+async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
+    """List and check a live server; never raises, and leaves no process behind."""
+    from mcproof.client.captures import capture
+    from mcproof.targets.live_servers import captured_catalog
+
+    timer, target = _Timer(), task.target
+    endpoint = target.endpoint
+    if endpoint is None:
+        raise ValueError("not a live server")
+    work = _work(plan)
+    try:
+        async with asyncio.timeout(plan.limit):
+            captured = await capture(endpoint, work.connecting)
+
+            def judge() -> Attempt:
+                return work.judged(task, captured_catalog(captured, Input(target.label, server=endpoint)), timer)
+
+            # In a thread, so that a large catalog does not keep the event loop from other servers.
+            return await asyncio.to_thread(judge)
+    except TimeoutError:
+        return _failed(task, timed_out(plan), timer)
+    except McproofError as error:
+        is_partial = isinstance(error, InputError)
+        why = Failing("unreachable", "not the whole catalog", error.message) if is_partial else None
+        return _failed(task, why or failing(error, is_live=True), timer, retry_wait(error))
+    except Exception as error:
+        return _failed(task, failing(from_exception(error), is_live=True), timer)
+
+
+def timed_out(plan: SweepPlan) -> Failing:
+    """The outcome of a target that takes too long."""
+    return Failing("timed-out", "over the time limit", f"not done within {plan.limit:g} s (--timeout)")
+
+
+def crashed() -> Failing:
+    """The outcome of a target whose work ends the process."""
+    return Failing("crashed", "ended the worker process", "its check ended the worker process twice; skipped")
+
+
+def failed_line(task: SweepTask, why: Failing) -> str:
+    """Return the row of a target that no worker has reported on."""
+    return failed_row(task.target, why, _Timer().timing(task.attempt))
+
+
+def _failed(task: SweepTask, why: Failing, timer: _Timer, wait: float | None = None) -> Attempt:
+    return Attempt(failed_row(task.target, why, timer.timing(task.attempt)), why.outcome, wait)

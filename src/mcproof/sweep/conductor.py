@@ -1,0 +1,212 @@
+"""Run the targets of a sweep through an engine: limits per host, retries, lost workers, rows."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from mcproof.sweep.check_target import Attempt, SweepTask, crashed, failed_line, timed_out
+from mcproof.sweep.live_queue import LiveQueue
+from mcproof.sweep.outcome_rows import CHECKED, Failing
+from mcproof.sweep.sweep_engine import Finished, Lost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcproof.sweep.check_target import SweepPlan
+    from mcproof.sweep.results_file import ResultsFile
+    from mcproof.sweep.sweep_engine import EngineEvent, SweepEngine
+    from mcproof.sweep.sweep_target import SweepTarget
+
+TRIES = 2
+"""How often a target may end the process that checks it."""
+BACKOFF = 1.0
+"""Seconds before the first retry; twice as long before each further one."""
+MOST_BACKOFF = 60.0
+MOST_PATIENCE = 300.0
+"""The longest `Retry-After` that is waited for."""
+_TICK = 0.5
+"""The longest wait for an event, so that time limits are noticed."""
+
+
+class Tally(NamedTuple):
+    """What a sweep has done in this run."""
+
+    done: int = 0
+    failed: int = 0
+    """Not checked, for whatever reason."""
+    skipped: int = 0
+    """Done in an earlier run, or named twice."""
+
+
+class RowSink(Protocol):
+    """Receives the outcome of every target."""
+
+    def add(self, target: SweepTarget, attempt: Attempt) -> None:
+        """Take an outcome."""
+
+    def flush(self, *, is_last: bool = False) -> None:
+        """Write what was taken, all of it if no more follows."""
+
+
+class Politeness(NamedTuple):
+    """How hard a sweep tries."""
+
+    per_host: int = 2
+    """How many servers of one host are checked at once."""
+    retries: int = 2
+
+
+class Conductor:
+    """One run of a sweep."""
+
+    def __init__(
+        self,
+        engine: SweepEngine,
+        plan: SweepPlan,
+        results: ResultsFile,
+        sink: RowSink,
+        politeness: Politeness,
+        progress: Callable[[Tally], None],
+    ) -> None:
+        self._engine = engine
+        self._plan = plan
+        self._results = results
+        self._sink = sink
+        self._retries = politeness.retries
+        self._progress = progress
+        self._live = LiveQueue(politeness.per_host)
+        self._captures: list[SweepTask] = []
+        """Captures to submit; few, because no more are read then."""
+        self._alone: list[SweepTask] = []
+        """Targets that were under way when their worker ended."""
+        self._last: list[SweepTask] = []
+        """Targets that were under way whenever the sweep was killed: checked at the end, one by one."""
+        self._flying: dict[int, SweepTask] = {}
+        self._strikes: dict[int, int] = {}
+        self._numbers = 0
+        self._is_exhausted = False
+        self.tally = Tally()
+
+    def run(self, targets: Iterator[SweepTarget]) -> None:
+        """Check all targets that are not done."""
+        while True:
+            self._read(targets)
+            self._submit_all()
+            self._results.flush()
+            if self._is_exhausted and not (self._flying or self._is_waiting):
+                break
+            due = self._live.next_due(monotonic())
+            for event in self._engine.events(_TICK if due is None else min(due, _TICK)):
+                self._handle(event)
+            self._sink.flush()
+            self._progress(self.tally)
+        self._sink.flush(is_last=True)
+        self._progress(self.tally)
+
+    @property
+    def _is_waiting(self) -> bool:
+        return bool(self._live or self._captures or self._alone or self._last)
+
+    def _read(self, targets: Iterator[SweepTarget]) -> None:
+        """Read targets as long as there is room for them."""
+        while not (self._is_exhausted or self._live.is_full) and self._makes_room():
+            target = next(targets, None)
+            if target is None:
+                self._is_exhausted = True
+            elif self._results.done.add(target.key):
+                self._accept(target)
+            else:
+                self.tally = self.tally._replace(skipped=self.tally.skipped + 1)
+
+    def _makes_room(self) -> bool:
+        """Submit the captures that wait; whether all of them are."""
+        while self._captures and self._engine.has_room(is_live=False):
+            self._submit(self._captures.pop(0))
+        return not self._captures
+
+    def _accept(self, target: SweepTarget) -> None:
+        self._numbers += 1
+        task = SweepTask(self._numbers, target)
+        if target.hindrance is not None:
+            self._fail(task, Failing(*target.hindrance))
+        elif self._results.unfinished_alone.get(target.key, 0) >= TRIES:
+            self._fail(task, crashed())
+        elif self._results.unfinished.get(target.key, 0) >= TRIES:
+            self._last.append(task)
+        elif target.is_live:
+            self._live.add(task)
+        else:
+            self._captures.append(task)
+
+    def _submit_all(self) -> None:
+        self._makes_room()
+        while self._alone and self._engine.has_room(is_live=self._alone[0].target.is_live, alone=True):
+            self._submit(self._alone.pop(0), alone=True)
+        while self._engine.has_room(is_live=True) and (task := self._live.take(monotonic())) is not None:
+            self._submit(task)
+        if self._last and self._is_exhausted and not (self._flying or self._live or self._captures or self._alone):
+            self._submit(self._last.pop(), alone=True, is_last=True)
+
+    def _submit(self, task: SweepTask, *, alone: bool = False, is_last: bool = False) -> None:
+        self._results.begin(task.target.key, alone=is_last)
+        if is_last:
+            self._results.flush()
+        self._flying[task.number] = task
+        if task.target.is_live:
+            self._live.began(task)
+        self._engine.submit(task, alone=alone)
+
+    def _handle(self, event: EngineEvent) -> None:
+        if isinstance(event, Finished):
+            task = self._landed(event.number)
+            if not self._is_retried(task, event.attempt):
+                self._finish(task, event.attempt)
+        elif isinstance(event, Lost):
+            for number in event.suspects:
+                self._suspect(self._landed(number))
+            for number in event.bystanders:
+                self._again(self._landed(number))
+        else:
+            self._fail(self._landed(event.number), timed_out(self._plan))
+
+    def _landed(self, number: int) -> SweepTask:
+        task = self._flying.pop(number)
+        if task.target.is_live:
+            self._live.ended(task)
+        return task
+
+    def _is_retried(self, task: SweepTask, attempt: Attempt) -> bool:
+        """Whether another try may succeed, which is then planned."""
+        retries = task.attempt - 1 - self._strikes.get(task.number, 0)
+        if attempt.wait is None or retries >= self._retries or attempt.wait > MOST_PATIENCE:
+            return False
+        backoff = min(BACKOFF * 2**retries, MOST_BACKOFF)
+        due = monotonic() + max(backoff, attempt.wait)
+        self._live.add_later(task._replace(attempt=task.attempt + 1), due, pauses_host=attempt.wait > 0)
+        return True
+
+    def _suspect(self, task: SweepTask) -> None:
+        """Try a target again that may have ended its worker, or give it up."""
+        strikes = self._strikes[task.number] = self._strikes.get(task.number, 0) + 1
+        task = task._replace(attempt=task.attempt + 1)
+        if strikes >= TRIES:
+            self._fail(task._replace(attempt=task.attempt - 1), crashed())
+        else:
+            self._alone.append(task)
+
+    def _again(self, task: SweepTask) -> None:
+        """Try a target again whose worker was ended by another one."""
+        if task.target.is_live:
+            self._live.add(task)
+        else:
+            self._captures.append(task)
+
+    def _fail(self, task: SweepTask, why: Failing) -> None:
+        self._finish(task, Attempt(failed_line(task, why), why.outcome))
+
+    def _finish(self, task: SweepTask, attempt: Attempt) -> None:
+        self._strikes.pop(task.number, None)
+        failed = attempt.outcome != CHECKED
+        self.tally = self.tally._replace(done=self.tally.done + 1, failed=self.tally.failed + failed)
+        self._sink.add(task.target, attempt)

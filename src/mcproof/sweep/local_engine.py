@@ -1,0 +1,213 @@
+"""The engine on one machine: processes for captures, one process with an event loop for live servers."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from mcproof.errors import McproofError
+from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue
+from mcproof.sweep.worker_frames import read_frame, write_frame
+from mcproof.sweep.worker_process import READY
+
+if TYPE_CHECKING:
+    from mcproof.sweep.check_target import SweepPlan, SweepTask
+
+BATCH = 8
+"""How many captures are sent to a worker at once."""
+_AHEAD = 4 * BATCH
+"""How many captures a worker has at most, begun or not."""
+GRACE = 10.0
+"""Seconds after the time limit until the worker of a task is killed: ending a server takes a few."""
+_CLOSING = 5.0
+"""Seconds until the workers must have ended."""
+CAPTURES, LIVE, ALONE = "captures", "live", "alone"
+"""What a worker does: captures one by one, live servers concurrently, or one live server at a time."""
+
+
+class _Worker:
+    """A worker process, and the tasks that it has not reported on."""
+
+    def __init__(self, kind: str, plan: SweepPlan, inbox: SimpleQueue[tuple[_Worker, Any]]) -> None:
+        self.kind = kind
+        self.pending: dict[int, float] = {}
+        """The tasks in order, each with the time when it was sent."""
+        self.last_report = monotonic()
+        self.is_ready = False
+        mode = CAPTURES if kind == CAPTURES else LIVE
+        # In a session of its own: a server that kills the process group of its parent does not end the sweep.
+        self.process = subprocess.Popen(  # noqa: S603 (our own program)
+            [sys.executable, "-m", "mcproof.sweep.worker_process", mode],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        threading.Thread(target=self._read, args=(inbox,), daemon=True).start()
+        self.send(plan)
+
+    def send(self, message: Any) -> None:
+        assert self.process.stdin is not None  # noqa: S101
+        with contextlib.suppress(OSError):  # the end of its output is noticed soon
+            write_frame(self.process.stdin, message)
+
+    def _read(self, inbox: SimpleQueue[tuple[_Worker, Any]]) -> None:
+        assert self.process.stdout is not None  # noqa: S101
+        with contextlib.suppress(OSError, ValueError):
+            while (message := read_frame(self.process.stdout)) is not None:
+                inbox.put((self, message))
+        inbox.put((self, None))
+
+    def overdue(self, limit: float) -> int | None:
+        """The task that has taken too long; None if there is none."""
+        if not self.pending:
+            return None
+        number, sent = next(iter(self.pending.items()))  # the first is the oldest
+        since = max(sent, self.last_report) if self.kind == CAPTURES else sent
+        return number if monotonic() - since > limit else None
+
+    def close(self, *, at_once: bool = False) -> None:
+        if at_once:
+            self.process.kill()
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+
+    def wait(self, seconds: float) -> None:
+        try:
+            self.process.wait(max(0.0, seconds))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+class LocalEngine:
+    """Workers on this machine, started when there is work for them."""
+
+    def __init__(self, plan: SweepPlan, *, jobs: int, at_once: int) -> None:
+        self._plan = plan
+        self._jobs = jobs
+        self._at_once = at_once
+        """How many live servers are checked concurrently."""
+        self._workers: list[_Worker] = []
+        self._inbox: SimpleQueue[tuple[_Worker, Any]] = SimpleQueue()
+        self._batch: list[SweepTask] = []
+        """Captures that are sent soon."""
+
+    def has_room(self, *, is_live: bool, alone: bool = False) -> bool:
+        if not is_live:
+            return len(self._batch) + self._pending(CAPTURES) < self._jobs * _AHEAD
+        return self._pending(ALONE) == 0 if alone else self._pending(LIVE) < self._at_once
+
+    def _pending(self, kind: str) -> int:
+        return sum(len(each.pending) for each in self._workers if each.kind == kind)
+
+    def submit(self, task: SweepTask, *, alone: bool = False) -> None:
+        if task.target.is_live:
+            self._send(self._worker(ALONE if alone else LIVE), [task])
+            return
+        self._batch.append(task)
+        if len(self._batch) >= BATCH:
+            self._send_batch()
+
+    def _send_batch(self) -> None:
+        if self._batch:
+            self._send(self._worker(CAPTURES), self._batch)
+            self._batch = []
+
+    def _worker(self, kind: str) -> _Worker:
+        """Return the worker of a kind with the least to do; another one if all are busy and more are allowed."""
+        found = [each for each in self._workers if each.kind == kind]
+        most = self._jobs if kind == CAPTURES else 1
+        if not found or (len(found) < most and all(each.pending for each in found)):
+            found.append(_Worker(kind, self._plan, self._inbox))
+            self._workers.append(found[-1])
+        return min(found, key=lambda each: len(each.pending))
+
+    @staticmethod
+    def _send(worker: _Worker, tasks: list[SweepTask]) -> None:
+        now = monotonic()
+        worker.pending.update((task.number, now) for task in tasks)
+        worker.send(tasks)
+
+    def events(self, seconds: float) -> list[EngineEvent]:
+        self._send_batch()
+        found: list[EngineEvent] = []
+        with contextlib.suppress(Empty):
+            found += self._event(*self._inbox.get(timeout=seconds))
+            while True:
+                found += self._event(*self._inbox.get_nowait())
+        for worker in list(self._workers):
+            if (number := worker.overdue(self._plan.limit + GRACE)) is not None:
+                found += self._killed(worker, number)
+        return found
+
+    def _event(self, worker: _Worker, message: Any) -> list[EngineEvent]:
+        if message == READY:
+            worker.is_ready = True
+            worker.last_report = monotonic()
+            return []
+        if worker not in self._workers:  # killed; its tasks are accounted for
+            return []
+        if message is None:
+            return self._gone(worker)
+        number, attempt = message
+        worker.pending.pop(number, None)
+        worker.last_report = monotonic()
+        return [Finished(number, attempt)]
+
+    def _gone(self, worker: _Worker) -> list[EngineEvent]:
+        self._workers.remove(worker)
+        worker.close(at_once=True)
+        worker.wait(_CLOSING)
+        if not worker.is_ready:
+            raise McproofError(f"a worker process cannot start (exit code {worker.process.returncode})")
+        numbers = tuple(worker.pending)
+        if worker.kind == CAPTURES:  # one at a time, in order: the first has not ended
+            return [Lost(numbers[:1], numbers[1:])] if numbers else []
+        return [Lost(numbers)] if numbers else []
+
+    def _killed(self, worker: _Worker, number: int) -> list[EngineEvent]:
+        self._workers.remove(worker)
+        worker.close(at_once=True)
+        worker.wait(_CLOSING)
+        others = tuple(each for each in worker.pending if each != number)
+        return [Overdue(number), Lost((), others)]
+
+    def close(self) -> None:
+        workers, self._workers = self._workers, []
+        for each in workers:
+            each.close()
+        end = monotonic() + _CLOSING
+        for each in workers:
+            each.wait(end - monotonic())
+
+
+def descriptors_left(kept: int = 48) -> int:
+    """How many files a process may have open besides its own."""
+    try:
+        import resource
+    except ImportError:
+        return 512 - kept
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 4096 if hard == resource.RLIM_INFINITY else min(hard, 4096)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return max(4, (4096 if soft == resource.RLIM_INFINITY else soft) - kept)
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

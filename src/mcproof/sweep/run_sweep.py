@@ -1,0 +1,138 @@
+"""Run a sweep from its request to its results file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+
+from mcproof import __version__
+from mcproof.console import plural
+from mcproof.errors import UsageError
+from mcproof.sweep.check_target import SweepPlan, validate_plan
+from mcproof.sweep.conductor import Conductor, Politeness, Tally
+from mcproof.sweep.local_engine import LocalEngine, cores, descriptors_left
+from mcproof.sweep.results_file import ResultsFile
+from mcproof.sweep.row_sinks import FileSink, RecordingSink
+from mcproof.sweep.sweep_target import Permissions
+from mcproof.sweep.target_streams import TargetSources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcproof.store.database import Database
+    from mcproof.sweep.sweep_engine import SweepEngine
+
+AT_ONCE = 32
+"""How many live servers are checked at once by default."""
+_DESCRIPTORS, _OF_SCAN, _OF_PROOF = 5, 8, 24
+"""How many open files a live server needs: for a connection, and what `--scan` and `--prove` add."""
+
+
+class EngineChoice(NamedTuple):
+    """Where the work is done."""
+
+    name: str = "local"
+    address: str | None = None
+    """Of a Ray cluster; None for one on this machine."""
+    jobs: int | None = None
+    """How many processes check captures; None for one per core."""
+    at_once: int = AT_ONCE
+    """How many live servers are checked at once."""
+
+
+class SweepRequest(NamedTuple):
+    """A sweep."""
+
+    sources: tuple[str, ...]
+    results: str
+    plan: SweepPlan = SweepPlan()
+    permissions: Permissions = Permissions()
+    politeness: Politeness = Politeness()
+    engine: EngineChoice = EngineChoice()
+    restarts: bool = False
+    ours: frozenset[str] = frozenset()
+    """Other files that the sweep writes, by real path."""
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a sweep to go on."""
+        plan, allowed = self.plan, self.permissions
+        return {
+            "targets": list(self.sources),
+            "select": list(plan.rules.select),
+            "ignore": list(plan.rules.ignore),
+            "config": plan.settings.file,
+            "scan": plan.scans,
+            "prove": plan.proves,
+            "record": plan.records,
+            "allow-commands": allowed.commands,
+            "run-packages": allowed.packages,
+            "allow-env": sorted(allowed.variables),
+            "mcproof": __version__,
+        }
+
+
+class SweepRun(NamedTuple):
+    """What one run of a sweep has done."""
+
+    tally: Tally
+    is_resumed: bool
+    outdated: int
+    """Entries of registry documents that are older versions, or deleted."""
+    recorded: int
+
+
+def run_sweep(
+    request: SweepRequest,
+    database: Database | None = None,
+    *,
+    progress: Callable[[Tally], None] = lambda _: None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> SweepRun:
+    """Check all targets that the results do not have yet. Raises KeyboardInterrupt; what is done is kept."""
+    from mcproof.client.interrupts import raising_on_signals
+
+    validate_plan(request.plan)
+    sources = TargetSources(request.sources, request.permissions, request.ours)
+    targets = sources.targets()
+    first = next(targets, None)  # before anything is written: a source may not exist
+    if first is None:
+        raise UsageError(f"nothing to check: no target in {', '.join(request.sources)}")
+    results = ResultsFile(request.results, request.identity, restarts=request.restarts)
+    if results.is_resumed:
+        tell(f"{request.results}: goes on after {plural(len(results.done), 'target')}; --restart would start over")
+    sink = _sink(results, database)
+    engine = _engine(request, tell)
+
+    def all_targets() -> Any:
+        yield first
+        yield from targets
+
+    conductor = Conductor(engine, request.plan, results, sink, request.politeness, progress)
+    try:
+        with raising_on_signals():
+            conductor.run(all_targets())
+    finally:
+        engine.close()
+        results.close()
+    recorded = sink.recorded if isinstance(sink, RecordingSink) else 0
+    return SweepRun(conductor.tally, results.is_resumed, sources.outdated, recorded)
+
+
+def _sink(results: ResultsFile, database: Database | None) -> FileSink | RecordingSink:
+    if database is None:
+        return FileSink(results)
+    return RecordingSink(results, database, uuid5(NAMESPACE_URL, results.sweep_id))
+
+
+def _engine(request: SweepRequest, tell: Callable[[str], None]) -> SweepEngine:
+    choice = request.engine
+    per_server = _DESCRIPTORS + _OF_SCAN * request.plan.scans + _OF_PROOF * request.plan.proves
+    at_once = max(1, min(choice.at_once, descriptors_left() // per_server))
+    if at_once < choice.at_once:
+        tell(f"at most {at_once} live servers at once: this process may not open more files (`ulimit -n`)")
+    if choice.name == "ray":
+        from mcproof.sweep.ray_engine import RayEngine
+
+        return RayEngine(request.plan, address=choice.address, jobs=choice.jobs, at_once=at_once)
+    return LocalEngine(request.plan, jobs=choice.jobs or cores(), at_once=at_once)

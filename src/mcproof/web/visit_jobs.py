@@ -1,0 +1,271 @@
+"""What a visitor asks for, and the work of the process that does it: nothing but this job, with limits of its own.
+
+A process that is killed frees whatever a hostile catalog or server has made it use, and forgets the visitor's headers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcproof.client.auth.access_options import AccessOptions
+from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
+from mcproof.client.egress.plain_urls import RefusedAddressError
+from mcproof.client.failures import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
+from mcproof.errors import McproofError, UsageError, from_exception
+from mcproof.execution.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
+from mcproof.execution.execute import execute
+from mcproof.execution.run_requests import (
+    CatalogDocument,
+    CompatRequest,
+    Detail,
+    DiffRequest,
+    FixRequest,
+    GradeRequest,
+    LintRequest,
+    Policy,
+    ScanRequest,
+    SchemaLintRequest,
+    SettingsSource,
+    TargetSelection,
+)
+from mcproof.report.html.page import PageView, page_environment
+from mcproof.report.html.page import document as html_document
+from mcproof.report.json_documents import document
+from mcproof.results.stored import run_document
+from mcproof.targets.argument import LiveOptions
+from mcproof.text.unified_diff import unified_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from multiprocessing.connection import Connection as Pipe
+
+    from mcproof.execution.events import Event
+    from mcproof.execution.fix_targets import FixedTarget
+    from mcproof.execution.run_requests import RunRequest
+    from mcproof.linting.fixing.source_fix import FixedFile
+
+COMMANDS = ("lint", "grade", "compat", "scan", "diff")
+LARGEST_CATALOG = 5 * 1024 * 1024
+"""The most bytes of a catalog that somebody sends."""
+RESPONSE, START = 15.0, 20.0
+"""Seconds for a response of a server, and for its first one."""
+LARGEST_RESULT = 32 * 1024 * 1024
+"""The most bytes of each part of an outcome."""
+MOST_LINES, LONGEST_LINE = 400, 2_000
+"""The longest diff that is shown."""
+_UNCONFIGURED = Policy(SettingsSource(is_disabled=True))
+_BRIEF, _WHOLE = Detail(scores=True), Detail(lines=True, identities=True, scores=True)
+
+
+class VisitJob(NamedTuple):
+    """A check of the server at a URL, or of a catalog."""
+
+    command: str
+    url: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Sent to the server, and nowhere else."""
+    catalog: bytes = b""
+    """The catalog, if there is no URL; for `diff` an object with an `old` and a `new` one."""
+    networks: tuple[str, ...] = ()
+    """Networks that may be reached besides public addresses."""
+    is_whole: bool = False
+    """Whether to return a run report and the fixed catalog, besides the JSON document of the command."""
+    seconds: float = 60.0
+    memory: int = 1024**3
+    """The most bytes that the process may use."""
+
+
+class VisitStep(NamedTuple):
+    """What the process does now."""
+
+    name: str
+    """`connecting`, `checking` or `fixing`."""
+
+
+class VisitOutcome(NamedTuple):
+    """The result of a job."""
+
+    failure: str = ""
+    """Why there is no result: `refused`, `unauthorized`, `unreachable`, `protocol`, `invalid`, `slow` or `crashed`."""
+    message: str = ""
+    """The failure in one line."""
+    document: bytes = b""
+    """The JSON document of the command."""
+    report: bytes = b""
+    """The run report."""
+    title: str = ""
+    page: bytes = b""
+    """The report as a part of a page: made here, so that the service itself never reads what a stranger has sent."""
+    rules: bytes = b""
+    """The rules with findings, as another part."""
+    html: bytes = b""
+    """The report as a page of its own."""
+    catalog: bytes = b""
+    tightened: bytes = b""
+    """The catalog after the fixes of `schema-lint`."""
+    fixes: int = 0
+    """How many findings they fix."""
+    diff: bytes = b""
+    """The fixes as a diff; empty if it is too long to be read."""
+
+
+def work(job: VisitJob, pipe: Pipe) -> None:
+    """Do a job in a process of its own: send steps, then the outcome."""
+    _limit(job)
+    try:
+        outcome = outcome_of(job, lambda name: pipe.send(VisitStep(name)))
+    except McproofError as error:
+        outcome = failed(error)
+    except Exception as error:
+        outcome = VisitOutcome(
+            "invalid" if isinstance(error, MemoryError) else "crashed", from_exception(error).message
+        )
+    pipe.send(outcome)
+    pipe.close()
+
+
+def _limit(job: VisitJob) -> None:
+    """Let the process end by itself even if the service does not end it."""
+    if sys.platform == "win32":
+        return
+    import resource
+    import signal
+
+    seconds = int(job.seconds) + 5
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service decides what Ctrl-C ends
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_DATA, (job.memory, job.memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(5)  # pages first
+
+
+def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcome:
+    """Do a job. Raises McproofError if there is no result."""
+    catalog = b""
+    failure: McproofError | None = None
+
+    def listen(event: Event) -> None:
+        nonlocal catalog, failure
+        if isinstance(event, TargetStarted):
+            report_step("checking")
+        elif isinstance(event, TargetFailed):
+            failure = event.error
+        elif isinstance(event, TargetFinished) and event.catalog is not None:
+            catalog = event.catalog.document.text.encode("utf-8", "surrogatepass")
+
+    if job.url:
+        report_step("connecting")
+    guard = NetworkGuard(NetworkPolicy(tuple(map(ip_network, job.networks))))
+    with guard.applied():
+        if job.url:
+            guard.check_url(job.url)
+        run = execute(run_request(job), listen)
+    if failure is not None:
+        raise failure
+    written = _bounded(document(run))
+    if not job.is_whole:
+        return VisitOutcome(document=written)
+    report_step("fixing")
+    page = PageView(run)
+    parts = page_environment().get_template("parts_of_page.html").make_module({"page": page})
+    whole = VisitOutcome(
+        document=written,
+        report=_bounded(run_document(run)),
+        title=page.title,
+        page=_bounded([str(parts.report)]),  # type: ignore[attr-defined]
+        rules=_bounded([str(parts.rules)]),  # type: ignore[attr-defined]
+        html=_bounded(html_document(run)),
+        catalog=catalog,
+    )
+    return _tightened(whole) if catalog else whole
+
+
+def _bounded(parts: Iterable[str]) -> bytes:
+    data = bytearray()
+    for part in parts:
+        data += part.encode("utf-8", "backslashreplace")
+        if len(data) > LARGEST_RESULT:
+            raise McproofError(f"the result has more than {LARGEST_RESULT:,} bytes; use the command line")
+    return bytes(data)
+
+
+def run_request(job: VisitJob) -> RunRequest:
+    """Return the request of a job: without configuration, stored tokens and files."""
+    detail = _WHOLE if job.is_whole else _BRIEF
+    if job.command == "diff":
+        return DiffRequest(*_both(job.catalog), settings=_UNCONFIGURED.settings)
+    targets = _server(job) if job.url else _document("catalog", job.catalog)
+    match job.command:
+        case "lint":
+            return LintRequest(targets, policy=_UNCONFIGURED, detail=detail)
+        case "grade":
+            return GradeRequest(targets, policy=_UNCONFIGURED, detail=detail)
+        case "compat":
+            return CompatRequest(targets, policy=_UNCONFIGURED, detail=detail)
+        case "scan":
+            return ScanRequest(targets, policy=_UNCONFIGURED, detail=detail)
+    raise ValueError(job.command)
+
+
+def _both(data: bytes) -> tuple[TargetSelection, TargetSelection]:
+    """Return the catalogs `old` and `new`. Raises UsageError."""
+    try:
+        members = json.loads(data)
+        old, new = (_document(name, json.dumps(members[name]).encode()) for name in ("old", "new"))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise UsageError("`diff` needs an object with the catalogs `old` and `new`") from None
+    return old, new
+
+
+def _document(name: str, data: bytes) -> TargetSelection:
+    return TargetSelection(documents=(CatalogDocument(name, data),))
+
+
+def _server(job: VisitJob) -> TargetSelection:
+    live = LiveOptions(headers=dict(job.headers), access=AccessOptions(is_anonymous=True))
+    return TargetSelection((job.url,), live, timeout=RESPONSE, start_timeout=START)
+
+
+def _tightened(outcome: VisitOutcome) -> VisitOutcome:
+    """Add the fixes of a catalog; parameters with a default stay optional, as callers may rely on it."""
+    planned: list[FixedTarget] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, FixPlanned):
+            planned.append(event.fixed)
+
+    check = SchemaLintRequest(_document("catalog.json", outcome.catalog), policy=_UNCONFIGURED)
+    execute(FixRequest(check, keep_optional=True, is_dry_run=True), listen)
+    if not planned or not planned[0].applied:
+        return outcome
+    (file,) = planned[0].files
+    return outcome._replace(tightened=file.after, fixes=planned[0].applied, diff=_short_diff(file))
+
+
+def _short_diff(file: FixedFile) -> bytes:
+    """Return the diff of a file; empty if it has too many lines, or one that is too long."""
+    lines: list[str] = []
+    for line in unified_diff(file.text, file.edits, file.file):
+        lines.append(line if line.endswith("\n") else f"{line}\n")
+        if len(lines) > MOST_LINES or len(line) > LONGEST_LINE:
+            return b""
+    return "".join(lines).encode("utf-8", "backslashreplace")
+
+
+def failed(error: McproofError) -> VisitOutcome:
+    """Return the outcome of a job without a result, with what kind of failure it is."""
+    cause = error.__cause__ or error
+    if isinstance(cause, RefusedAddressError):
+        return VisitOutcome("refused", error.message)
+    if isinstance(cause, HttpStatusError) and cause.status in UNAUTHORIZED:
+        shown = cause.evidence if isinstance(cause, UnauthorizedError) else f"HTTP {cause.status}"
+        return VisitOutcome("unauthorized", f"the server requires authorization ({shown})")
+    if isinstance(cause, UnreachableError):
+        return VisitOutcome("unreachable", error.message.removesuffix(" (--start-timeout)"))
+    return VisitOutcome("protocol" if isinstance(error, ConnectError) else "invalid", error.message)

@@ -1,0 +1,28 @@
+"""Import all that visits need, by running each kind once: processes forked later start with it.
+
+mcproof imports on demand, so that importing `visit_jobs` alone would leave the most of it to every process.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import mcproof.client.captures
+import mcproof.client.egress.guarded_http
+import mcproof.client.perimeter.live_observation
+import mcproof.client.transports.http
+import mcproof.client.transports.legacy_sse  # noqa: F401
+from mcproof.client.transports.http_exchange import default_tls
+from mcproof.web.visit_jobs import COMMANDS, VisitJob, outcome_of
+
+
+def _ignore(_: Any) -> None:
+    """Ignore a step."""
+
+
+_EXAMPLE = (files("mcproof.demo") / "weather.json").read_bytes()
+for _command in COMMANDS:
+    _catalog = b'{"old": %s, "new": %s}' % (_EXAMPLE, _EXAMPLE) if _command == "diff" else _EXAMPLE
+    outcome_of(VisitJob(_command, catalog=_catalog, is_whole=_command == "lint"), _ignore)
+default_tls()

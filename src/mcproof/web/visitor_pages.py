@@ -1,0 +1,192 @@
+"""The pages for visitors: a form, the progress of a check, its report under a link that is not listed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
+from mcproof.client.egress.plain_urls import RefusedAddressError
+from mcproof.errors import UsageError
+from mcproof.web.form_bodies import form_fields
+from mcproof.web.rendering import render
+from mcproof.web.request_bodies import read_body
+from mcproof.web.visit_jobs import LARGEST_CATALOG
+from mcproof.web.visitor_input import form_request, text_field
+from mcproof.web.visits import BusyError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from mcproof.web.visitor_input import VisitRequest
+    from mcproof.web.visits import VisitorCheck, Visits
+
+PRIVATE = {"cache-control": "private, no-store", "x-robots-tag": "noindex, nofollow"}
+"""The headers of everything about a visit."""
+STEPS = {
+    "waiting": "Waiting for a free place",
+    "connecting": "Connecting, and listing what the server offers",
+    "checking": "Checking every tool, resource and prompt",
+    "fixing": "Writing the report and the fixes",
+}
+_MOST_BYTES = LARGEST_CATALOG + 64 * 1024
+"""The largest form: a catalog, and the other fields."""
+_POLL, _HEARTBEAT = 0.2, 10.0
+"""Seconds between two looks at a visit, and between two signs of life of its events."""
+_MOST_STREAMS = 200
+_MOST_SHOWN = 200_000
+"""The longest catalog that a form shows again."""
+RETRY_SECONDS = 20
+_DOWNLOADS = {
+    "catalog.json": "catalog",
+    "tightened.json": "tightened",
+    "report.json": "report",
+}
+
+
+def visitor_router() -> APIRouter:
+    """Return the routes of the pages for visitors."""
+    router = APIRouter(default_response_class=HTMLResponse)
+    router.add_api_route("/lint", form_page)
+    router.add_api_route("/lint", submit, methods=["POST"])
+    router.add_api_route("/lint/{token}", visit_page)
+    router.add_api_route("/lint/{token}/events", events)
+    router.add_api_route("/lint/{token}/report.html", html_report)
+    router.add_api_route("/lint/{token}/{name}", download)
+    return router
+
+
+def url_guard(request: Request) -> NetworkGuard:
+    """Return the guard for the URL of a client, before the process of the visit makes one of its own."""
+    return NetworkGuard(NetworkPolicy(tuple(map(ip_network, request.app.state.networks))))
+
+
+def start_visit(request: Request, asked: VisitRequest, *, is_kept: bool = True) -> VisitorCheck:
+    """Start what a client asks for. Raises BusyError."""
+    visits: Visits = request.app.state.visits
+    job = asked.job._replace(networks=request.app.state.networks)
+    client = request.client.host if request.client is not None else ""
+    return visits.start(job, asked.label, client, is_kept=is_kept)
+
+
+def form_page(request: Request, url: str = "") -> Response:
+    """Show the form; `?url=` fills it in, and starts nothing."""
+    return _form(request, 200, url=url[:2000])
+
+
+def _form(request: Request, status: int, headers: dict[str, str] | None = None, **values: Any) -> Response:
+    shown = {"url": "", "catalog": "", "problem": "", "is_busy": False, "is_client": False, **values}
+    limits = request.app.state.visits.limits
+    page = render("lint.html", request, limits=limits, largest=LARGEST_CATALOG, **shown)
+    return HTMLResponse(page, status, headers={"cache-control": "no-store", **(headers or {})})
+
+
+async def submit(request: Request) -> Response:
+    """Start a check, and redirect to its page. After a mistake the form is shown again, but without the headers."""
+    body = await read_body(request, _MOST_BYTES, "a form")
+    fields = await run_in_threadpool(form_fields, request.headers.get("content-type", ""), body)
+    catalog = text_field(fields, "catalog")
+    entered: dict[str, Any] = {
+        "url": text_field(fields, "url")[:2000],
+        "catalog": catalog if len(catalog) <= _MOST_SHOWN else "",
+    }
+    try:
+        visit = start_visit(request, form_request(fields, url_guard(request)))
+    except (UsageError, RefusedAddressError) as error:
+        return _form(request, 400, problem=error.message, **entered)
+    except BusyError as error:
+        status, retry = (429 if error.is_client else 503), {"retry-after": str(RETRY_SECONDS)}
+        return _form(request, status, retry, is_busy=True, is_client=error.is_client, **entered)
+    return RedirectResponse(f"/lint/{visit.token}", 303, headers=PRIVATE)
+
+
+def _found(request: Request, token: str) -> VisitorCheck:
+    """Return a visit. Raises an HTTPException if there is none, or if it has expired."""
+    visits: Visits = request.app.state.visits
+    visit = visits.find(token)
+    if visit is not None:
+        return visit
+    if visits.has_expired(token):
+        raise HTTPException(410, f"this report was deleted: links work for {visits.limits.hours:g} hours", PRIVATE)
+    raise HTTPException(404, "there is no such report; links work for a limited time", PRIVATE)
+
+
+def visit_page(request: Request, token: str) -> Response:
+    """Show how far a check is, why it failed, or its report."""
+    visit = _found(request, token)
+    outcome = visit.outcome
+    if outcome is None:
+        return _shown(request, "visit_progress.html", visit, steps=STEPS, before=request.app.state.visits.before(visit))
+    if outcome.failure:
+        return _shown(request, "visit_failed.html", visit, outcome=outcome)
+    return _shown(
+        request,
+        "visit_report.html",
+        visit,
+        outcome=outcome,
+        report=Markup(visit.part("page").decode()),  # noqa: S704 (a template has made it, with escaping)
+        rules=Markup(visit.part("rules").decode()),  # noqa: S704
+        diff=visit.part("diff").decode(),
+        link=f"{str(request.base_url).rstrip('/')}/lint/{visit.token}",
+    )
+
+
+def _shown(request: Request, template: str, visit: VisitorCheck, **values: Any) -> Response:
+    return HTMLResponse(render(template, request, visit=visit, **values), headers=PRIVATE)
+
+
+def events(request: Request, token: str) -> Response:
+    """Send the steps of a check as server-sent events, the last one when it is done."""
+    visit, visits = _found(request, token), request.app.state.visits
+    if visits.streams >= _MOST_STREAMS:
+        raise HTTPException(503, "too many pages show their progress")
+
+    async def stream() -> AsyncIterator[str]:
+        visits.streams += 1
+        try:
+            sent, silent = "", 0.0
+            while not visits.is_closed:
+                state = {"step": visit.step, "before": visits.before(visit)}
+                data = json.dumps(state)
+                if data != sent or silent >= _HEARTBEAT:
+                    sent, silent = data, 0.0
+                    yield f"event: {'done' if visit.is_done else 'step'}\ndata: {data}\n\n"
+                if visit.is_done:
+                    return
+                await asyncio.sleep(_POLL)
+                silent += _POLL
+        finally:
+            visits.streams -= 1
+
+    return StreamingResponse(stream(), media_type="text/event-stream", headers=PRIVATE)
+
+
+def _finished(request: Request, token: str) -> VisitorCheck:
+    visit = _found(request, token)
+    if visit.outcome is None or visit.outcome.failure:
+        raise HTTPException(404, "there is no report", PRIVATE)
+    return visit
+
+
+def html_report(request: Request, token: str) -> Response:
+    """Return the report as one file, as `--format html` writes it."""
+    visit = _finished(request, token)
+    headers = {**PRIVATE, "content-disposition": 'attachment; filename="mcproof-report.html"'}
+    return HTMLResponse(visit.part("html"), headers=headers)
+
+
+def download(request: Request, token: str, name: str) -> Response:
+    """Return the catalog, the tightened catalog or the run report as a file."""
+    visit = _finished(request, token)
+    data = visit.part(_DOWNLOADS[name]) if name in _DOWNLOADS else b""
+    if not data:
+        raise HTTPException(404, "there is no such file", PRIVATE)
+    headers = {**PRIVATE, "content-disposition": f'attachment; filename="{name}"'}
+    return Response(data, media_type="application/json", headers=headers)

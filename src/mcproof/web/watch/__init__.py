@@ -1,0 +1,1 @@
+"""Watched servers: checked at intervals, with events for webhooks."""

@@ -1,0 +1,103 @@
+"""The process that checks a watched server: `python -m mcproof.web.watch.watch_worker`.
+
+It reads a job from standard input and writes each run, or an error, as a line of JSON. Standard input stays open while
+the service lives; when it ends, so does this process, and the watchdog ends the servers that it has started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from mcproof.client.endpoints import CommandEndpoint
+from mcproof.client.transports.started_processes import STARTED
+from mcproof.drift.surface_hashes import known_parts, surface_hash
+from mcproof.errors import UsageError, from_exception
+from mcproof.execution.events import RunStarted, TargetFinished
+from mcproof.execution.execute import execute
+from mcproof.execution.run_requests import (
+    Detail,
+    LintRequest,
+    Policy,
+    ScanRequest,
+    SettingsSource,
+    TargetSelection,
+)
+from mcproof.execution.target_inputs import catalog_text
+from mcproof.results.stored import run_document
+from mcproof.web.watch.watch_jobs import WatchJob, observed_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcproof.catalog.model import Catalog
+    from mcproof.execution.events import Event
+
+_DETAIL = Detail(lines=True, identities=True, scores=True)
+
+
+def check(job: WatchJob) -> Iterator[str]:
+    """Yield each run of a job as a line. Raises an McproofError if nothing could be checked."""
+    for command in job.checks:
+        catalogs: list[Catalog | None] = []
+
+        def listen(event: Event, catalogs: list[Catalog | None] = catalogs) -> None:
+            if isinstance(event, RunStarted) and not job.allows_commands:
+                refuse_commands(event)
+            if isinstance(event, TargetFinished):
+                catalogs.append(event.catalog)
+
+        run = execute(_request(job, command), listen)
+        if len(run.targets) != 1:
+            raise UsageError(f"a watch is of one server; the target has {len(run.targets)}")
+        catalog = catalogs[0]
+        report = "".join(run_document(run))
+        if catalog is None or not (catalog.tools or catalog.server.raw):
+            yield observed_line(report, None, None)
+        else:
+            yield observed_line(report, catalog_text(catalog), surface_hash(catalog, known_parts(catalog)))
+
+
+def refuse_commands(event: RunStarted) -> None:
+    """Raise a UsageError if a run would start a command; a client configuration may name one since it was read."""
+    if any(isinstance(each.server, CommandEndpoint) for each in event.inputs):
+        raise UsageError("the target is a command, which needs `serve --allow-commands`")
+
+
+def _request(job: WatchJob, command: str) -> LintRequest | ScanRequest:
+    if isinstance(job.target, str):
+        targets = TargetSelection(names=(job.target,))
+    else:
+        targets = TargetSelection(servers=(job.target,))
+    policy = Policy(SettingsSource(job.config, is_disabled=job.config is None))
+    if command == "scan":
+        return ScanRequest(targets, policy=policy, detail=_DETAIL)
+    return LintRequest(targets, policy=policy, detail=_DETAIL)
+
+
+def main() -> None:
+    """Check one job, and end with the service."""
+    STARTED.guard()
+    job = WatchJob.of_line(sys.stdin.buffer.readline())
+    Thread(target=_end_with_service, daemon=True).start()
+    try:
+        for line in check(job):
+            sys.stdout.write(line)
+    except Exception as error:
+        sys.stdout.write(json.dumps({"error": str(from_exception(error))}) + "\n")
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _end_with_service() -> None:
+    while sys.stdin.buffer.read(1024):
+        pass
+    STARTED.kill_all()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Keep watched servers current: run each when it is due, record it, and queue the events for its webhook."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+from mcproof.console import plural
+from mcproof.errors import McproofError
+from mcproof.execution.planning import shown_target
+from mcproof.store.queries import stored_catalog
+from mcproof.store.recording import record_known
+from mcproof.store.retention import prune
+from mcproof.store.watch_states import add_deliveries, save_watch_state, watch_state, watch_states
+from mcproof.web.service_log import place_of
+from mcproof.web.watch.event_bodies import EventSubject, surface_details
+from mcproof.web.watch.watch_events import compare
+from mcproof.web.watch.watch_jobs import WatchJob
+from mcproof.web.watch.watch_process import WatchError, check_in_process
+from mcproof.web.watch.watch_schedule import WatchSchedule
+from mcproof.web.watch.webhook_posts import WebhookQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from mcproof.config.settings import StoreSettings, WatchEntry
+    from mcproof.store.database import Database
+    from mcproof.store.watch_states import WatchState
+    from mcproof.web.health import Metrics
+    from mcproof.web.service_log import ServiceLog
+    from mcproof.web.watch.watch_events import Comparison
+    from mcproof.web.watch.watch_jobs import ObservedRun
+    from mcproof.web.watch.webhook_posts import Post
+
+    Check = Callable[[WatchJob, str], Awaitable[list[ObservedRun]]]
+    """Checks a server, which a label names. Raises a WatchError."""
+
+MOST_AT_ONCE = 4
+"""How many servers are checked at once."""
+STOP_SECONDS = 30.0
+"""How long checks may take to finish when the service stops; then they are ended, and due again at the next start."""
+_LONGEST_PAUSE = 60.0
+_DAY = 86_400.0
+
+
+class WatchPlan(NamedTuple):
+    """What a watcher does."""
+
+    entries: tuple[WatchEntry, ...]
+    config: str | None = None
+    """The configuration with the rules and limits of the checks."""
+    allows_commands: bool = False
+    retention: StoreSettings | None = None
+    """How long runs are kept; None if nothing is deleted."""
+
+
+class Watcher:
+    """Checks the servers of a plan until it is stopped."""
+
+    def __init__(
+        self,
+        database: Database,
+        plan: WatchPlan,
+        *,
+        post: Post,
+        metrics: Metrics,
+        log: ServiceLog,
+        check: Check = check_in_process,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._database = database
+        self._plan = plan
+        self._check = check
+        self._clock = clock
+        self._metrics = metrics
+        self._log = log
+        states = watch_states(database, [each.name for each in plan.entries])
+        self._schedule = WatchSchedule(plan.entries, states, clock())
+        webhooks = {each.name: each.webhook for each in plan.entries if each.webhook is not None}
+        self._queue = WebhookQueue(database, webhooks, post, clock, metrics, log)
+        self._checks: set[asyncio.Task[None]] = set()
+        self._loops: list[asyncio.Task[None]] = []
+        self._is_stopping = False
+        self._check_ended, self._event_added = asyncio.Event(), asyncio.Event()
+        metrics.set("mcproof_watch_entries", len(plan.entries))
+        metrics.set("mcproof_watch_running", 0)
+
+    # --- running and stopping ---
+
+    def start(self) -> None:
+        """Start to check servers, deliver events and delete old runs."""
+        self._loops = [asyncio.create_task(loop()) for loop in (self._check_forever, self._deliver_forever)]
+        if self._plan.retention is not None and (self._plan.retention.days or self._plan.retention.keep):
+            self._loops.append(asyncio.create_task(self._prune_forever(self._plan.retention)))
+
+    async def stop(self, seconds: float = STOP_SECONDS) -> None:
+        """Start nothing more, let running checks finish, and end those that take too long."""
+        self._is_stopping = True
+        if self._checks:
+            self._log.write("service.stopping", f"waiting for {plural(len(self._checks), 'check')} to finish")
+            await asyncio.wait(self._checks, timeout=seconds)
+        tasks = [*self._checks, *self._loops]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _check_forever(self) -> None:
+        while not self._is_stopping:
+            self.start_due()
+            has_room = len(self._checks) < MOST_AT_ONCE
+            await _wait(self._check_ended, self._pause(self._schedule.next_due() if has_room else None))
+
+    async def _deliver_forever(self) -> None:
+        while True:
+            await _wait(self._event_added, self._pause(await self.deliver()))
+
+    async def _prune_forever(self, retention: StoreSettings) -> None:
+        while True:
+            try:
+                done = await asyncio.to_thread(prune, self._database, days=retention.days, keep=retention.keep)
+                if done.runs:
+                    self._log.write("store.pruned", f"deleted {plural(done.runs, 'old run')}", runs=done.runs)
+            except McproofError as error:
+                self._log.write("store.failed", str(error), "error")
+            await asyncio.sleep(_DAY)
+
+    def _pause(self, due: float | None) -> float:
+        return _LONGEST_PAUSE if due is None else min(max(due - self._clock(), 0.0), _LONGEST_PAUSE)
+
+    # --- checking ---
+
+    def start_due(self) -> None:
+        """Start the checks that are due, as many as there is room for."""
+        for entry in self._schedule.take(self._clock(), MOST_AT_ONCE - len(self._checks)):
+            task = asyncio.create_task(self._run(entry))
+            self._checks.add(task)
+            task.add_done_callback(self._ended)
+        self._metrics.set("mcproof_watch_running", len(self._checks))
+
+    async def finish_running(self) -> None:
+        """Wait for the checks that are running."""
+        if self._checks:
+            await asyncio.wait(self._checks)
+
+    async def deliver(self) -> float | None:
+        """Deliver the events that are due; return when the next attempt is due."""
+        try:
+            return await self._queue.send_due()
+        except McproofError as error:
+            self._log.write("store.failed", str(error), "error")
+            return None
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._checks.discard(task)
+        self._metrics.set("mcproof_watch_running", len(self._checks))
+        self._check_ended.set()
+
+    async def _run(self, entry: WatchEntry) -> None:
+        """Check a server, record its runs and plan the next check."""
+        started, failures = self._clock(), 0
+        job = WatchJob.of_entry(entry, self._plan.config, allows_commands=self._plan.allows_commands)
+        try:
+            runs = await self._check(job, shown_target(entry.target))
+            compared = await asyncio.to_thread(self._record, entry, runs)
+            failures = compared.state.failures
+            self._report(entry, runs, compared)
+        except WatchError as error:
+            self._count("not_checked")
+            self._log.write("watch.failed", f"{entry.name}: not checked: {error}", "error", server=entry.name)
+        except McproofError as error:
+            self._count("not_recorded")
+            self._log.write("store.failed", f"{entry.name}: not recorded: {error}", "error", server=entry.name)
+        except Exception as error:
+            self._count("not_checked")
+            message = f"{entry.name}: internal error, please report it: {type(error).__name__} ({place_of(error)})"
+            self._log.write("service.error", message, "error", server=entry.name)
+        finally:
+            self._schedule.finish(entry.name, started, failures)
+
+    def _record(self, entry: WatchEntry, runs: Sequence[ObservedRun]) -> Comparison:
+        """Record runs, the new state and the events in one transaction, so that a kill loses all of it or nothing."""
+        uids = [str(uuid4()) for _ in runs]
+        with self._database.reading() as connection:
+            before = watch_state(connection, entry.name)
+        compared = compare(entry, before, runs)
+        subject = EventSubject(entry.name, uids[0], runs[0].run.started, before, compared.state)
+        due = int(self._clock())
+        deliveries = []
+        for event in compared.events if entry.webhook is not None else ():
+            if event.type == "surface.changed":
+                event = event._replace(details=self._surface_details(before, runs))  # noqa: PLW2901
+            deliveries.append(subject.delivery(event, due))
+        with self._database.writing() as connection:
+            state = compared.state
+            for uid, each in zip(uids, runs, strict=True):
+                catalog = record_known(connection, each.run, entry.name, uid, each.catalog)
+                state = state if catalog is None else state._replace(catalog=catalog)
+            save_watch_state(connection, entry.name, state)
+            add_deliveries(connection, deliveries)
+        return compared
+
+    def _surface_details(self, before: WatchState | None, runs: Sequence[ObservedRun]) -> dict[str, object]:
+        old = None
+        if before is not None and before.catalog is not None:
+            with suppress(McproofError):  # deleted by retention
+                old = stored_catalog(self._database, before.catalog)
+        return surface_details(old, next((each.catalog for each in runs if each.catalog is not None), None))
+
+    def _report(self, entry: WatchEntry, runs: Sequence[ObservedRun], compared: Comparison) -> None:
+        state = compared.state
+        self._count("unreachable" if state.failures else "checked")
+        self._event_added.set()
+        words = [f"grade {state.grade}"] if state.grade else []
+        words += [state.verdict] if state.verdict else []
+        if state.failures:
+            trouble = next(each.run.targets[0].trouble for each in runs if each.run.targets[0].trouble is not None)
+            words = [f"cannot be checked: {trouble.message}"]
+        words += [event.summary for event in compared.events]
+        self._log.write(
+            "watch.checked",
+            f"{entry.name}: {'; '.join(words) or 'checked'}",
+            "warning" if state.failures else "info",
+            server=entry.name,
+            is_reachable=not state.failures,
+            grade=state.grade,
+            verdict=state.verdict,
+            events=[event.type for event in compared.events],
+            seconds=round(sum(each.run.seconds for each in runs), 3),
+        )
+
+    def _count(self, outcome: str) -> None:
+        self._metrics.increase("mcproof_watch_checks_total", outcome=outcome)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, at most some seconds, and forget it."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    event.clear()

@@ -1,0 +1,56 @@
+"""Watch entries, and runs of watched servers, for tests without waiting."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcproof.config.settings import SettingLocation, WatchEntry, Webhook
+from mcproof.drift.surface_hashes import known_parts, surface_hash
+from mcproof.errors import FAILED
+from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.targets.snapshot import read_snapshot
+from mcproof.web.watch.watch_jobs import ObservedRun
+from store.runs import GOOD, linted, scanned
+
+if TYPE_CHECKING:
+    from mcproof.results.run import RunResult as Run
+
+WEBHOOK = Webhook("https://hooks.example/x", "HOOK_SECRET")
+
+
+def entry(name: str = "books", **fields: Any) -> WatchEntry:
+    values: dict[str, Any] = {
+        "name": name,
+        "target": f"{name}.json",
+        "every": 3600,
+        "location": SettingLocation("watch.toml", 1),
+        **fields,
+    }
+    return WatchEntry(**values)
+
+
+def observed(data: bytes = GOOD, *, run: Run | None = None) -> ObservedRun:
+    catalog = read_snapshot(data, "books")
+    return ObservedRun(run or linted(data), data.decode(), surface_hash(catalog, known_parts(catalog)))
+
+
+def scan_of(data: bytes = GOOD, verdict: str | None = None) -> ObservedRun:
+    run = scanned(data)
+    if verdict is not None:
+        payload: Any = run.targets[0].payload
+        trust = payload.trust._replace(verdict=verdict)
+        run = run._replace(targets=[run.targets[0]._replace(payload=payload._replace(trust=trust))])
+    return observed(data, run=run)
+
+
+def unreachable(started: str = "2026-01-01T00:00:00Z") -> ObservedRun:
+    result = TargetResult("books", Trouble("connection refused", None, None, None))
+    return ObservedRun(RunResult("lint", "0", [result], exit_code=FAILED, started=started))
+
+
+def changed(**members: Any) -> bytes:
+    """The good catalog with other members in its tool."""
+    document = json.loads(GOOD)
+    document["tools"][0].update(members)
+    return json.dumps(document).encode()
