@@ -96,9 +96,7 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
         pytest.skip("MkDocs is not installed: make .venv/.ci-ready")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert (done.returncode, done.stdout) == (0, "")
     assert "WARNING" not in done.stderr
     page = (tmp_path / "rules" / "SCH-001" / "index.html").read_text(encoding="utf-8")
