@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
+_FIRST_PRINTABLE_UNSAFE = "\U000e0000"
+"""The unsafe characters from here on are variation selectors too, which are printable for Python."""
 _WORD = re.compile(r"(?:`[^`]{1,40}`|\S)+")
 """A word to wrap; short code between backticks is not broken."""
 _PAINT = re.compile("\x1b\\[[0-9;]*m")
@@ -29,9 +31,9 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "
 
 def safe(text: str) -> str:
     """Escape every control and invisible character of untrusted text."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or max(text) < _FIRST_PRINTABLE_UNSAFE):
         return text
-    return _UNSAFE.sub(lambda found: _escaped(found[0]), text) if _UNSAFE.search(text) else text
+    return re.sub(_UNSAFE, lambda found: _escaped(found[0]), text)
 
 
 def _escaped(character: str) -> str:

@@ -134,6 +134,13 @@ def test_a_text_that_is_too_long_to_be_read_has_a_title_of_its_own(tmp_path: Pat
     assert reason.startswith("Texts are beyond the limits of the rules, so part of them is not read [TRU-101]")
 
 
+def test_a_long_command_fits_a_narrow_terminal() -> None:
+    command = (sys.executable, "-I", "-S", str(SMALL), json.dumps([{**CLEAN_TOOL, "description": ""}]), "habit " * 20)
+    shown = run("scan", "--", *command, env={"COLUMNS": "60"}).stdout
+    assert "all_tools_have_descriptions" in shown
+    assert [line for line in shown.splitlines() if len(line) > 60] == []
+
+
 def test_the_text_leads_with_the_verdict(bad: str) -> None:
     text = run("scan", bad).stdout
     assert text.splitlines()[0].partition(":")[0] in ("allow", "review", "block")

@@ -109,7 +109,9 @@ def test_tools_that_all_name_each_other() -> None:
     assert_linear(work, 50)
 
 
-@pytest.mark.parametrize("rule", ["TRU-101", "TRU-102", "TRU-109", "TRU-110", "TRU-113", "no_description_injection"])
+@pytest.mark.parametrize(
+    "rule", ["TRU-101", "TRU-102", "TRU-103", "TRU-109", "TRU-110", "TRU-113", "no_description_injection"]
+)
 def test_a_rule_on_many_texts(rule: str) -> None:
     """The number of steps grows with the number of tools, each with a suspicious text of its own."""
 

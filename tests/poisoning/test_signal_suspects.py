@@ -7,7 +7,8 @@ from pathlib import Path
 import yaml
 
 from mcproof.poisoning.sentence_patterns import ReadSentence, match, patterns
-from mcproof.poisoning.sentence_words import tool_names, words_of
+from mcproof.poisoning.sentence_words import words_of
+from mcproof.poisoning.sibling_names import tool_names
 from mcproof.poisoning.signal_suspects import may_match, possible_in
 from mcproof.poisoning.signals import sentences
 from mcproof.poisoning.word_order import ordered
@@ -16,6 +17,7 @@ from mcproof.poisoning.word_pieces import plain
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))
 NAMES = tool_names(yaml.safe_load((HERE / "siblings.yml").read_text(encoding="utf-8")))
+EVERY_PATTERN = (1 << len(patterns())) - 1
 
 
 def test_word_order_keeps_every_pattern_that_matches() -> None:
@@ -26,7 +28,7 @@ def test_word_order_keeps_every_pattern_that_matches() -> None:
             words = words_of(written, NAMES, "")
             if not words:
                 continue
-            kept = ordered(written.lower(), plain(written).split(), NAMES, is_framed=True)
+            kept = ordered(EVERY_PATTERN, written.lower(), plain(written).split(), NAMES, is_framed=True)
             for number, pattern in enumerate(patterns()):
                 if match(pattern, ReadSentence(words, 0)):
                     matched += 1

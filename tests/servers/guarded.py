@@ -49,6 +49,8 @@ class Guarded(Web, fault="guarded"):
         """The authorization requests."""
         self.token_requests: list[dict[str, str]] = []
         self.registered: list[dict[str, Any]] = []
+        self.revoked: list[dict[str, str]] = []
+        """The requests to revoke a token."""
         self.challenges: dict[str, dict[str, str]] = {}
         """The authorization requests by their codes."""
 
@@ -80,6 +82,7 @@ class Guarded(Web, fault="guarded"):
             "/authorize": self.authorize,
             "/token": self.token,
             "/register": self.register,
+            "/revoke": self.revoke,
         }
 
     async def json(self, value: Any, status: int = 200) -> None:
@@ -178,6 +181,10 @@ class Guarded(Web, fault="guarded"):
             await self.json({"error": problem, "error_description": "the test server says no"}, 400)
             return
         await self.json(self.issued(form))
+
+    async def revoke(self, request: Request) -> None:
+        self.revoked.append(request.message)
+        await self.respond(200)
 
     def problem(self, form: dict[str, str], authorization: str) -> str | None:
         """The error of a token request."""
@@ -282,6 +289,23 @@ class Scoped(Guarded, fault="guarded-scopes"):
 
     def metadata(self) -> dict[str, Any]:
         return {**super().metadata(), "scopes_supported": ["read", "write", "offline_access"]}
+
+
+class Revoking(Guarded, fault="guarded-revoking"):
+    methods = ("client_secret_post",)
+
+    def metadata(self) -> dict[str, Any]:
+        return {**super().metadata(), "revocation_endpoint": f"{self.origin}/revoke"}
+
+
+class RefusesRevocation(Revoking, fault="guarded-refuses-revocation"):
+    async def revoke(self, request: Request) -> None:
+        await self.json({"error": "invalid_client"}, 401)
+
+
+class OddRevocation(Guarded, fault="guarded-odd-revocation"):
+    def metadata(self) -> dict[str, Any]:
+        return {**super().metadata(), "revocation_endpoint": "http://auth.example/revoke"}
 
 
 class Basic(Guarded, fault="guarded-basic"):

@@ -24,17 +24,19 @@ ALPHABETS = {
 """What the letters from a to z stand for, by the name of the cipher."""
 
 
-def _markers() -> dict[str, list[str]]:
-    """Encoded forms of usual words, with the ciphers in which they have that form."""
+def _markers() -> dict[str, frozenset[str]]:
+    """Encoded forms of usual words, for each cipher."""
     encoded = {"reversed": _SIGNS[::-1]}
     for cipher, alphabet in ALPHABETS.items():
         encoded[cipher] = _SIGNS.translate(str.maketrans(alphabet, ascii_lowercase))
-    found: dict[str, list[str]] = {}
-    for cipher, words in encoded.items():
-        for word in words.split():
-            if word not in KNOWN:
-                found.setdefault(word, []).append(cipher)
-    return found
+    return {cipher: frozenset(words.split()) - KNOWN for cipher, words in encoded.items()}
 
 
-MARKERS = _markers()
+_MARKERS = _markers()
+MARKER_WORDS = frozenset(" ".join([*frozenset().union(*_MARKERS.values())]).encode().split())
+"""All of these words, as bytes."""
+
+
+def ciphers_of(word: str) -> list[str]:
+    """The ciphers in which a usual word looks like this."""
+    return [cipher for cipher, words in _MARKERS.items() if word in words]

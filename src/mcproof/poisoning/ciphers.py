@@ -7,7 +7,7 @@ from functools import partial
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
-from mcproof.poisoning.cipher_words import ALPHABETS, MARKERS
+from mcproof.poisoning.cipher_words import ALPHABETS, ciphers_of
 from mcproof.poisoning.prose_signs import is_sentence
 from mcproof.poisoning.usual_words import COMMANDS, KNOWN, OBJECTS
 
@@ -73,7 +73,7 @@ def in_code(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The sentences of a text that read as English in a code: the code and the sentences. `words` are its words."""
     counts: dict[str, int] = {}
     for word in words:
-        for code in MARKERS.get(word, ()):
+        for code in ciphers_of(word):
             counts[code] = counts.get(code, 0) + 1
     for code in [code for code, count in counts.items() if count >= 2]:
         decode = DECODERS[code]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.poisoning.encodings import EncodedText
     from mcproof.poisoning.hidden_text import HiddenText
-    from mcproof.poisoning.sentence_words import ToolNames
+    from mcproof.poisoning.sibling_names import ToolNames
     from mcproof.poisoning.suspicious_texts import Encoding
 
 Certainty = Literal["message", "suspicion", "oddity"]

@@ -31,21 +31,22 @@ def misplaced_instructions(texts: ModelTexts) -> list[ModelText]:
 
 
 def _instructs(text: str, texts: ModelTexts) -> bool:
-    text = text[:_LONGEST]
-    spaces = text.count(" ")
+    spaces = text.count(" ", 0, _LONGEST)
     if spaces < _LEAST_WORDS - 1:
         return False
     from mcproof.poisoning.prose_signs import commands_model
 
-    return commands_model(text) or (spaces >= _LEAST_WORDS and _has_signals(text, texts))
+    return commands_model(text[:_LONGEST]) or (spaces >= _LEAST_WORDS and _has_signals(text, texts))
 
 
 def _has_signals(text: str, texts: ModelTexts) -> bool:
-    from mcproof.poisoning.signal_suspects import may_signal
+    from mcproof.poisoning.sentence_survey import suspicions
+
+    if text not in suspicions(texts):
+        return False
     from mcproof.poisoning.signals import signals_in
 
-    text, names = text[:_LONGEST], texts.tool_names
-    return may_signal(text, names) and bool(signals_in(text, names))
+    return bool(signals_in(text[:_LONGEST], texts.tool_names))
 
 
 def _is_instructing_name(text: str) -> bool:

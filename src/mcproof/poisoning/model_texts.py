@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from mcproof.catalog.model import Catalog, Item
-    from mcproof.poisoning.sentence_words import ToolNames
+    from mcproof.poisoning.sibling_names import ToolNames
     from mcproof.poisoning.text_places import Place
 
     Analysis = TypeVar("Analysis")
@@ -118,23 +118,24 @@ class ModelTexts:
 
     def with_any(self, characters: str) -> list[str]:
         """The texts with one of some characters beyond ASCII, which are given as a set of a regular expression."""
-        if self.joined.isascii() or re.search(characters, self._unusual_characters) is None:
+        if self.joined.isascii() or re.search(characters, self.unusual_characters) is None:
             return []
-        return [text for text in self._beyond_ascii if re.search(characters, text) is not None]
+        return [text for text in self.beyond_ascii if re.search(characters, text) is not None]
 
     @cached_property
-    def _beyond_ascii(self) -> list[str]:
+    def beyond_ascii(self) -> list[str]:
+        """Each text once that has characters beyond ASCII."""
         return [text for text in self._texts if not text.isascii()]
 
     @cached_property
-    def _unusual_characters(self) -> str:
+    def unusual_characters(self) -> str:
         """The characters of the texts beyond ASCII, each once."""
-        return "".join(set[str]().union(*self._beyond_ascii))
+        return "".join(set[str]().union(*self.beyond_ascii))
 
     @cached_property
     def tool_names(self) -> ToolNames:
         """The names of the server's tools, for the analysis of sentences."""
-        from mcproof.poisoning.sentence_words import tool_names
+        from mcproof.poisoning.sibling_names import tool_names
 
         return tool_names(tool.name for tool in self.catalog.tools if tool.name)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.secret_paths import secret_path
+from mcproof.poisoning.sibling_names import is_ruining, is_secretive
 from mcproof.poisoning.word_classes import lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from mcproof.poisoning.sibling_names import ToolNames
     from mcproof.poisoning.word_classes import Lexicon
 
 _APOSTROPHES = str.maketrans("’‘ʼ＇", "''''")
@@ -22,25 +25,6 @@ _quotations = re.compile(
 _spaced = re.compile(r"[\w@~$%/\\.:#&=+'’‘-]+").finditer
 _parts = re.compile(r"\w+(?:['-]\w+)*").finditer
 _pieces = re.compile(r"\w+").finditer
-_dotted_path = re.compile(
-    r"\.(?:ssh\b|aws(?![\w-])|env\b|netrc|npmrc|pypirc|gitconfig|kube|gnupg|docker/config|(?:bash|zsh)rc"
-    r"|(?:bash_)?profile\b|cursor\b|claude\b|(?:pem|p12|pfx|kdbx)\b|git/config|config/(?:gcloud|gh))"
-).search
-_absolute_path = re.compile(
-    r"/(?:etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|credentials\b|environ\b|root/"
-    r"|/(?<=://)(?:confidential|secrets?|admin|internal|private)\b)"
-).search
-_file_name = re.compile(
-    r"id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|git-credentials|sh_history|mcp\.json"
-    r"|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|claude_desktop_config|key(?:chain|ring|store)s?\b|wallet\.dat"
-    r"|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)"
-    r"|private[_-]keys?\.|cookies\.sqlite|system32|ntds\.dit|appdata"
-).search
-_FILE_NAME_PARTS = (
-    *("id_", "_keys", "_hosts", "credential", "sh_history", "mcp.json", "claude_desktop_config", "key", "wallet.dat"),
-    *("auth.log", "secret", "password", "private", "cookies.sqlite", "system32", "ntds.dit", "appdata"),
-)
-"""Parts of which every match of `_file_name` has one."""
 _address = re.compile(
     r"(?:https?|wss?|ftps?|smtp|tcp|hxxps?)://[^\s/]|[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}"
     r"|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"
@@ -49,48 +33,6 @@ _domain = re.compile(
     r"(?:[a-z0-9-]{1,63}\.){1,4}"
     r"(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|example|test)(?:/|$)"
 ).match
-_SPACES = {each: " " for each in range(128) if not (chr(each).isalnum() or chr(each) == "_")}
-_MARKS = {ord(each): " " for each in "’‘ʼ“”«»„…—–·•，。、：；（）！？"}
-TO_SPACES = str.maketrans(_SPACES | _MARKS)
-"""Maps characters that separate words to spaces."""
-
-
-def secret_path(lowered: str) -> bool:
-    """Whether a text in lower case has a path of keys, credentials or settings."""
-    return bool(
-        ("." in lowered and _dotted_path(lowered))
-        or ("/" in lowered and _absolute_path(lowered))
-        or (any(part in lowered for part in _FILE_NAME_PARTS) and _file_name(lowered))
-    )
-
-
-class ToolNames(NamedTuple):
-    """The names of the tools that a model sees, in lower case."""
-
-    names: frozenset[str]
-    plain: frozenset[str]
-    """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
-    words: frozenset[bytes]
-    """The longest word of each other name."""
-    telling: frozenset[bytes]
-    """Those of names that show access to secrets or destruction."""
-    looks: dict[str, bool]
-    """The sentences that a first look was taken at, and whether it found anything: a cache."""
-
-
-def tool_names(names: Iterable[str]) -> ToolNames:
-    """Return names in the form that the analysis needs."""
-    given = set(names)
-    plain = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
-    longest = {each: _longest_piece(each) for each in given - plain}
-    telling = frozenset(piece for each, piece in longest.items() if _is_telling(each.lower()))
-    return ToolNames(
-        frozenset(map(str.lower, given)), frozenset(map(str.lower, plain)), frozenset(longest.values()), telling, {}
-    )
-
-
-def _longest_piece(name: str) -> bytes:
-    return max(name.lower().translate(TO_SPACES).split(), key=len, default="").encode(errors="replace")
 
 
 class Word(NamedTuple):
@@ -138,31 +80,9 @@ def words_of(sentence: str, names: ToolNames, own_name: str, known: Lexicon | No
     return _in_context(found, known)
 
 
-_SECRETIVE = frozenset(
-    ("secret", "secrets", "credential", "credentials", "password", "passwords", "env", "printenv", "keys", "token")
-)
-_RUINING = frozenset(
-    ("delete", "remove", "drop", "purge", "wipe", "destroy", "reset", "erase", "truncate", "void", "kill", "revoke")
-)
-_subwords = re.compile("[a-z0-9]+").findall
-
-
-def _is_secretive(name: str) -> bool:
-    return "env" in name[-4:] or not _SECRETIVE.isdisjoint(_subwords(name))
-
-
-def _is_ruining(name: str) -> bool:
-    return not _RUINING.isdisjoint(_subwords(name))
-
-
-def _is_telling(name: str) -> bool:
-    """Whether the name of a tool in lower case shows a purpose that `_purpose` has a class for."""
-    return _is_secretive(name) or _is_ruining(name)
-
-
 def _purpose(name: str, bits: dict[str, int]) -> int:
     """What the name of a tool shows of its purpose."""
-    return (bits["SECRET"] if _is_secretive(name) else 0) | (bits["RUINER"] if _is_ruining(name) else 0)
+    return (bits["SECRET"] if is_secretive(name) else 0) | (bits["RUINER"] if is_ruining(name) else 0)
 
 
 class _Quotations:

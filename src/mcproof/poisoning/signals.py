@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.poisoning.first_look import is_foreign
 from mcproof.poisoning.foreign_sentences import foreign_matches, foreign_needs_met
 from mcproof.poisoning.sentence_patterns import (
     CONCEALS,
@@ -29,9 +30,11 @@ from mcproof.poisoning.sentence_patterns import (
     match,
     patterns,
 )
-from mcproof.poisoning.sentence_words import ToolNames, tool_names, words_of
+from mcproof.poisoning.sentence_survey import LONGEST_TEXT, Suspicion
+from mcproof.poisoning.sentence_words import words_of
 from mcproof.poisoning.shell_commands import is_ruinous, is_shell
-from mcproof.poisoning.signal_suspects import classes_in, is_foreign, may_match, possible_in, starts_with
+from mcproof.poisoning.sibling_names import ToolNames, tool_names
+from mcproof.poisoning.signal_suspects import classes_in, may_match, possible_in, starts_with
 from mcproof.poisoning.word_classes import class_bits, has_other_script, language_of, lexicon
 from mcproof.poisoning.word_pieces import plain
 
@@ -57,8 +60,6 @@ __all__ = [
     "signals_in",
 ]
 
-LONGEST_TEXT = 200_000
-"""How many characters of a text are read."""
 LONGEST_SENTENCE = 1_500
 """Characters after which a sentence is cut."""
 _FOLLOWING = 4
@@ -89,17 +90,28 @@ class Signal(NamedTuple):
     """What it is about: a path, an address, the name of another tool; for `OVERRIDES`, what is overridden."""
 
 
-def signals_in(text: str, siblings: Collection[str] | ToolNames = (), own_name: str = "") -> list[Signal]:
-    """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees."""
-    return [signal for signal, _ in explained_signals(text, siblings, own_name)]
+def signals_in(
+    text: str,
+    siblings: Collection[str] | ToolNames = (),
+    own_name: str = "",
+    suspicion: Suspicion | None = None,
+) -> list[Signal]:
+    """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees.
+
+    With a suspicion, only sentences that it has are read.
+    """
+    return [signal for signal, _ in explained_signals(text, siblings, own_name, suspicion)]
 
 
 def explained_signals(
-    text: str, siblings: Collection[str] | ToolNames = (), own_name: str = ""
+    text: str,
+    siblings: Collection[str] | ToolNames = (),
+    own_name: str = "",
+    suspicion: Suspicion | None = None,
 ) -> Iterator[tuple[Signal, Pattern | Cluster]]:
     """The signals of a text with the patterns that they match: one for each kind in a sentence."""
     names = siblings if isinstance(siblings, ToolNames) else tool_names(siblings)
-    read = _read(text[:LONGEST_TEXT], names, own_name.lower())
+    read = _read(text[:LONGEST_TEXT], names, own_name.lower(), suspicion)
     bits = class_bits()
     starters = _verbs() | bits["STARTER"]
     describes = bool(read) and _describes(text[read[0].start : read[0].end])
@@ -150,18 +162,22 @@ class _Part(NamedTuple):
     """Whether the next sentences may continue an instruction of this one."""
 
 
-def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
+def _read(text: str, names: ToolNames, own_name: str, suspicion: Suspicion | None) -> list[_Part]:
     """The sentences of a text. Only those on which a signal may depend are read word by word."""
+    if suspicion is None:
+        whole = [(0, len(text))]
+        suspicion = Suspicion(whole, whole if has_other_script(text) or is_foreign(plain(text).split()) else [])
     spans = sentences(text)
-    is_other = has_other_script(text) or is_foreign(plain(text).split())
-    languages = _languages(text, spans) if is_other else []
+    languages = _languages(text, spans, suspicion) if suspicion.foreign_spans else []
+    near = set(range(len(spans)))
     if not languages:
-        suspects = [at for at, (start, end) in enumerate(spans) if may_match(text[start:end], names)]
+        suspects = _suspects(text, spans, names, suspicion)
         if not suspects:
             return []
+        near = {at for each in suspects for at in range(each - _FOLLOWING, each + 2)}
         spans = spans[: suspects[-1] + 2]
         languages = ["en"] * len(spans)
-    parts = _parts(text, spans, languages, names)
+    parts = _parts(text, spans, languages, names, near)
     last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
     framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
     needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
@@ -171,20 +187,47 @@ def _read(text: str, names: ToolNames, own_name: str) -> list[_Part]:
     return parts[: last_suspect + 2]
 
 
-def _languages(text: str, spans: list[tuple[int, int]]) -> list[str]:
+def _suspects(text: str, spans: list[tuple[int, int]], names: ToolNames, suspicion: Suspicion) -> list[int]:
+    """The numbers of the sentences that may match a pattern."""
+    return [at for at in _overlapping(spans, suspicion.spans) if may_match(text[slice(*spans[at])], names)]
+
+
+def _overlapping(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iterator[int]:
+    """The numbers of the spans that overlap one of the others; both are in order."""
+    left = iter(others)
+    first, last = next(left, (0, -1))
+    for at, (start, end) in enumerate(spans):
+        while last >= 0 and last < start:
+            first, last = next(left, (0, -1))
+        if last < 0:
+            return
+        if first < end:
+            yield at
+
+
+def _languages(text: str, spans: list[tuple[int, int]], suspicion: Suspicion) -> list[str]:
     """The language of each sentence; empty if all are English."""
     of_text = language_of(text[:2_000])
+    if of_text == "en":
+        near = _overlapping(spans, suspicion.foreign_spans)
+        if all(language_of(text[slice(*spans[at])]) == "en" for at in near):
+            return []
     found = [language_of(text[start:end], of_text) for start, end in spans]
     return found if found.count("en") < len(found) else []
 
 
-def _parts(text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames) -> list[_Part]:
-    """Sentences with the patterns that may match in their context."""
+def _parts(
+    text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames, near: set[int]
+) -> list[_Part]:
+    """Sentences with the patterns that may match in their context; `near` are those near suspicious ones."""
     bits = class_bits()
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     framed_until = -1
     parts: list[_Part] = []
     for at, ((start, end), language) in enumerate(zip(spans, languages, strict=True)):
+        if at not in near:
+            parts.append(_Part(start, end, language, [], 0, 0, False))
+            continue
         written = text[start:end]
         classes, possible = 0, -1
         if language == "en":

@@ -10,7 +10,7 @@ from binascii import Error as InvalidDataError
 from binascii import a2b_base64
 from typing import TYPE_CHECKING, Literal
 
-from mcproof.poisoning.cipher_words import MARKERS
+from mcproof.poisoning.cipher_words import MARKER_WORDS, ciphers_of
 from mcproof.poisoning.substrings import RareSearch, occurrences, rare_signs
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ _TEXT = bytes((9, 10, 13, *range(32, 127)))
 _NEVER_FIRST = b"BEFGghijklmnopqrstuv"
 """Letters with which base64 starts only if the first byte is a control character, or no first byte of UTF-8."""
 _UTF8_TEXT = rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})*+"
-_MARKERS = {marker.encode(): codes for marker, codes in MARKERS.items()}
-_MARKER_WORDS = frozenset(_MARKERS)
 _mixed_cases = rare_signs(b"U", b"lUU")
 _mixed_digits = rare_signs(b"0", b"l0U", b"U0l", b"0lU")
 """Sequences that base64 has every few letters and words hardly ever."""
@@ -192,8 +190,8 @@ def _starts_as_text(run: bytes) -> bool:
 def _ciphers(lowered: bytes) -> Iterator[tuple[int, Encoding]]:
     """Words that are usual ones in a cipher, if there are at least two of one cipher."""
     counts: dict[str, list[bytes]] = {}
-    for word in sorted(_MARKER_WORDS.intersection(lowered.split())):
-        for code in _MARKERS[word]:
+    for word in sorted(MARKER_WORDS.intersection(lowered.split())):
+        for code in ciphers_of(word.decode()):
             counts.setdefault(code, []).append(word)
     for markers in counts.values():
         if len(markers) >= 2:

@@ -13,20 +13,21 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
+WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "TELLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
 """Classes that follow from how a word is written: first of a clause; in a quotation of several words; a quoted word; a
-number; the name of another tool, or of this one; a path of keys or settings; a URL, an email or IP address."""
+number; the name of another tool, also one that shows its purpose, or of this one; a path of keys or settings; a URL, an
+email or IP address."""
 
 SPACED = ("es", "pt", "fr", "it", "de", "nl", "pl", "tr")
 """Languages in Latin script."""
 _SCRIPTS = (
-    ("ja", re.compile("[\u3040-\u30ff]").search),
-    ("ko", re.compile("[\uac00-\ud7af]").search),
-    ("zh", re.compile("[\u3400-\u9fff]").search),
-    ("ru", re.compile("[\u0400-\u04ff]").search),
-    ("ar", re.compile("[\u0600-\u06ff]").search),
+    ("ja", "\u3040", "\u30ff"),
+    ("ko", "\uac00", "\ud7af"),
+    ("zh", "\u3400", "\u9fff"),
+    ("ru", "\u0400", "\u04ff"),
+    ("ar", "\u0600", "\u06ff"),
 )
-"""Languages by their letters. Japanese comes before Chinese, with which it shares letters."""
+"""Languages by the first and the last of their letters. Japanese comes before Chinese, with which it shares letters."""
 _UNSPACED = ("ja", "ko", "zh")
 _LONGEST_STEM = 14
 
@@ -81,9 +82,10 @@ def lexicon(language: str = "en") -> Lexicon:
                 stems[word[:-1]] = stems.get(word[:-1], 0) | bit
             else:
                 words[word] = words.get(word, 0) | bit
-    for word in words:
-        for length in range(len(word), 1, -1):
-            words[word] |= stems.get(word[:length], 0)
+    if stems:
+        for word in words:
+            for length in range(len(word), 1, -1):
+                words[word] |= stems.get(word[:length], 0)
     unspaced = None
     if language in _UNSPACED:
         longest_first = sorted(words, key=lambda each: (-len(each), each))
@@ -123,21 +125,29 @@ def foreign_function_words() -> frozenset[str]:
 
 def has_other_script(text: str) -> bool:
     """Whether a text has letters of a script other than Latin for which there is a lexicon."""
-    return not text.isascii() and any(occurs(text) for _, occurs in _SCRIPTS)
+    return not text.isascii() and _language_by_script(text) is not None
+
+
+def _language_by_script(text: str) -> str | None:
+    """The language whose letters a text has, if that is not a language in Latin script."""
+    letters = {letter for letter in set(text) if letter >= "\u0400"}
+    for language, first, last in _SCRIPTS if letters else ():
+        if any(first <= letter <= last for letter in letters):
+            return language
+    return None
 
 
 def language_of(text: str, fallback: str = "en") -> str:
     """The language of a text, as far as there is a lexicon for it; the fallback if in doubt."""
     if not text.isascii():
-        for language, occurs in _SCRIPTS:
-            if occurs(text):
-                return language
+        by_script = _language_by_script(text)
+        if by_script is not None:
+            return by_script
     words = set(text.lower().replace("'", " ").replace("’", " ").split())
     english = len(words & ENGLISH)
-    if len(words & _all_function_words()) < 2:
-        return "en" if english > 1 else fallback
-    counts = {language: len(words & known) for language, known in function_words().items()}
-    best = max(counts, key=counts.__getitem__)
-    if counts[best] > max(1, english):
-        return best
+    if not foreign_function_words().isdisjoint(words) and len(words & _all_function_words()) > max(1, english):
+        counts = {language: len(words & known) for language, known in function_words().items()}
+        best = max(counts, key=counts.__getitem__)
+        if counts[best] > max(1, english):
+            return best
     return "en" if english > 1 else fallback

@@ -1,6 +1,5 @@
 """Which patterns have their elements in a sentence in the right order: a second look, before its words are classified.
 
-All patterns advance at once: bit `n` of lane `k` means that the first `k + 1` elements of pattern `n` occurred.
 Distances, commands and negations are not considered. Classes that follow from how a word is written count as present
 anywhere in a sentence with the characters that they need.
 """
@@ -8,52 +7,46 @@ anywhere in a sentence with the characters that they need.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, reduce
+from itertools import repeat
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.poisoning.sentence_patterns import CONCEALS, CONDITIONAL, FIRM, FRAMED, OBLIGED, OVERRIDES, patterns
 from mcproof.poisoning.word_classes import class_bits, lexicon
-from mcproof.poisoning.word_pieces import lanes_of, plain
+from mcproof.poisoning.word_pieces import bits_in, plain
 
 if TYPE_CHECKING:
-    from mcproof.poisoning.sentence_words import ToolNames
+    from mcproof.poisoning.sibling_names import ToolNames
 
 _FRAMING = ("OBLIGE", "MUST", "COND", "WHEN", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
-_PURPOSES = ("SECRET", "RUINER")
-"""Classes of tools whose names show their purpose."""
-_quote = re.compile(r"[\"“`«「]|(?<!\w)'").search
+_other_quote = re.compile(r"[“«「]").search
+_single_quote = re.compile(r"'(?<!\w')").search
 _inner_dot = re.compile(r"\.\S").search
 _digit = re.compile(r"\d").search
 
 
-class _Piece(NamedTuple):
-    """What a word may be, and what phrases it may start."""
-
-    lanes: int
-    classes: int
-    phrases: list[tuple[list[bytes], int, int]]
-    """The other words of each phrase, its lanes and its classes."""
+_Phrases = dict[bytes, list[tuple[list[bytes], int]]]
+"""Phrases by their second word: the words after it, and the classes."""
 
 
 class _OrderTable(NamedTuple):
-    pieces: dict[bytes, _Piece]
-    size: int
-    """The number of patterns."""
-    first: int
-    """The lane of the first elements."""
-    unused: int
-    """The lanes that patterns with fewer elements do not use."""
-    last_lane: int
+    words: dict[bytes, int]
+    """The classes of each word."""
+    phrases: dict[bytes, _Phrases]
+    """The phrases that a word starts."""
+    elements: list[tuple[int, ...]]
+    """The classes of the elements of each pattern."""
+    conditions: list[tuple[int, ...]]
+    """The classes that the words of a sentence must have besides, for each pattern."""
     quoted: int
-    """The lanes of classes that quotation marks may give a word; likewise the next ones."""
+    """The classes that quotation marks may give a word; likewise the next ones."""
     place: int
     number: int
     sibling: int
-    purpose: int
-    needing: tuple[tuple[int, int], ...]
-    """Classes of which a sentence must have one, and the patterns that need it."""
+    telling: int
     framed: int
-    """The patterns that need a sentence that speaks to a model."""
+    """The patterns, as bits, that need a sentence that speaks to a model."""
     framing: int
     """Classes of words that speak to a model."""
     framing_patterns: int
@@ -64,101 +57,97 @@ class _OrderTable(NamedTuple):
 def _order_table() -> _OrderTable:
     bits = class_bits()
     all_patterns = patterns()
-    count = len(all_patterns)
-    lanes = max(len(pattern.elements) for pattern in all_patterns)
-    of_class: dict[int, int] = {}
-    unused = 0
-    for number, pattern in enumerate(all_patterns):
-        for lane, element in enumerate(pattern.elements):
-            position = 1 << (lane * count + number)
-            for bit in bits.values():
-                if (element.also or element.classes) & bit:
-                    of_class[bit] = of_class.get(bit, 0) | position
-        for lane in range(len(pattern.elements), lanes):
-            unused |= 1 << (lane * count + number)
 
-    def lanes_for(*names: str) -> int:
-        return lanes_of(sum(bits[name] for name in names), of_class)
+    def classes(*names: str) -> int:
+        return sum(bits[name] for name in names)
 
-    def needing(needs: int) -> int:
-        return sum(1 << number for number, pattern in enumerate(all_patterns) if pattern.needs & needs)
-
+    needed = ((CONDITIONAL, bits["COND"]), (OBLIGED, classes("OBLIGE", "MUST")))
+    words, phrases = _words_and_phrases()
     return _OrderTable(
-        _pieces(of_class),
-        count,
-        first=(1 << count) - 1,
-        unused=unused,
-        last_lane=(lanes - 1) * count,
-        quoted=lanes_for("LITERAL", "QUOTED", "PARAM", "SIBLING", *_PURPOSES),
-        place=lanes_for("PATH", "ADDRESS"),
-        number=lanes_for("NUMBER"),
-        sibling=lanes_for("SIBLING"),
-        purpose=lanes_for(*_PURPOSES),
-        needing=((bits["COND"], needing(CONDITIONAL)), (bits["OBLIGE"] | bits["MUST"], needing(OBLIGED))),
-        framed=needing(FRAMED | FIRM),
-        framing=sum(bits[name] for name in _FRAMING),
+        words,
+        phrases,
+        elements=[
+            tuple(bits["TELLING"] if each.also else each.classes for each in pattern.elements)
+            for pattern in all_patterns
+        ],
+        conditions=[tuple(each for need, each in needed if pattern.needs & need) for pattern in all_patterns],
+        quoted=classes("LITERAL", "QUOTED", "PARAM", "SIBLING"),
+        place=classes("PATH", "ADDRESS"),
+        number=bits["NUMBER"],
+        sibling=bits["SIBLING"],
+        telling=bits["TELLING"],
+        framed=sum(1 << number for number, pattern in enumerate(all_patterns) if pattern.needs & (FRAMED | FIRM)),
+        framing=classes(*_FRAMING),
         framing_patterns=sum(
             1 << number for number, pattern in enumerate(all_patterns) if pattern.kind in (CONCEALS, OVERRIDES)
         ),
     )
 
 
-def _pieces(of_class: dict[int, int]) -> dict[bytes, _Piece]:
-    """The words and the first words of phrases of the lexicon."""
+def _words_and_phrases() -> tuple[dict[bytes, int], dict[bytes, _Phrases]]:
+    """The words and the phrases of the lexicon; a word with an apostrophe or a hyphen is a phrase of its parts."""
     known = lexicon()
-    single: dict[bytes, int] = {}
-    phrases: dict[bytes, list[tuple[list[bytes], int, int]]] = {}
-    listed = list(known.words.items())
-    listed += [(" ".join((first, *rest)), classes) for first, below in known.phrases.items() for rest, classes in below]
-    for written, classes in listed:
-        pieces = plain(written).split()
-        if not pieces:  # a punctuation mark, which is not an element of a pattern
-            continue
-        first, *rest = pieces
-        if rest:
-            phrases.setdefault(first, []).append((rest, lanes_of(classes, of_class), classes))
+    words: dict[bytes, int] = {}
+    phrases: dict[bytes, _Phrases] = {}
+    compounds = []
+    for written, classes in known.words.items():
+        if written.isalpha():
+            words[written.encode()] = classes
         else:
-            single[first] = single.get(first, 0) | classes
-    return {
-        word: _Piece(lanes_of(single.get(word, 0), of_class), single.get(word, 0), phrases.get(word, []))
-        for word in single.keys() | phrases.keys()
-    }
+            compounds.append((written, classes))
+    compounds += [(" ".join((first, *rest)), each) for first, below in known.phrases.items() for rest, each in below]
+    for written, classes in compounds:
+        parts = plain(written).split()
+        if not parts:  # a punctuation mark, which is not an element of a pattern
+            continue
+        first, *rest = parts
+        if rest:
+            phrases.setdefault(first, {}).setdefault(rest[0], []).append((rest[1:], classes))
+        else:
+            words[first] = words.get(first, 0) | classes
+    return words, phrases
 
 
-def ordered(lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> int:
-    """The patterns, as bits, whose elements a sentence may have in order."""
+def ordered(possible: int, lowered: str, words: list[bytes], names: ToolNames, *, is_framed: bool) -> int:
+    """Those of some possible patterns, as bits, whose elements a sentence may have in order."""
     table = _order_table()
-    count, first, of_word = table.size, table.first, table.pieces.get
-    anywhere = _lanes_anywhere(lowered, table)
+    listed, of_lexicon = _classes_in_order(lowered, words, names)
+    found = 0
+    for bit in bits_in(possible):
+        number = bit.bit_length() - 1
+        if all(map(of_lexicon.__and__, table.conditions[number])):
+            # Take the first word that fits for each element.
+            left = iter(listed)
+            for element in table.elements[number]:
+                if not any(map(element.__and__, left)):
+                    break
+            else:
+                found |= bit
+    if not (is_framed or of_lexicon & table.framing or found & table.framing_patterns):
+        found &= ~table.framed
+    return found
+
+
+def _classes_in_order(lowered: str, words: list[bytes], names: ToolNames) -> tuple[list[int], int]:
+    """The classes that each word of a sentence may have, and all those that they have by the lexicon."""
+    table = _order_table()
+    listed = list(map(table.words.get, words, repeat(0)))
+    for at, started in enumerate(map(table.phrases.get, words[:-1])):
+        if started is not None and words[at + 1] in started:
+            for rest, classes in started[words[at + 1]]:
+                if words[at + 2 : at + 2 + len(rest)] == rest:
+                    listed[at] |= classes
+    of_lexicon = reduce(or_, listed, 0)
     siblings = names.words.intersection(words)
     if "_" in lowered:
         siblings = siblings.union(word for word in words if b"_" in word)
-    classes = reached = 0
-    for at, word in enumerate(words):
-        lanes = anywhere
-        known = of_word(word)
-        if known is not None:
-            lanes |= known.lanes
-            classes |= known.classes
-            for rest, phrase_lanes, phrase_classes in known.phrases:
-                if words[at + 1 : at + 1 + len(rest)] == rest:
-                    lanes |= phrase_lanes
-                    classes |= phrase_classes
-        if word in siblings:
-            lanes |= table.sibling
-            if word in names.telling:
-                lanes |= table.purpose
-        if lanes:
-            reached |= (reached << count | first) & lanes
-    for _ in range(table.last_lane // count):
-        reached |= reached << count & table.unused
-    possible = reached >> table.last_lane & first
-    for needed, numbers in table.needing:
-        if not classes & needed:
-            possible &= ~numbers
-    if not (is_framed or classes & table.framing or possible & table.framing_patterns):
-        possible &= ~table.framed
-    return possible
+    by_name = dict.fromkeys(siblings, table.sibling)
+    for word in names.telling.intersection(words):
+        by_name[word] = by_name.get(word, 0) | table.telling
+    if by_name:
+        listed = [each | by_name.get(word, 0) for each, word in zip(listed, words, strict=True)]
+    anywhere = _classes_anywhere(lowered, table)
+    return [each | anywhere for each in listed] if anywhere else listed, of_lexicon
 
 
 def may_have_place(sentence: str) -> bool:
@@ -166,13 +155,18 @@ def may_have_place(sentence: str) -> bool:
     return "/" in sentence or "@" in sentence or "~" in sentence or "\\" in sentence or _inner_dot(sentence) is not None
 
 
-def _lanes_anywhere(lowered: str, table: _OrderTable) -> int:
-    """The lanes of classes that a sentence may have at any word, by its characters."""
-    lanes = 0
-    if _quote(lowered):
-        lanes |= table.quoted
+def _classes_anywhere(lowered: str, table: _OrderTable) -> int:
+    """The classes that a sentence may have at any word, by its characters."""
+    classes = 0
+    if (
+        '"' in lowered
+        or "`" in lowered
+        or ("'" in lowered and _single_quote(lowered))
+        or not (lowered.isascii() or _other_quote(lowered) is None)
+    ):
+        classes |= table.quoted
     if may_have_place(lowered):
-        lanes |= table.place
+        classes |= table.place
     if _digit(lowered):
-        lanes |= table.number
-    return lanes
+        classes |= table.number
+    return classes

@@ -98,6 +98,34 @@ def test_status_and_logout(state: Path, visited: list[str]) -> None:
         assert fails("tools", server.url).startswith(f"mcproof: {server.url}: needs authorization (")
 
 
+def test_logout_revokes_the_tokens(state: Path, visited: list[str]) -> None:
+    with guarded("guarded-revoking") as server:
+        log_in(server)
+        gone = run("auth", "logout", server.url)
+        assert (gone.returncode, list(state.iterdir())) == (0, [])
+        assert gone.stderr == f"mcproof: logged out: the token for {server.url} is revoked, and deleted here\n"
+        assert [each["token_type_hint"] for each in server.revoked] == ["refresh_token", "access_token"]
+        assert server.revoked[1]["token"].startswith(ACCESS)
+        assert {each["client_id"] for each in server.revoked} == {"client-1"}
+        assert all("client_secret" in each for each in server.revoked)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        ("guarded-refuses-revocation", "the revocation endpoint refuses: invalid_client"),
+        ("guarded-odd-revocation", "`revocation_endpoint` of "),
+    ],
+)
+def test_a_token_that_cannot_be_revoked_is_deleted(state: Path, visited: list[str], fault: str, why: str) -> None:
+    with guarded(fault) as server:
+        log_in(server)
+        gone = run("auth", "logout", server.url)
+        assert (gone.returncode, list(state.iterdir())) == (0, [])
+        assert f"is deleted here, and may still be valid: {why}" in gone.stderr
+        assert ACCESS not in gone.stderr
+
+
 def test_without_a_token_the_error_names_the_login(visited: list[str]) -> None:
     with guarded() as server:
         assert fails("lint", server.url) == (

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcproof auth login https://host/mcp  log in with the browser, for all later commands
 mcproof auth status  list the servers with a stored token
-mcproof auth logout https://host/mcp  delete the token
+mcproof auth logout https://host/mcp  revoke and delete the token
 """
 NOTES = """\
 Tokens are stored in the state folder of the user, readable by the user only. `auth status URL` exits with 1 if no token
@@ -85,13 +85,18 @@ def _login(options: argparse.Namespace) -> int:
 
 
 def _logout(options: argparse.Namespace) -> int:
-    from mcproof.client.auth.token_store import delete_token
+    from mcproof.client.auth.login_run import log_out_of
 
     server = _server(options)
-    if not delete_token(server.url):
+    done = log_out_of(server.url)
+    if done is None:
         tell(f"no token is stored for {server.label}")
         return FINDINGS
-    tell(f"logged out: the token for {server.label} is deleted here, and may still be valid")
+    if done.is_revoked:
+        tell(f"logged out: the token for {server.label} is revoked, and deleted here")
+    else:
+        why = f": {done.why}" if done.why else ""
+        tell(f"logged out: the token for {server.label} is deleted here, and may still be valid{why}")
     return OK
 
 

@@ -24,6 +24,8 @@ class AuthorizationServer(NamedTuple):
     authorization_endpoint: str = ""
     registration_endpoint: str = ""
     """Empty if clients cannot register themselves."""
+    revocation_endpoint: str = ""
+    """Where tokens are revoked (RFC 7009), not checked yet; empty if they cannot be."""
     authentication_methods: tuple[str, ...] = ("client_secret_basic",)
     """How clients authenticate at the token endpoint."""
     signing_algorithms: tuple[str, ...] = ()
@@ -79,6 +81,7 @@ def _parsed(document: dict[str, Any], issuer: str) -> AuthorizationServer:
         token_endpoint=endpoint("token_endpoint", is_required=True),
         authorization_endpoint=endpoint("authorization_endpoint"),
         registration_endpoint=endpoint("registration_endpoint"),
+        revocation_endpoint=_text(document.get("revocation_endpoint")),
         authentication_methods=_words(document.get("token_endpoint_auth_methods_supported"))
         or AuthorizationServer._field_defaults["authentication_methods"],
         signing_algorithms=_words(document.get("token_endpoint_auth_signing_alg_values_supported")),
@@ -87,6 +90,10 @@ def _parsed(document: dict[str, Any], issuer: str) -> AuthorizationServer:
         sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
         supports_s256="S256" in _words(document.get("code_challenge_methods_supported")),
     )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _words(value: Any) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from time import time
 from typing import Any, NamedTuple
 
 from mcproof.client.auth.fetching import post_form
-from mcproof.client.auth.issuer_metadata import AuthorizationServer
+from mcproof.client.auth.issuer_metadata import AuthorizationServer, find_server
 from mcproof.client.auth.oauth_clients import OAuthClient, oauth_error
+from mcproof.client.auth.safe_urls import checked_url
 from mcproof.client.auth.signed_assertions import signed_assertion
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import learn_secret
@@ -16,7 +17,7 @@ from mcproof.exchange.connection_facts import cropped
 LONGEST_TOKEN = 65_536
 EARLY = 10
 """How many seconds before its end a token counts as expired."""
-_WHAT = "the token endpoint"
+_WHAT, _REVOCATION = "the token endpoint", "the revocation endpoint"
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
@@ -74,6 +75,28 @@ async def refresh(token: AccessToken) -> AccessToken:
     grant = Grant(server, token.client, token.resource, token.requested)
     new = await _token(grant, {"grant_type": "refresh_token", "refresh_token": token.refresh_token})
     return new._replace(refresh_token=new.refresh_token or token.refresh_token, granted=new.granted or token.granted)
+
+
+async def revoke(token: AccessToken) -> bool:
+    """Revoke a token and its refresh token (RFC 7009); whether the authorization server offers that.
+
+    Raises AuthorizationError if it refuses. Revoking a refresh token ends the access token with it, so a refusal of
+    the latter, which servers need not support, is not an error then.
+    """
+    server = await find_server(token.issuer)
+    if server is None or not server.revocation_endpoint:
+        return False
+    endpoint = checked_url(server.revocation_endpoint, f"`revocation_endpoint` of {token.issuer}")
+    headers, members = _authentication(Grant(server, token.client, token.resource, token.requested))
+    has_refresh_token = bool(token.refresh_token)
+    for hint, value in (("refresh_token", token.refresh_token), ("access_token", token.value)):
+        if value:
+            form = {"token": value, "token_type_hint": hint, **members}
+            reply = await post_form(endpoint, _REVOCATION, form, headers)
+            is_needed = hint == "refresh_token" or not has_refresh_token
+            if reply.status != 200 and is_needed:
+                raise AuthorizationError(f"{_REVOCATION} refuses: {oauth_error(reply.status, reply.members)}")
+    return True
 
 
 async def _token(grant: Grant, form: dict[str, str]) -> AccessToken:

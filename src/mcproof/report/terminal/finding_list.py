@@ -117,6 +117,11 @@ def location_of(shown: ReportedFinding, style: Style) -> str:
     return ":".join(str(part) for part in parts if part is not None)
 
 
+def fitting_target(name: str, room: int, style: Style) -> str:
+    """Return the name of a target; a command that does not fit is cropped, a path is not, so that it can be opened."""
+    return style.shortened(name, room) if " " in name.strip() else style.text(name)
+
+
 def command_hint(hint: str, command: str, style: Style) -> list[str]:
     """Return a hint with a command, which is not broken, so that it can be copied."""
     line = ": ".join(filter(None, (hint, command)))
@@ -150,7 +155,8 @@ def _noted(notes: Iterable[tuple[str, str]], gutter: int, style: Style) -> list[
 def _frame(shown: ReportedFinding, style: Style) -> list[str]:
     """Return the location of a finding, and its line, if it has one."""
     gutter = _gutter(shown)
-    location = location_of(shown, style)
+    room = style.width - gutter - 3
+    location = location_of(shown, style) if shown.line is not None else fitting_target(shown.file, room, style)
     arrow = f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {location}"
     pointer, lines = style.text(shown.pointer), []
     if pointer:
@@ -158,7 +164,7 @@ def _frame(shown: ReportedFinding, style: Style) -> list[str]:
         if used + 2 + display_width(pointer) <= style.width:
             arrow += style.paint(f"  {pointer}", "dim")
         else:
-            lines.append(" " * (gutter + 3) + style.paint(_tail(pointer, style.width - gutter - 3, style), "dim"))
+            lines.append(" " * (gutter + 3) + style.paint(_tail(pointer, room, style), "dim"))
     return [arrow, *lines, *_evidence(shown, gutter, style)]
 
 

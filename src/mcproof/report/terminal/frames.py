@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.console import display_width, plural, wrapped
 from mcproof.linting.finding import LEVELS
 from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of
-from mcproof.report.terminal.finding_list import command_hint, grouped_findings, location_of
+from mcproof.report.terminal.finding_list import command_hint, fitting_target, grouped_findings, location_of
 from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
@@ -55,20 +55,21 @@ def _in_code(result: TargetResult, rule: str, style: Style) -> str:
 
 def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> str:
     """Return the last lines: the numbers of findings, and how many can be fixed automatically."""
-    scope = f"{scope_of(result)} of {style.text(result.target)}"
+    target = fitting_target(result.target, style.width // 2, style)
+    scope = f"{scope_of(result)} of {target}"
     hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
     polish = "" if result.scores.polish is None else f"polish score {result.scores.polish} of 100\n"
     if not result.findings:
         tick = style.paint(style.symbol("✓", "ok:"), "good")
-        return _wrapped(f"{tick} no findings in {scope}{hidden}", result, style) + polish
+        return _wrapped(f"{tick} no findings in {scope}{hidden}", target, style) + polish
     levels = [group.shown.level for group in groups]
     counts = [(level, levels.count(level)) for level in LEVELS]
     parts = [style.paint(plural(count, level), level) for level, count in counts if count]
-    counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", result, style)
+    counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", target, style)
     return counted + "".join(f"{line}\n" for line in command_hint(*fixing_hint(result), style)) + polish
 
 
-def _wrapped(line: str, result: TargetResult, style: Style) -> str:
+def _wrapped(line: str, target: str, style: Style) -> str:
     """Wrap the line that ends with the target; a long target stays on it, as in a list of many."""
-    is_long = display_width(style.text(result.target)) > style.width // 2
+    is_long = display_width(target) > style.width // 2
     return "\n".join([line] if is_long else wrapped(line, style.width, indent=4)) + "\n"
