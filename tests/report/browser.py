@@ -1,4 +1,4 @@
-"""A real browser for the tests of the HTML report, driven by the WebDriver protocol."""
+"""A real browser for tests of pages, driven by the WebDriver protocol."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import shutil
 import signal
 import subprocess
 import time
+from base64 import b64decode
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +68,47 @@ class Browser:
         self.logs("browser")
         self.logs("performance")
         self._post("/url", {"url": page.as_uri()})
+
+    def visit(self, url: str) -> None:
+        """Open a page of a server, without what the browser has logged before."""
+        self.logs("browser")
+        self._post("/url", {"url": url})
+
+    def source(self) -> str:
+        """The source of the page, which can be read while scripts are disabled."""
+        return str(self._send("GET", f"{self._session}/source"))
+
+    def screenshot(self, file: Path) -> None:
+        """Save the whole page as a picture."""
+        height = self.run("return document.documentElement.scrollHeight")
+        width = self.run("return innerWidth")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = self.devtools("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
+        file.write_bytes(b64decode(shot["data"]))
+
+    def press(self, keys: str) -> None:
+        """Press keys wherever the focus is."""
+        pressed = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self._post("/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": pressed}]})
+
+    def wait(self, script: str) -> Any:
+        """Run a script, and return what it gives to its callback, `arguments[0]`."""
+        return self._post("/execute/async", {"script": script, "args": []})
+
+    def until(self, condition: str) -> None:
+        """Wait for something on the page, also across pages."""
+        deadline = time.monotonic() + TIMEOUT
+        while True:
+            with suppress(WebDriverError):  # the page is being replaced
+                if self.run(f"return {condition}"):
+                    return
+            assert time.monotonic() < deadline, condition
+            time.sleep(0.05)
+
+    def leave(self, script: str, *args: Any) -> None:
+        """Run a script that leads to another page, and wait for that page."""
+        self.run("window.isOld = true;" + script, *args)
+        self.until("window.isOld === undefined && document.readyState === 'complete'")
 
     def run(self, script: str, *args: Any) -> Any:
         """What a function body in JavaScript returns."""
@@ -122,6 +166,21 @@ class Browser:
         if isinstance(value, dict) and "error" in value:
             raise WebDriverError(f"{path}: {value['error']}: {value.get('message')}")
         return value
+
+
+@contextmanager
+def browser_session(folder: Path) -> Iterator[Browser]:
+    """A browser; the test is skipped where there is none, or fails if one is required."""
+    found = find_browser()
+    if found is None:
+        missing = (
+            f"no browser: needs one of {', '.join(BROWSERS)}, and {DRIVER}; scripts/install_test_tools.sh gets them"
+        )
+        if os.environ.get("MCPROOF_REQUIRE_BROWSER"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with browsing(*found, folder) as session:
+        yield session
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from mcproof.report.html.page import document
 from mcproof.results.findings import group_by_fault
 
-from .browser import BROWSERS, DRIVER, Browser, browsing, find_browser
+from .browser import Browser, browser_session
 from .snapshots import GRADED, MIXED
 from .suites import many_tests_run, suite_run
 from .test_html import HOSTILE, HOSTILE_CATALOG, RUNS, report_of, run_of, suppressing_run
@@ -26,15 +25,7 @@ SHOWN = "[...document.querySelectorAll('.finding')].filter(each => each.checkVis
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = find_browser()
-    if found is None:
-        missing = (
-            f"no browser: needs one of {', '.join(BROWSERS)}, and {DRIVER}; scripts/install_test_tools.sh gets them"
-        )
-        if os.environ.get("MCPROOF_REQUIRE_BROWSER"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with browsing(*found, tmp_path_factory.mktemp("browser")) as session:
+    with browser_session(tmp_path_factory.mktemp("browser")) as session:
         yield session
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +17,7 @@ from .fuzzing import MODES, fuzz, operations_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
 
     from fastapi import FastAPI
     from schemathesis import GenerationMode
@@ -25,9 +26,10 @@ EXAMPLES = 12
 COMMANDS = ["lint", "grade", "compat", "scan", "diff"]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
-    database = open_database(str(tmp_path_factory.mktemp("store") / "store.sqlite"))
+@contextmanager
+def fuzzed_service(folder: Path) -> Iterator[FastAPI]:
+    """A service over a store with two servers."""
+    database = open_database(str(folder / "store.sqlite"))
     record_run(database, linted(BAD), [BAD.decode()], "books")
     record_run(database, judged(BAD), [BAD.decode()], "books")
     record_run(database, scanned(GOOD), [GOOD.decode()], "https://host.example/mcp?x=1")
@@ -44,7 +46,12 @@ async def _endless(_: object) -> AsyncIterator[None]:
 
 
 @pytest.fixture(scope="module")
-def known(service: FastAPI) -> dict[str, list[str]]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+    with fuzzed_service(tmp_path_factory.mktemp("store")) as created:
+        yield created
+
+
+def known_parameters(service: FastAPI) -> dict[str, list[str]]:
     """Parameters of paths that exist."""
     runs = history_of(service.state.database, "books", 2).runs
     return {"name": ["books"], "uid": [run.uid for run in runs], "id": ["SCH-001", "tool-no-type"], "command": COMMANDS}
@@ -52,7 +59,8 @@ def known(service: FastAPI) -> dict[str, list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-def test_no_request_breaks_the_api(service: FastAPI, known: dict[str, list[str]], mode: GenerationMode) -> None:
+def test_no_request_breaks_the_api(service: FastAPI, mode: GenerationMode) -> None:
+    known = known_parameters(service)
     sent = {name: fuzz(operation, mode, EXAMPLES, known) for name, operation in operations_of(service).items()}
     assert sent["GET /api/v1/servers"] >= EXAMPLES
     assert {"GET /api/v1/runs/{uid}/findings", "POST /api/v1/{command}"} <= set(sent)

@@ -15,6 +15,7 @@ from mcproof.store.database import open_database
 from mcproof.store.recording import record_run
 from mcproof.web.protection import RateLimit
 from mcproof.web.service import WebSettings, create_service
+from report.trials import TRIALS
 from store.runs import BAD, GOOD, judged, linted, scanned
 
 if TYPE_CHECKING:
@@ -132,6 +133,22 @@ def test_a_server_has_history_changes_and_a_badge(web: TestClient) -> None:
     assert "2026-01-01 00:00" in page
     assert "Changes" in page
     assert "/badge/books.svg" in page
+
+
+def test_a_server_shows_what_to_fix_and_the_contract_matrix(filled: Database) -> None:
+    record_run(filled, TRIALS["prove"]._replace(started="2026-01-03T00:00:00Z"), [None], "other")
+    page = client(filled).get("/servers/other").text
+    assert "What to fix" in page
+    assert 'href="/rules/CMP-024"' in page
+    assert "Contract matrix" in page
+    assert "broken promise" in page
+    assert "Contract matrix" not in client(filled).get("/servers/books").text
+
+
+def test_the_examples_of_a_rule_keep_their_lines(web: TestClient) -> None:
+    page = web.get("/rules/SCH-001").text
+    assert "{\n  &#34;name&#34;: &#34;get_weather&#34;,\n" in page
+    assert "\\n" not in page
 
 
 def test_a_run_is_shown_as_its_report_with_its_own_policy(web: TestClient) -> None:

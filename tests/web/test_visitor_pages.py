@@ -78,11 +78,14 @@ def ask(service: TestClient, **fields: str) -> str:
 
 
 def wait(service: TestClient, path: str) -> list[dict[str, Any]]:
-    """Follow the events of a visit to their end."""
-    text = service.get(f"{path}/events").text
-    sent = re.findall(r"event: (\w+)\ndata: (.*)\n\n", text)
-    assert [name for name, _ in sent][-1] == "done"
-    return [json.loads(data) for _, data in sent]
+    """Follow the events of a visit to their end, as a browser does."""
+    steps: list[dict[str, Any]] = []
+    while True:
+        text = service.get(f"{path}/events").text
+        for name, data in re.findall(r"event: (\w+)\ndata: (.*)\n\n", text):
+            steps.append(json.loads(data))
+            if name == "done":
+                return steps
 
 
 def visited(service: TestClient, **fields: str) -> tuple[str, str]:
@@ -97,7 +100,7 @@ def visited(service: TestClient, **fields: str) -> tuple[str, str]:
 
 def test_a_server_is_checked_from_the_page(service: TestClient, server: Web) -> None:
     path = ask(service, url=server.url)
-    steps = [each["step"] for each in wait(service, path)]
+    steps = list(dict.fromkeys(each["step"] for each in wait(service, path)))
     assert [step for step in ("waiting", "connecting", "checking", "fixing", "done") if step in steps] == steps
     assert "connecting" in steps
     response = service.get(path)
@@ -164,6 +167,15 @@ def test_progress_is_shown_without_a_script(service: TestClient) -> None:
         assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page
         assert f'data-events="{path}/events"' in page
         assert service.get(f"{path}/report.json").status_code == 404
+
+
+def test_a_stream_of_events_ends_after_a_while(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcproof.web.visitor_pages._STREAM", 0.1)
+    with FAULTS["hang"]() as hanging:
+        path = ask(service, url=hanging.url)
+        text = service.get(f"{path}/events").text
+        assert text.startswith("retry: 500\n\nevent: step\n")
+        assert "event: done" not in text
 
 
 # --- headers ------------------------------------------------------------------------------------------------------
@@ -322,7 +334,9 @@ def test_a_link_expires(tmp_path: Path, limits: VisitLimits) -> None:
         response = service.get(path)
         assert service.app.state.visits.counts()["kept"] == 0  # type: ignore[attr-defined]
     assert response.status_code == 410
+    assert "This report has expired" in response.text
     assert "this report was deleted" in response.text
+    assert response.headers["x-robots-tag"] == "noindex, nofollow"
 
 
 def test_the_oldest_result_is_forgotten_first(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import Integer, select, tuple_
 
 from mcproof.errors import UsageError
 from mcproof.store.server_conditions import narrowed
-from mcproof.store.tables import DAYS, SERVERS, TALLIES, UNKNOWN
+from mcproof.store.tables import DAYS, FIRING, SERVERS, TALLIES, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,6 +138,21 @@ def find_server(database: Database, name: str) -> ListedServer | None:
     with database.reading() as connection:
         row = connection.execute(select(*_SHOWN).where(SERVERS.c.name == name)).first()
     return None if row is None else _listed(row._mapping)
+
+
+class FiringRule(NamedTuple):
+    """A rule that fires in the newest state of a server."""
+
+    rule: str
+    findings: int
+
+
+def firing_rules(database: Database, name: str) -> list[FiringRule]:
+    """Return the rules that fire at a server."""
+    query = select(FIRING.c.rule, FIRING.c.findings).join(SERVERS, SERVERS.c.id == FIRING.c.server_id)
+    with database.reading() as connection:
+        rows = connection.execute(query.where(SERVERS.c.name == name).order_by(FIRING.c.rule)).all()
+    return [FiringRule(*row) for row in rows]
 
 
 def recent_changes(database: Database, since: str, most: int = 20) -> list[ListedServer]:

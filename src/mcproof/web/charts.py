@@ -32,6 +32,7 @@ class Line(NamedTuple):
     points: str
     """Its corners, as SVG's `points` has them; empty if there are fewer than two."""
     last: tuple[float, float] | None
+    last_score: str
     first_label: str
     last_label: str
     spoken: str
@@ -49,11 +50,11 @@ def grade_bars(totals: Totals) -> list[GradeBar]:
 def score_line(values: Sequence[tuple[str, float]]) -> Line:
     """Return the line of scores from 0 to 100, each with its moment."""
     if not values:
-        return Line("", None, "", "", "no scores")
+        return Line("", None, "", "", "", "no scores")
     step = WIDTH / max(1, len(values) - 1)
     corners = [
         (round(number * step, 1), round(HEIGHT - score * HEIGHT / 100, 1)) for number, (_, score) in enumerate(values)
     ]
     points = " ".join(f"{x},{y}" for x, y in corners) if len(corners) > 1 else ""
     spoken = f"scores from {values[0][1]:.0f} to {values[-1][1]:.0f}, {values[0][0]} to {values[-1][0]}"
-    return Line(points, corners[-1], values[0][0], values[-1][0], spoken)
+    return Line(points, corners[-1], f"{values[-1][1]:.0f}", values[0][0], values[-1][0], spoken)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -18,6 +18,7 @@ from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.rulebook import cases_of, facts_of, sentence
 from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.report.html.page import document
+from mcproof.report.html.probe_views import ProbeView
 from mcproof.results.stored import read_run
 from mcproof.scores.grade import LETTERS
 from mcproof.store.queries import history_of, newest_catalog, run_report, stored_catalog
@@ -25,6 +26,7 @@ from mcproof.store.server_list import (
     ServerFilter,
     every_server,
     find_server,
+    firing_rules,
     list_servers,
     recent_changes,
     recent_days,
@@ -37,10 +39,12 @@ from mcproof.web.rendering import asset, render
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from mcproof.linting.registry import Rule
     from mcproof.store.database import Database
     from mcproof.store.queries import PastRun
 
 _Text = Annotated[str, Query(max_length=500)]
+_LEVELS = ("error", "warning", "note")
 _HISTORY = 100
 """How many runs of a server its page shows."""
 
@@ -149,7 +153,7 @@ def json_export(request: Request) -> Response:
 
 
 def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> str:
-    """Show a server: its newest state, its history, what changed between two runs, its badge."""
+    """Show a server: its newest state, what is wrong, its history, what changed between two runs, its badge."""
     database: Database = request.app.state.database
     server = find_server(database, name)
     if server is None:
@@ -161,6 +165,7 @@ def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> st
     if older is not None and newer is not None and older.catalog and newer.catalog:
         old, new = (stored_catalog(database, str(each.catalog)) for each in (older, newer))
         changes = catalog_changes(old, new)
+    proof = next((each for each in runs if each.command == "prove" and not each.error), None)
     scores = [(each.started[:10], float(each.score)) for each in history.runs if each.score is not None]
     return render(
         "server.html",
@@ -172,8 +177,33 @@ def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> st
         older=older,
         newer=newer,
         changes=changes,
+        firing=_firing(database, name),
+        reports=list({each.command: each for each in history.runs}.values())[::-1],
+        proof=proof,
+        promises=None if proof is None else _promises(database, proof.uid),
         base=str(request.base_url).rstrip("/"),
     )
+
+
+class _Firing(NamedTuple):
+    """A rule that fires at a server."""
+
+    rule: str
+    findings: int
+    known: Rule | None
+    """None if this version has no such rule."""
+
+
+def _firing(database: Database, name: str) -> list[_Firing]:
+    """Return the rules that fire at a server, the most severe first."""
+    known = {each.id: each for each in all_rules()}
+    found = [_Firing(each.rule, each.findings, known.get(each.rule)) for each in firing_rules(database, name)]
+    return sorted(found, key=lambda each: (_LEVELS.index(each.known.level) if each.known else 3, -each.findings))
+
+
+def _promises(database: Database, uid: str) -> ProbeView:
+    """Return the contract matrix of a run."""
+    return ProbeView(read_run(run_report(database, uid), "the run").targets[0], 1)
 
 
 def _chosen(runs: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from ipaddress import ip_network
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
@@ -38,8 +39,9 @@ STEPS = {
 }
 _MOST_BYTES = LARGEST_CATALOG + 64 * 1024
 """The largest form: a catalog, and the other fields."""
-_POLL, _HEARTBEAT = 0.2, 10.0
-"""Seconds between two looks at a visit, and between two signs of life of its events."""
+_POLL, _STREAM = 0.2, 10.0
+"""Seconds between two looks at a visit, and of one stream of events: a browser opens another one by itself, and a
+service that stops does not wait for long."""
 _MOST_STREAMS = 200
 _MOST_SHOWN = 200_000
 """The longest catalog that a form shows again."""
@@ -120,7 +122,11 @@ def _found(request: Request, token: str) -> VisitorCheck:
 
 def visit_page(request: Request, token: str) -> Response:
     """Show how far a check is, why it failed, or its report."""
-    visit = _found(request, token)
+    try:
+        visit = _found(request, token)
+    except HTTPException as error:
+        page = render("visit_missing.html", request, is_expired=error.status_code == 410, detail=error.detail)
+        return HTMLResponse(page, error.status_code, headers=PRIVATE)
     outcome = visit.outcome
     if outcome is None:
         return _shown(request, "visit_progress.html", visit, steps=STEPS, before=request.app.state.visits.before(visit))
@@ -143,7 +149,7 @@ def _shown(request: Request, template: str, visit: VisitorCheck, **values: Any) 
 
 
 def events(request: Request, token: str) -> Response:
-    """Send the steps of a check as server-sent events, the last one when it is done."""
+    """Send the steps of a check as server-sent events, the last one when it is done; a stream ends after a while."""
     visit, visits = _found(request, token), request.app.state.visits
     if visits.streams >= _MOST_STREAMS:
         raise HTTPException(503, "too many pages show their progress")
@@ -151,17 +157,17 @@ def events(request: Request, token: str) -> Response:
     async def stream() -> AsyncIterator[str]:
         visits.streams += 1
         try:
-            sent, silent = "", 0.0
-            while not visits.is_closed:
-                state = {"step": visit.step, "before": visits.before(visit)}
-                data = json.dumps(state)
-                if data != sent or silent >= _HEARTBEAT:
-                    sent, silent = data, 0.0
-                    yield f"event: {'done' if visit.is_done else 'step'}\ndata: {data}\n\n"
-                if visit.is_done:
+            sent, end = "", monotonic() + _STREAM
+            yield "retry: 500\n\n"
+            while monotonic() < end and not visits.is_closed:
+                is_done = visit.is_done
+                data = json.dumps({"step": visit.step, "before": visits.before(visit)})
+                if data != sent:
+                    sent = data
+                    yield f"event: {'done' if is_done else 'step'}\ndata: {data}\n\n"
+                if is_done:
                     return
                 await asyncio.sleep(_POLL)
-                silent += _POLL
         finally:
             visits.streams -= 1
 

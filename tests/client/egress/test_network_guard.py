@@ -480,6 +480,22 @@ def test_a_scan_opens_no_connection_that_the_guard_refuses(scheme: str, opened: 
     assert opened == []
 
 
+class Hints(Web, fault="metadata-elsewhere"):
+    """Requires authorization, and names metadata at a URL."""
+
+    metadata = ""
+
+    async def handle(self, request: Request) -> None:
+        await self.respond(401, WWW_Authenticate=f'Bearer resource_metadata="{self.metadata}"')
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "private.test", "[::1]", "169.254.169.254"])
+def test_a_scan_does_not_follow_what_a_server_names_elsewhere(host: str, opened: list[Any]) -> None:
+    with web(Hints, metadata=f"http://{host}:8000/secret") as hints, guard(allowed=LOOPBACK).applied():
+        asyncio.run(observe_server(UrlEndpoint(hints.url, {}), ConnectOptions(PATIENT), None))
+    assert {address for address, _ in opened} == {"127.0.0.1"}
+
+
 def test_authorization_metadata_is_fetched_through_the_guard(server: Web, opened: list[Any]) -> None:
     with guard().applied(), pytest.raises(RefusedAddressError):
         asyncio.run(get_json(server.url, "the metadata"))

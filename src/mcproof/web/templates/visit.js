@@ -31,15 +31,16 @@
     button.type = "button";
     button.className = "copy";
     button.textContent = "Copy";
-    const text = block.textContent;
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
-    });
     const frame = document.createElement("div");
     frame.className = "copying";
     block.replaceWith(frame);
     frame.append(block, button);
   }
+  document.addEventListener("click", async (event) => { // also for copies of a block that another script makes
+    const button = event.target.closest?.("button.copy");
+    if (!button) return;
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
 })();
