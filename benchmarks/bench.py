@@ -28,6 +28,7 @@ from measure_snapshots import (
     text_rules,
 )
 from measure_source import discovery
+from measure_sweeps import against_loads, memory, ray_overhead, two_cores
 from measurement import Measurement, Workspace
 
 NO_POLISH = ("--ignore", "polish")
@@ -60,6 +61,10 @@ MEASUREMENTS = (
     Measurement("suite", "suite of 1,000 tests : bare calls", 2, suite),
     Measurement("suite-growth", "a test of 10,000 : of 1,000", 1.5, suite_growth),
     Measurement("discovery", "discovery : ast.parse", 5, discovery),
+    Measurement("sweep-cores", "sweep of 20,000 captures, two cores : one", 1 / 1.7, two_cores),
+    Measurement("sweep-loads", "sweep of 20,000 captures : json.loads", None, against_loads),
+    Measurement("sweep-memory", "peak of 200,000 captures : of 2,000", 1.1, memory),
+    Measurement("sweep-ray", "sweep on Ray : local engine", None, ray_overhead),
 )
 ON_DEMAND = measure_serving.rows()
 

@@ -159,9 +159,9 @@ def growth(at: Workspace) -> Comparison:
     for tools in (_FEW, _SOME, _MANY):
         file = at.folder / f"{tools}.json"
         file.write_text(catalog(1, tools), encoding="utf-8")
-        seconds, peak = monitored(*ALL_RULES, str(file))
-        costs[tools] = seconds / tools
-        notes.append(f"{peak / file.stat().st_size:.1f}")
+        cost = monitored(*ALL_RULES, str(file))
+        costs[tools] = cost.seconds / tools
+        notes.append(f"{cost.peak / file.stat().st_size:.1f}")
         file.unlink()
     detail = f"linear is 1; peak memory of 1,000, 10,000 and 100,000 tools: {', '.join(notes)} times the input"
     return Comparison(costs[_MANY] / costs[_FEW], detail, "cpu")

@@ -1,4 +1,7 @@
-"""Run mcproof with the given arguments, then print the CPU time and peak memory of this process as JSON."""
+"""Run mcproof with the given arguments, then print the CPU time and the peak memory of this process as JSON.
+
+The peak of its largest child is there, too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import sys
 import time
 
@@ -25,4 +29,5 @@ with open(os.devnull, "w", encoding="utf-8") as sys.stdout:
     start = time.process_time()
     main(sys.argv[1:])
     seconds = time.process_time() - start
-print(json.dumps({"seconds": seconds, "peak": peak_memory()}), file=sys.stderr)
+child_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+print(json.dumps({"seconds": seconds, "peak": peak_memory(), "child_peak": child_peak}), file=sys.stderr)

@@ -86,6 +86,8 @@ class Monitored(NamedTuple):
     """CPU time."""
     peak: int
     """Peak memory in bytes."""
+    child_peak: int = 0
+    """The same of its largest child; 0 if it has none."""
 
 
 def monitored(*arguments: str, cwd: pathlib.Path | None = None) -> Monitored:

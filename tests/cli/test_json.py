@@ -82,9 +82,11 @@ OPTIONAL = {
     "baseline": set(),
     "advisories": set(),
     "lock": set(),
+    "replay": set(),
     "lockfile": {"name", "version", "description", "title", "inputSchema", "outputSchema", "annotations", "other"},
     "call": {"messages", "requestedSchema", "url"},
     "trace": {"message", "text"},
+    "event": {"error", "gates", "changes", "more_changes"},
     "tools": {"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"},
 }
 """What a document may leave out, by its schema; everything else is always there."""

@@ -661,7 +661,8 @@ def test_the_schema_and_the_reader_agree(text: str, valid: bool) -> None:
 
 
 def examples() -> list[str]:
-    return re.findall(r"^```toml(?: \S+)?\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS, DOCS.with_name("serve.md"))]
+    return re.findall(r"^```toml(?: \S+)?\n(.*?)^```$", "\n".join(pages), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("text", examples())

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
@@ -61,6 +62,15 @@ class Agent:
 
         async def ask() -> Any:
             return await getattr(self.client, method)(*arguments, **keywords)
+
+        return self._portal.call(ask)
+
+    def ask_within(self, seconds: float, method: str, *arguments: Any) -> Any:
+        """The same, given up after some seconds, which the client tells the server."""
+
+        async def ask() -> Any:
+            with anyio.fail_after(seconds):
+                return await getattr(self.client, method)(*arguments)
 
         return self._portal.call(ask)
 

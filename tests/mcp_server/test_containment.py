@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from mcproof.mcp_server.allowed_roots import LARGEST_FILE, allowed_path, client_
 from mcproof.mcp_server.checker import encoded
 from mcproof.mcp_server.checker_process import CheckerProcess
 
-from .served import STATELESS, Agent, agent
+from .served import COMMAND, STATELESS, Agent, agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -297,6 +298,19 @@ class TestChecker:
                 assert served.error("lint_catalog", target="tools.json").startswith("the check failed: ")
             assert served.document("grade_catalog", target="tools.json")["grade"] == "A"
 
+    def test_a_call_that_the_client_cancels_does_not_spoil_the_next_one(self, place: Place) -> None:
+        with agent(place.root) as served:
+            served.document("grade_catalog", target="tools.json")
+            with pytest.raises(TimeoutError):
+                served.ask_within(0.001, "call_tool", "check_clients", {"target": "tools.json"})
+            assert served.document("grade_catalog", target="tools.json")["grade"] == "A"
+
+    def test_a_checker_that_cannot_be_started_is_reported(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mcproof.mcp_server.checker_process._COMMAND", ("/absent/python",))
+        with agent(place.root) as served:
+            message = served.error("lint_catalog", target="tools.json")
+        assert message == "the check cannot be started: no such file or directory"
+
     def test_a_result_that_is_too_large_is_refused(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("mcproof.mcp_server.checker_process.LARGEST_RESULT", 100)
         with agent(place.root) as served:
@@ -327,8 +341,31 @@ class TestChecker:
         anyio.run(nothing)
 
 
-def _checkers() -> set[int]:
-    """The checker processes of this one."""
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="processes are listed in /proc")
+def test_no_process_is_left_by_a_client_that_goes_away(place: Place) -> None:
+    """The client closes the input while a check is running."""
+    with subprocess.Popen(COMMAND, cwd=place.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        call = {"name": "check_clients", "arguments": {"target": "tools.json"}}
+        for message in (
+            {"id": 1, "method": "initialize", "params": client},
+            {"method": "notifications/initialized"},
+            {"id": 2, "method": "tools/call", "params": call},
+        ):
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdin.close()
+        process.stdout.read()
+        process.wait(60)
+        assert _checkers(process.pid) == set()
+
+
+def _checkers(of: int | None = None) -> set[int]:
+    """The checker processes of a process, this one by default; without a parent, they belong to the first one."""
+    parents = (os.getpid(),) if of is None else (of, 1)
     found = set()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
@@ -337,6 +374,6 @@ def _checkers() -> set[int]:
                     words, parent = command.read(), int(status.read().rpartition(b")")[2].split()[1])
             except OSError:
                 continue
-            if parent == os.getpid() and b"mcp_server.checker" in words:
+            if parent in parents and b"mcp_server.checker" in words:
                 found.add(int(name))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 
 from cli.running import CLEAN_TOOL, fails, write
+from mcproof.mcp_server.serving import SafeLog
 
 from .served import COMMAND, HANDSHAKE, STATELESS, agent_of
 
@@ -93,3 +95,13 @@ def test_a_root_must_exist() -> None:
 def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "mcproof.mcp_server.serving", None)
     assert "`mcp` needs more packages: `pip install 'mcproof[mcp]'`" in fails("mcp")
+
+
+def test_what_libraries_log_is_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    record = logging.makeLogRecord(
+        {"msg": "Invalid Host header: %s", "args": ("\x1b[31mevil\n::error::x" + "y" * 999,)}
+    )
+    SafeLog().emit(record)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("mcproof: Invalid Host header: \\x1b[31mevil\\n::error::xyyy")
+    assert len(line) < 600

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from cli.running import validator
 from mcproof.prove.failure_store import FOLDER, StoredFailure, store
 from mcproof.suite.scaffold.text_insertion import InsertionError, with_entry
 
@@ -104,6 +105,8 @@ def test_json_names_the_suite_and_the_test() -> None:
     done = mcproof("replay", number, "--to-suite", "s.yaml", "--env", f"KEY={SECRET}", "--format", "json")
     assert (done.code, done.errors) == (0, "")
     document = done.document
+    validator("replay").validate(document)
+    validator("replay").validate(mcproof("replay", "--format", "json").document)
     assert document.pop("test") in Path("s.yaml").read_text(encoding="utf-8")
     assert document == {"schema_version": 1, "id": number, "suite": "s.yaml", "unset_variables": ["KEY"]}
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cli.running import validator
 from mcproof.errors import InputError
 from mcproof.prove import blame
 from mcproof.prove.blame import SETTLE
@@ -35,8 +36,9 @@ def failed(name: str, *words: str) -> str:
 
 
 def replayed(*words: str) -> Any:
-    """What comes of sending a failure again, with the exit code that belongs to it."""
+    """The result of sending a failure again, with the exit code that belongs to it."""
     done = mcproof("replay", "--format", "json", *words)
+    validator("replay").validate(done.document)
     assert done.code == NUMBERS[done.document["verdict"]]
     return done.document
 
@@ -193,6 +195,7 @@ def test_people_get_the_verdict_what_was_sent_and_the_answer() -> None:
     assert done.code == 1
     assert done.output.endswith(f"\n{number}: still failing: accepted: an invalid call is accepted\n")
     assert "  sent: find_book: without the required `query`\n" in done.output
+    assert "  request: tools/call {" in done.output
     assert "  response: " in done.output
     assert done.errors.startswith("mcproof: sends tools/call to ")
     assert mcproof("replay", number, "--", *command("good")).output.endswith(f"\n{number}: fixed: it is now rejected\n")

@@ -105,3 +105,16 @@ def killer(mark: Path, *, once: bool) -> str:
 def sleeper() -> str:
     """A server that never responds."""
     return shlex.join((sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"))
+
+
+def sweep_with_few_files(*words: str, cwd: Path, files: int = 256) -> subprocess.CompletedProcess[str]:
+    """Run a sweep that may have so many files open."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *COMMAND, "sweep", *words],
+        cwd=cwd,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -99,6 +100,18 @@ def test_a_command_is_refused_before_it_starts(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs `serve --allow-commands`"):
         checked(job(f"{client}#x"))
     assert not started.exists()
+
+
+def test_the_memory_is_limited_unless_a_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = ConfiguredServer("books", {"url": "https://x.example"}, "watch.toml", 1)
+    assert not job(url, allows=True).may_start_server
+    assert not job("mcp.json#x").may_start_server
+    assert job("mcp.json#x", allows=True).may_start_server
+    assert job(server("x"), allows=True).may_start_server
+    limits: list[Any] = []
+    monkeypatch.setattr("resource.setrlimit", lambda *each: limits.append(each))
+    watch_worker.limit_memory()
+    assert limits == [(resource.RLIMIT_DATA, (1024**3, 1024**3))]
 
 
 def test_a_url_is_not_a_command() -> None:

@@ -7,12 +7,15 @@ import base64
 import hashlib
 import hmac
 import json
+import re
+import time
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from ipaddress import ip_network
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,7 +31,6 @@ from .watching import WEBHOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from mcproof.store.database import Database
 
@@ -55,6 +57,24 @@ def test_a_signature_is_that_of_the_standard() -> None:
 def test_any_other_secret_is_a_key_as_it_is(secret: str) -> None:
     expected = base64.b64encode(hmac.new(secret.encode(), "1.2.{é}".encode(), hashlib.sha256).digest()).decode()
     assert signed_headers(secret, "1", 2, "{é}")["webhook-signature"] == f"v1,{expected}"
+
+
+def test_the_documented_verification_works() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "serve.md").read_text(encoding="utf-8")
+    [code] = [each for each in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def verify" in each]
+    names: dict[str, Any] = {}
+    exec(code, names)  # noqa: S102 (ours)
+    secret = "whsec_" + base64.b64encode(b"0123456789abcdef01234567").decode()
+    body, now = '{"é": 1}', int(time.time())
+    headers = signed_headers(secret, "1", now, body)
+    names["verify"](secret, headers, body.encode())
+    for wrong in ({"webhook-id": "2"}, {"webhook-timestamp": str(now + 1)}, {"webhook-signature": "v1,x"}):
+        with pytest.raises(ValueError, match="wrong signature"):
+            names["verify"](secret, {**headers, **wrong}, body.encode())
+    with pytest.raises(ValueError, match="wrong signature"):
+        names["verify"](secret, headers, body.encode() + b" ")
+    with pytest.raises(ValueError, match="too old"):
+        names["verify"](secret, signed_headers(secret, "1", now - 301, body), body.encode())
 
 
 # --- the queue ----------------------------------------------------------------------------------------------------

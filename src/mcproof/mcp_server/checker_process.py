@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from mcproof.errors import McproofError
+from mcproof.errors import McproofError, reason_of
 from mcproof.mcp_server.checker import HEADER, TIME_LIMIT, encoded
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class CheckerProcess:
                 raise McproofError(f"the check took more than {self._time_limit:g} s and was stopped") from None
             except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 raise McproofError("the check failed: it needed too much memory, or crashed") from None
+            except OSError as error:
+                raise McproofError(f"the check cannot be started: {reason_of(error)}") from None
             finally:
                 if not is_done:  # also if the client cancels: a late response would be that of another request
                     await self._stop()

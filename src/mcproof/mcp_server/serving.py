@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
+from mcproof.console import tell
 from mcproof.mcp_server.agent_server import create_server
 from mcproof.mcp_server.checker_process import CheckerProcess
 
@@ -20,10 +22,24 @@ PATH = "/mcp"
 LARGEST_BODY = 16 * 1024 * 1024
 """The most bytes of an HTTP request: two catalogs as text, with escapes."""
 _MOST_SESSIONS = 100
+_LONGEST_LINE = 500
+
+
+class SafeLog(logging.Handler):
+    """Prints warnings of the libraries on standard error, one escaped line each: they quote what clients send."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(record.getMessage()[:_LONGEST_LINE])
+
+
+def _log_safely() -> None:
+    """Replace the handler of last resort, which prints messages and tracebacks as they are."""
+    logging.getLogger().addHandler(SafeLog(logging.WARNING))
 
 
 def serve_stdio(roots: RootPolicy) -> None:
     """Serve the client that started this process, until it closes standard input."""
+    _log_safely()
     anyio.run(_serve_stdio, roots)
 
 
@@ -35,6 +51,7 @@ async def _serve_stdio(roots: RootPolicy) -> None:
 
 def serve_http(roots: RootPolicy, listener: socket.socket) -> None:
     """Serve HTTP clients on this machine until interrupted."""
+    _log_safely()
     anyio.run(_serve_http, roots, listener)
 
 

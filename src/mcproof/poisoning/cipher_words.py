@@ -24,19 +24,21 @@ ALPHABETS = {
 """What the letters from a to z stand for, by the name of the cipher."""
 
 
-def _markers() -> dict[str, frozenset[str]]:
+def _markers() -> dict[str, frozenset[bytes]]:
     """Encoded forms of usual words, for each cipher."""
-    encoded = {"reversed": _SIGNS[::-1]}
+    signs, letters = _SIGNS.encode(), ascii_lowercase.encode()
+    encoded = {"reversed": signs[::-1]}
     for cipher, alphabet in ALPHABETS.items():
-        encoded[cipher] = _SIGNS.translate(str.maketrans(alphabet, ascii_lowercase))
-    return {cipher: frozenset(words.split()) - KNOWN for cipher, words in encoded.items()}
+        encoded[cipher] = signs.translate(bytes.maketrans(alphabet.encode(), letters))
+    known = frozenset(" ".join(KNOWN).encode().split())
+    return {cipher: frozenset(words.split()) - known for cipher, words in encoded.items()}
 
 
 _MARKERS = _markers()
-MARKER_WORDS = frozenset(" ".join([*frozenset().union(*_MARKERS.values())]).encode().split())
-"""All of these words, as bytes."""
+MARKER_WORDS: frozenset[bytes] = frozenset().union(*_MARKERS.values())
+"""Words that are usual ones in some cipher."""
 
 
-def ciphers_of(word: str) -> list[str]:
+def ciphers_of(word: bytes) -> list[str]:
     """The ciphers in which a usual word looks like this."""
     return [cipher for cipher, words in _MARKERS.items() if word in words]

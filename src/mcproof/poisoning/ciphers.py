@@ -73,7 +73,7 @@ def in_code(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The sentences of a text that read as English in a code: the code and the sentences. `words` are its words."""
     counts: dict[str, int] = {}
     for word in words:
-        for code in ciphers_of(word):
+        for code in ciphers_of(word.encode()):
             counts[code] = counts.get(code, 0) + 1
     for code in [code for code, count in counts.items() if count >= 2]:
         decode = DECODERS[code]

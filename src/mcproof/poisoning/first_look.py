@@ -104,10 +104,10 @@ def first_look() -> FirstLook:
     lanes = Lanes()
     words: dict[bytes, int] = {}
     filled = shell = ruin = 0
-    single: dict[int, int] = {}
+    single: list[tuple[int, int]] = []
     for number, pattern in enumerate(all_patterns):
         if len(pattern.elements) == 1 and not pattern.needs & (SHELL | RUINOUS):
-            single[pattern.elements[0].classes] = number
+            single.append((pattern.elements[0].classes, number))
             continue
         elements = sorted((sum(shares.get(bit, 1) for bit in bits_in(each)), each) for each in _elements(pattern))
         for lane in range(_LANES):
@@ -122,32 +122,34 @@ def first_look() -> FirstLook:
                 ruin |= position
     _add_single(words, single, size)
     for piece, classes in pieces().items():
-        words[piece] = words.get(piece, 0) | lanes[classes]
+        met = lanes[classes]
+        if met:
+            words[piece] = words[piece] | met if piece in words else met
     for extra, added in ((SHELL_COMMANDS, shell), (RUIN_WORDS, ruin), (NAMING, lanes[bits["SIBLING"]])):
         words.update({word: words.get(word, 0) | added for word in extra})
     all_bits = (1 << size) - 1
     return FirstLook(
-        {word: met for word, met in words.items() if met},
+        words,
         filled,
         place=lanes[bits["PATH"] | bits["ADDRESS"]],
         sibling=lanes[bits["SIBLING"]],
         operator=shell,
         size=size,
         all=all_bits,
-        needed=frozenset(word for word, met in words.items() if met & all_bits),
+        needed=frozenset([word for word, met in words.items() if met & all_bits]),
     )
 
 
-def _add_single(words: dict[bytes, int], patterns: dict[int, int], size: int) -> None:
-    """Add the words of patterns with one element, given by its classes: of a phrase, the three rarest words."""
+def _add_single(words: dict[bytes, int], single: list[tuple[int, int]], size: int) -> None:
+    """Add the words of patterns with one element, given with its classes: of a phrase, the three rarest words."""
     known = lexicon()
-    wanted = sum(patterns)
+    wanted = reduce(or_, (classes for classes, _ in single))
     listed = [(word, each) for word, each in known.words.items() if each & wanted]
     for first, below in known.phrases.items():
         listed += [(" ".join((first, *rest)), each) for rest, each in below if each & wanted]
     for phrase, classes in listed:
         parts = sorted(plain(phrase).split(), key=lambda part: (part in _USUAL, -len(part)))
-        for number in (number for of_pattern, number in patterns.items() if classes & of_pattern):
+        for number in (number for of_pattern, number in single if classes & of_pattern):
             for lane in range(_LANES):
                 part = parts[min(lane, len(parts) - 1)]
                 words[part] = words.get(part, 0) | 1 << (lane * size + number)

@@ -39,7 +39,7 @@ from mcproof.poisoning.word_classes import class_bits, has_other_script, languag
 from mcproof.poisoning.word_pieces import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from mcproof.poisoning.foreign_sentences import Cluster
     from mcproof.poisoning.sentence_patterns import Pattern
@@ -169,15 +169,14 @@ def _read(text: str, names: ToolNames, own_name: str, suspicion: Suspicion | Non
         suspicion = Suspicion(whole, whole if has_other_script(text) or is_foreign(plain(text).split()) else [])
     spans = sentences(text)
     languages = _languages(text, spans, suspicion) if suspicion.foreign_spans else []
-    near = set(range(len(spans)))
+    suspects: Iterable[int] = range(len(spans))
     if not languages:
         suspects = _suspects(text, spans, names, suspicion)
         if not suspects:
             return []
-        near = {at for each in suspects for at in range(each - _FOLLOWING, each + 2)}
         spans = spans[: suspects[-1] + 2]
         languages = ["en"] * len(spans)
-    parts = _parts(text, spans, languages, names, near)
+    parts = _parts(text, spans, languages, names, frozenset(suspects))
     last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
     framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
     needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
@@ -217,9 +216,10 @@ def _languages(text: str, spans: list[tuple[int, int]], suspicion: Suspicion) ->
 
 
 def _parts(
-    text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames, near: set[int]
+    text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames, suspects: frozenset[int]
 ) -> list[_Part]:
-    """Sentences with the patterns that may match in their context; `near` are those near suspicious ones."""
+    """Sentences with the patterns that may match in their context; only suspicious ones may match one."""
+    near = {at for each in suspects for at in range(each - _FOLLOWING, each + 2)}
     bits = class_bits()
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     framed_until = -1
@@ -234,7 +234,7 @@ def _parts(
             words = plain(written).split()
             classes = classes_in(words)
             is_framed = at <= framed_until or starts_with(words, starters if at else 0)
-            possible = may_match(written, names) and possible_in(written, words, names, is_framed=is_framed)
+            possible = possible_in(written, words, names, is_framed=is_framed) if at in suspects else 0
         is_framing = language != "en" or bool(
             (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower())
         )

@@ -191,7 +191,7 @@ def _ciphers(lowered: bytes) -> Iterator[tuple[int, Encoding]]:
     """Words that are usual ones in a cipher, if there are at least two of one cipher."""
     counts: dict[str, list[bytes]] = {}
     for word in sorted(MARKER_WORDS.intersection(lowered.split())):
-        for code in ciphers_of(word.decode()):
+        for code in ciphers_of(word):
             counts.setdefault(code, []).append(word)
     for markers in counts.values():
         if len(markers) >= 2:

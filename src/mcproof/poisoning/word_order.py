@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mcproof.poisoning.sibling_names import ToolNames
 
 _FRAMING = ("OBLIGE", "MUST", "COND", "WHEN", "STRONGCOND", "FIRST", "PRETEXT", "VOCATIVE")
-_other_quote = re.compile(r"[“«「]").search
 _single_quote = re.compile(r"'(?<!\w')").search
 _inner_dot = re.compile(r"\.\S").search
 _digit = re.compile(r"\d").search
@@ -162,7 +161,7 @@ def _classes_anywhere(lowered: str, table: _OrderTable) -> int:
         '"' in lowered
         or "`" in lowered
         or ("'" in lowered and _single_quote(lowered))
-        or not (lowered.isascii() or _other_quote(lowered) is None)
+        or (not lowered.isascii() and any(mark in lowered for mark in "“«「"))
     ):
         classes |= table.quoted
     if may_have_place(lowered):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.errors import InputError, McproofError, from_exception
+from mcproof.errors import McproofError, from_exception
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.planning import Planner
 from mcproof.execution.run_requests import (
@@ -261,9 +261,7 @@ async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
     except TimeoutError:
         return _failed(task, timed_out(plan), timer)
     except McproofError as error:
-        is_partial = isinstance(error, InputError)
-        why = Failing("unreachable", "not the whole catalog", error.message) if is_partial else None
-        return _failed(task, why or failing(error, is_live=True), timer, retry_wait(error))
+        return _failed(task, failing(error, is_live=True), timer, retry_wait(error))
     except Exception as error:
         return _failed(task, failing(from_exception(error), is_live=True), timer)
 

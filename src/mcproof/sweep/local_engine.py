@@ -39,7 +39,7 @@ class _Worker:
         self.pending: dict[int, float] = {}
         """The tasks in order, each with the time when it was sent."""
         self.last_report = monotonic()
-        self.is_ready = False
+        self.ready_since: float | None = None
         mode = CAPTURES if kind == CAPTURES else LIVE
         # In a session of its own: a server that kills the process group of its parent does not end the sweep.
         self.process = subprocess.Popen(  # noqa: S603 (our own program)
@@ -65,11 +65,11 @@ class _Worker:
         inbox.put((self, None))
 
     def overdue(self, limit: float) -> int | None:
-        """The task that has taken too long; None if there is none."""
-        if not self.pending:
+        """The task that has taken too long since the worker was ready for it; None if there is none."""
+        if not self.pending or self.ready_since is None:
             return None
         number, sent = next(iter(self.pending.items()))  # the first is the oldest
-        since = max(sent, self.last_report) if self.kind == CAPTURES else sent
+        since = max(sent, self.last_report if self.kind == CAPTURES else self.ready_since)
         return number if monotonic() - since > limit else None
 
     def close(self, *, at_once: bool = False) -> None:
@@ -152,8 +152,7 @@ class LocalEngine:
 
     def _event(self, worker: _Worker, message: Any) -> list[EngineEvent]:
         if message == READY:
-            worker.is_ready = True
-            worker.last_report = monotonic()
+            worker.ready_since = worker.last_report = monotonic()
             return []
         if worker not in self._workers:  # killed; its tasks are accounted for
             return []
@@ -168,7 +167,7 @@ class LocalEngine:
         self._workers.remove(worker)
         worker.close(at_once=True)
         worker.wait(_CLOSING)
-        if not worker.is_ready:
+        if worker.ready_since is None:
             raise McproofError(f"a worker process cannot start (exit code {worker.process.returncode})")
         numbers = tuple(worker.pending)
         if worker.kind == CAPTURES:  # one at a time, in order: the first has not ended

@@ -23,6 +23,7 @@ limit; its work ended the worker process twice; not started, because the user do
 _RETRIED_STATUSES = (429, *range(500, 600))
 _REASONS = (
     (r"internal error", "internal error"),
+    (r"not the whole catalog(?!.*no response within)", "not the whole catalog"),
     (r"cannot start", "command not found or not executable"),
     (r"connecting timed out|no response within|not done within", "no response in time"),
     (r"certificate|ssl|tls", "TLS"),

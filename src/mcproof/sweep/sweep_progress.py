@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -27,9 +28,9 @@ class SweepProgress:
     @staticmethod
     def _count(request: SweepRequest) -> int | None:
         """Count the targets; None for a list that can be read only once."""
-        from mcproof.sweep.target_streams import TargetSources
+        from mcproof.sweep.target_streams import TargetSources, is_list
 
-        if "-" in request.sources:
+        if any(is_list(source) and not os.path.isfile(source) for source in request.sources):
             return None
         return sum(1 for _ in TargetSources(request.sources, request.permissions, request.ours).targets())
 

@@ -49,7 +49,7 @@ class TargetSources:
         for source in self._sources:
             if is_url(source) or configured_name(source):
                 yield from self._of_word(source, "")
-            elif source == "-" or (os.path.isfile(source) and not source.endswith(".json")):
+            elif is_list(source):
                 yield from self._of_list(source)
             elif os.path.exists(source):
                 yield from self._of_path(source)
@@ -61,8 +61,10 @@ class TargetSources:
             for file in captures_below(path):
                 if os.path.realpath(file) not in self._ours:
                     yield capture_target(file)
-        else:
+        elif os.path.isfile(path):
             yield from self._of_json(path)
+        else:  # a pipe or a device may block, which only a worker may
+            yield capture_target(path)
 
     def _of_json(self, file: str) -> Iterator[SweepTarget]:
         """Yield the servers of a client configuration or a registry document, or the file itself as a capture."""
@@ -200,6 +202,11 @@ class TargetSources:
             )
             return SweepTarget(key, label, name, hindrance=Hindrance(outcome, reason, error.message))
         return SweepTarget(key, label, name, endpoint=endpoint)
+
+
+def is_list(source: str) -> bool:
+    """Whether a source is a list of targets: standard input, or a file or pipe with any name but `*.json`."""
+    return source == "-" or (os.path.exists(source) and not os.path.isdir(source) and not source.endswith(".json"))
 
 
 def captures_below(folder: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
@@ -23,6 +24,7 @@ class Metrics:
     """Counts responses by status and how long they took, and whatever else the service does."""
 
     def __init__(self) -> None:
+        self._lock = Lock()
         self._counters: dict[str, dict[str, int]] = {}
         """For each name the counts by labels."""
         self._gauges: dict[str, float] = {}
@@ -39,8 +41,9 @@ class Metrics:
     def increase(self, name: str, **labels: str) -> None:
         """Count something under labels; a name ends with `_total`."""
         words = ",".join(f'{label}="{value}"' for label, value in labels.items())
-        counts = self._counters.setdefault(name, {})
-        counts[words] = counts.get(words, 0) + 1
+        with self._lock:
+            counts = self._counters.setdefault(name, {})
+            counts[words] = counts.get(words, 0) + 1
 
     def set(self, name: str, value: float) -> None:
         """Set a number that may also fall."""
@@ -88,6 +91,8 @@ def healthz(request: Request) -> Response:
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
     counted: Metrics = request.app.state.metrics
+    for state, count in request.app.state.visits.counts().items():
+        counted.set(f"mcproof_visits_{state}", count)
     states = request.app.state.visits.counts()
     visits = "".join(f'mcproof_visits{{state="{state}"}} {count}\n' for state, count in states.items())
     text = f"{counted.text()}# TYPE mcproof_visits gauge\n{visits}"

@@ -62,7 +62,10 @@ def create_service(
     """Return the application over a store."""
     settings = settings or WebSettings()
     metrics, log, watcher = background or ServiceBackground(Metrics(), NoLog())
-    visits = Visits(settings.visit_limits)
+    visits = Visits(
+        settings.visit_limits,
+        lambda outcome: metrics.increase("mcproof_visits_total", outcome=outcome.failure or "checked"),
+    )
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.web.visit_jobs import VisitOutcome, VisitStep, work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
     from multiprocessing.context import BaseContext
 
@@ -120,8 +121,11 @@ def _compressed(outcome: VisitOutcome) -> VisitOutcome:
 class Visits:
     """All visits of a service."""
 
-    def __init__(self, limits: VisitLimits | None = None) -> None:
+    def __init__(
+        self, limits: VisitLimits | None = None, finished: Callable[[VisitOutcome], None] = lambda _: None
+    ) -> None:
         self.limits = limits or VisitLimits()
+        self._finished = finished
         self.is_closed = False
         self.streams = 0
         """How many pages follow their visit."""
@@ -194,6 +198,7 @@ class Visits:
             self._active.pop(visit.token, None)
             if is_kept:
                 self._keep(visit)
+        self._finished(outcome)
 
     def _outcome(self, visit: VisitorCheck, job: VisitJob) -> VisitOutcome:
         """Do a job in a process. It is killed at the deadline."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import Style, print_document, print_lines, remark
+from mcproof.console import Style, print_document, print_lines, remark, wrapped
 from mcproof.errors import FAILED, FINDINGS, OK, InputError, UsageError
 from mcproof.execution.target_inputs import connect_options, inputs_of, resolved_names
 
@@ -124,7 +125,8 @@ def _list(*, as_json: bool) -> int:
         remark(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
-    print_lines((f"{each.id}  {each.outcome}  {_summary(each, style)}\n" for each in failures), sys.stdout)
+    width = max(len(each.outcome) for each in failures)
+    print_lines((f"{each.id}  {each.outcome:{width}}  {_summary(each, style)}\n" for each in failures), sys.stdout)
     return OK
 
 
@@ -202,10 +204,21 @@ def _environment(stored: dict[str, object], given: Mapping[str, str]) -> dict[st
 def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
     colours = {"fixed": "good", "still failing": "error", "could not tell": "warning"}
     verdict = style.paint(result.verdict, colours[result.verdict], "bold")
-    lines = [f"  sent: {_summary(failed, style)}\n"]
+    parts = {"sent": _summary(failed, style), "request": style.text(_request(failed), 400)}
     if result.response:
-        lines.append(f"  response: {style.text(result.response, 400)}\n")
+        parts["response"] = style.text(result.response, 400)
+    lines = []
+    for label, text in parts.items():
+        first, *others = wrapped(text, style.width, used=len(label) + 4, indent=4)
+        lines += [f"  {label}: {first}\n", *(f"{line}\n" for line in others)]
     return [*lines, f"{failed.id}: {verdict}: {style.text(result.reason)}\n"]
+
+
+def _request(failed: StoredFailure) -> str:
+    """The request as it was sent: its method, and the arguments of a call or else its parameters."""
+    params = failed.params
+    is_call = failed.method == "tools/call" and "arguments" in params
+    return f"{failed.method} {json.dumps(params['arguments'] if is_call else params, ensure_ascii=False)}"
 
 
 def _document(failed: StoredFailure, result: ReplayResult) -> str:

@@ -43,7 +43,7 @@ def parser() -> Parser:
     )
     named = "a host name that is served, besides this machine's; repeatable"
     group.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=named)
-    reached = "a network that URLs of visitors may lead to, besides public addresses; repeatable"
+    reached = "a network that visitors' URLs and webhooks may lead to, besides public addresses; repeatable"
     group.add_argument("--allow-network", action="append", type=_network, default=[], metavar="CIDR", help=reached)
     group.add_argument("--demo", action="store_true", help="serve an example, from a store that is deleted at the end")
     needed = "serve only requests with a token of this scope, read or lint; repeatable"

@@ -28,6 +28,8 @@ KEPT_STDERR = 64 * 1024
 LAST_LINES = 10
 """How many lines of stderr are reported of a server that did not start."""
 CHUNK = 256 * 1024
+LINES_AT_ONCE = 100
+"""How many lines are processed before other servers get their turn: one may flood its output with short ones."""
 GRACE = 2.0
 """Seconds until a process must exit after its stdin was closed, and again after SIGTERM."""
 DRAIN = 0.5
@@ -124,6 +126,8 @@ class Stdio:
                     self.peer.receive(bytes(line.removesuffix(b"\r")))
                     line.clear()
                     is_too_long = False
+                if number % LINES_AT_ONCE == LINES_AT_ONCE - 1:
+                    await asyncio.sleep(0)
         if line.strip() and not self._is_signalled:
             self.peer.trace.received(bytes(line))
             self.peer.note("truncated", line[:400].decode(errors="backslashreplace"))

@@ -22,6 +22,11 @@ class WatchJob(NamedTuple):
     """The configuration with the rules and limits."""
     allows_commands: bool
 
+    @property
+    def may_start_server(self) -> bool:
+        """Whether the target is a command, or a client configuration that may name one."""
+        return self.allows_commands and (isinstance(self.target, str) or "command" in self.target.entry)
+
     def line(self) -> str:
         """Return the job as a line."""
         return json.dumps(self) + "\n"

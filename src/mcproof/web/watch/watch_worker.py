@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
     from mcproof.execution.events import Event
 
+MOST_MEMORY = 1024**3
+"""The memory of a process that starts no server, in bytes."""
 _DETAIL = Detail(lines=True, identities=True, scores=True)
 
 
@@ -82,6 +84,8 @@ def main() -> None:
     """Check one job, and end with the service."""
     STARTED.guard()
     job = WatchJob.of_line(sys.stdin.buffer.readline())
+    if not job.may_start_server:  # which would inherit the limit
+        limit_memory()
     Thread(target=_end_with_service, daemon=True).start()
     try:
         for line in check(job):
@@ -90,6 +94,14 @@ def main() -> None:
         sys.stdout.write(json.dumps({"error": str(from_exception(error))}) + "\n")
     sys.stdout.flush()
     os._exit(0)
+
+
+def limit_memory() -> None:
+    """Limit the memory of this process, where the system can."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
 
 def _end_with_service() -> None:
