@@ -14,6 +14,7 @@ import tempfile
 from contextlib import ExitStack
 
 import measure_serving
+from measure_editing import keystroke
 from measure_proving import proving, proving_many
 from measure_servers import eight_servers, fuzz_memory, fuzzing, handshake, suite, suite_growth
 from measure_snapshots import (
@@ -61,6 +62,8 @@ MEASUREMENTS = (
     Measurement("suite", "suite of 1,000 tests : bare calls", 2, suite),
     Measurement("suite-growth", "a test of 10,000 : of 1,000", 1.5, suite_growth),
     Measurement("discovery", "discovery : ast.parse", 5, discovery),
+    Measurement("edit", "a keystroke : lint of a project", 0.2, keystroke(10)),
+    Measurement("edit-one", "a keystroke : lint of a module", 0.2, keystroke(1)),
     Measurement("sweep-cores", "sweep of 20,000 captures, two cores : one", 1 / 1.7, two_cores),
     Measurement("sweep-loads", "sweep of 20,000 captures : json.loads", None, against_loads),
     Measurement("sweep-memory", "peak of 200,000 captures : of 2,000", 1.1, memory),

@@ -241,6 +241,14 @@ def test_a_server_that_cannot_be_connected_to_is_one_line_and_its_report() -> No
     assert "endpoint_uses_public_host" in done.stdout
 
 
+def test_credentials_that_a_server_refuses_fail_the_run() -> None:
+    with serve("401") as server:
+        done = run("scan", server.url, "--header", "Authorization: Bearer wrong", "--format", "json")
+    document = document_of(done, "scan")
+    assert (done.returncode, "error" in document) == (2, True)
+    assert outcomes(document)["auth_discovery_advertised_when_required"] in ("passed", "failed")
+
+
 def test_one_server_of_several_that_cannot_be_connected_to(bad: str) -> None:
     done = run("scan", bad, UNREACHABLE, "--format", "json")
     document = document_of(done, "scan")

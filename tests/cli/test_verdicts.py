@@ -129,10 +129,12 @@ NEVER = {
     "init",
     "lock",
     "lsp",
+    "mcp",
     "report",
     "rules",
     "schema",
     "serve",
+    "sweep",
     "tools",
     "validate",
 }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
+STALE = 60
+"""Seconds after which diagnostics that are not the expected ones count as stale."""
 CAPABILITIES = types.ClientCapabilities(
     workspace=types.WorkspaceClientCapabilities(
         workspace_edit=types.WorkspaceEditClientCapabilities(
@@ -161,6 +163,16 @@ class Editor:
         with self._arrived:
             assert self._arrived.wait_for(met, HANG), "the diagnostics did not change"
 
+    def wait_until_shown(self, uri: str, wanted: list[str]) -> None:
+        """Wait until the present version of a document has exactly these diagnostics; fail if it never has."""
+
+        def shown() -> list[str]:
+            return sorted(map(shown_as_text, self.published[uri].diagnostics)) if self._is_current(uri) else ["not yet"]
+
+        with self._arrived:
+            self._arrived.wait_for(lambda: shown() == wanted, STALE)
+            assert shown() == wanted
+
     def _is_current(self, uri: str) -> bool:
         known = self.published.get(uri)
         return known is not None and known.version == self.versions[uri]
@@ -197,6 +209,11 @@ class Editor:
             text = _edited(self.texts[uri], edits, self.encoding)
             self.change(uri, [types.TextDocumentContentChangeWholeDocument(text=text)])
         return created
+
+
+def shown_as_text(diagnostic: types.Diagnostic) -> str:
+    """What a user sees of a diagnostic."""
+    return f"{diagnostic.range} {diagnostic.severity} {diagnostic.code}: {diagnostic.message}"
 
 
 def _action(read: types.CodeAction | types.Command) -> types.CodeAction:

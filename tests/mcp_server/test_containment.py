@@ -213,10 +213,10 @@ class TestConfinement:
             ("open('{outside}/tools.json')", "outside the allowed folders"),
             ("os.listdir('{outside}')", "outside the allowed folders"),
             ("open('{root}/new', 'w')", "this server does not write files"),
-            ("os.remove('{root}/tools.json')", "this server does not do that: os.remove"),
-            ("subprocess.run(['true'])", "this server does not do that: subprocess.Popen"),
-            ("os.system('true')", "this server does not do that: os.system"),
-            ("socket.create_connection(('127.0.0.1', 9))", "this server does not do that: socket.getaddrinfo"),
+            ("os.remove('{root}/tools.json')", "this server only reads files, refused: os.remove"),
+            ("subprocess.run(['true'])", "this server only reads files, refused: subprocess.Popen"),
+            ("os.system('true')", "this server only reads files, refused: os.system"),
+            ("socket.create_connection(('127.0.0.1', 9))", "this server only reads files, refused: socket.getaddrinfo"),
         ],
     )
     def test_what_is_refused(self, place: Place, statement: str, reason: str) -> None:

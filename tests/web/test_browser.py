@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +15,7 @@ from mcproof.store.recording import record_run
 from mcproof.web.service import WebSettings, create_service
 from report.browser import Browser, browser_session
 from report.trials import TRIALS
-from servers.web import Web
+from servers.web import Request, Web
 from store.filling import KNOWN, Size, fill
 from store.runs import linted
 
@@ -41,6 +42,17 @@ PAGES = {
 }
 WIDTHS = (360, 768, 1280)
 TAB = "\ue004"
+
+
+class Waiting(Web, fault="waits-for-the-test"):
+    """Responds to nothing until the test lets it."""
+
+    is_released = False
+
+    async def handle(self, request: Request) -> None:
+        while not self.is_released:
+            await asyncio.sleep(0.01)
+        await super().handle(request)
 
 
 class Site(NamedTuple):
@@ -223,14 +235,30 @@ def test_reading_needs_no_script(page: Page) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/mcp", "http://127.0.0.1:9/mcp"], ids=["refused", "unreachable"]
+)
+def test_a_check_that_fails_has_a_page(page: Page, url: str) -> None:
+    script = axe_script()
+    page.show("/lint")
+    page.browser.type("[name=url]", url)
+    page.follow("form button")
+    page.browser.until("document.querySelector('.trouble, .headline.failed') !== null")
+    assert barriers(page.browser, script) == []
+    assert page.complaints() == []
+
+
+@pytest.mark.slow
 def test_a_live_server_is_checked_from_the_page(page: Page) -> None:
     script = axe_script()
-    with Web() as server:
+    with Waiting() as server:
         page.show("/lint")
         page.browser.type("[name=url]", server.url)
         page.follow("form button")
-        assert page.browser.run("return location.pathname.length") > len("/lint/")
-        assert page.browser.run("return document.querySelector('h1, .tile') !== null")
+        page.browser.until("document.querySelector('#progress')?.textContent.startsWith('Connecting')")
+        assert page.browser.run("return document.querySelector('.steps .now').dataset.step") == "connecting"
+        assert barriers(page.browser, script) == []
+        server.is_released = True
         page.browser.until("document.querySelector('.finding') !== null")
     text = page.browser.run("return document.querySelector('main').innerText")
     assert "find_book" in text

@@ -382,7 +382,7 @@ def test_a_check_that_needs_too_much_memory_is_ended(tmp_path: Path) -> None:
     with visiting(tmp_path, visit_limits=VisitLimits(memory=1024**2)) as service:
         tool = {"name": "a", "description": "x" * 4_000_000, "inputSchema": {"type": "object"}}
         page = visited(service, catalog=json.dumps({"tools": [tool]}))[1]
-    assert "out of memory" in page
+    assert "The check needs too much memory" in page
 
 
 def test_a_stop_ends_what_runs(tmp_path: Path) -> None:

@@ -33,21 +33,29 @@ from mcproof.discovery.rendering.render_server_info import render_server_info
 from mcproof.discovery.rendering.server_groups import ServerGroup, group_by_server, group_names, nearest_group
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.catalog.model import SourceTool
     from mcproof.discovery.document.assembly import RenderedItem
     from mcproof.discovery.flows.source_flows import SourceFlows
     from mcproof.discovery.frameworks.servers import ServerValue
+    from mcproof.discovery.interp.kept_trees import KeptTrees
     from mcproof.discovery.interp.modules import Module
     from mcproof.discovery.locations import SourceLocation
+    from mcproof.discovery.rendering.kept_renderings import KeptRenderings
 
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 
 
 MOST_IMPORTED = 100
 """How many files are searched for the name of the protocol if it is not in a file that may register something."""
+
+
+class SourceMemory(NamedTuple):
+    """What is kept from one discovery of a target to the next; the trees may be shared by several targets."""
+
+    trees: KeptTrees
+    renderings: KeptRenderings
 
 
 class Discovered(NamedTuple):
@@ -88,20 +96,20 @@ def discover(
     instead: Mapping[str, bytes] | None = None,
     *,
     whole: bool = False,
-    parse: Callable[[str, str], ast.Module] | None = None,
+    memory: SourceMemory | None = None,
 ) -> Discovered:
     """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
     all servers make one catalog. `instead` replaces the content of files, by their real paths: with a preview of a
-    change, or with unsaved text. `parse` returns the syntax tree of a path and its text, for callers that keep trees.
+    change, or with unsaved text. `memory` makes the next discovery of the same target faster.
     """
 
     def again(changed: Mapping[str, bytes]) -> Discovered:
-        return discover(target, {**(instead or {}), **changed}, whole=whole, parse=parse)
+        return discover(target, {**(instead or {}), **changed}, whole=whole)
 
     with _collector_paused():
-        source = _Source(target, instead, again, whole=whole, parse=parse)
+        source = _Source(target, instead, again, whole=whole, memory=memory)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
         return source.discovered(items, None, only)
@@ -170,14 +178,16 @@ class _Source:
         again: Callable[[Mapping[str, bytes]], Discovered | None],
         *,
         whole: bool,
-        parse: Callable[[str, str], ast.Module] | None = None,
+        memory: SourceMemory | None = None,
     ) -> None:
         self._target = target
+        self._memory = memory
         self._instead = instead or {}
         self._problems: list[SourceProblem] = []
         self._again = again
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
+        parse = memory.trees.parse if memory is not None else None
         modules = Modules(files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse)
         if whole and not os.path.isdir(target):
             modules.add_imported()
@@ -190,7 +200,8 @@ class _Source:
 
     def render(self, only: str | None) -> Iterator[RenderedItem]:
         """Everything that is served; with `only`, what is defined in that file."""
-        return render_items(self.domain, only, self._partial)
+        kept = self._memory.renderings if self._memory is not None else None
+        return render_items(self.domain, only, self._partial, kept)
 
     def discovered(
         self,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mcproof.execution.run_requests import Detail
     from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.finding import Finding
+    from mcproof.linting.kept_findings import KeptFindings
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
@@ -92,10 +93,14 @@ def _crashed(findings: list[Finding]) -> frozenset[str]:
 
 
 def find_problems(
-    catalog: Catalog, plan: Plan, tracker: IgnoreTracker, observed: Observed = NOTHING
+    catalog: Catalog,
+    plan: Plan,
+    tracker: IgnoreTracker,
+    observed: Observed = NOTHING,
+    kept: KeptFindings | None = None,
 ) -> CatalogFindings:
-    """Run the rules, then apply configuration, comments and baseline."""
-    findings = check(catalog, plan.rules, plan.clients, observed.facts)
+    """Run the rules, then apply configuration, comments and baseline; `kept` has findings of an earlier check."""
+    findings = check(catalog, plan.rules, plan.clients, observed.facts, kept)
     failed = _crashed(findings)
     if plan.ignored:
         findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]

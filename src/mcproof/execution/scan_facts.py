@@ -36,11 +36,6 @@ class Scanned(NamedTuple):
     observed: Observed
     exposure: Exposure
 
-    @property
-    def refuses_access(self) -> bool:
-        """Whether a server responded that it requires authorization."""
-        return any(type(fact).__name__ == "AuthorizationFacts" for fact in self.observed.facts)
-
     def with_fact(self, fact: Any) -> Scanned:
         observed = self.observed
         return self._replace(observed=observed._replace(facts=(*observed.facts, fact)))
@@ -71,6 +66,12 @@ def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions
     unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
     absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
     return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
+
+
+def is_seen_from_outside(source: Input, scanned: Scanned) -> bool:
+    """Whether a server requires authorization and the user names no credentials, so that nothing more can be seen."""
+    refuses_access = any(type(fact).__name__ == "AuthorizationFacts" for fact in scanned.observed.facts)
+    return refuses_access and isinstance(source.server, UrlEndpoint) and not source.server.headers
 
 
 def observe_live(

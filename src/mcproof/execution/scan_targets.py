@@ -9,7 +9,7 @@ from mcproof.catalog.model import Catalog
 from mcproof.client.failures import ConnectError
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.drift_references import DriftReferences
-from mcproof.execution.scan_facts import observe_target, observe_unlisted
+from mcproof.execution.scan_facts import is_seen_from_outside, observe_target, observe_unlisted
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.registry import CRASHED, rules_of
 from mcproof.linting.trust_verdicts import VERDICTS
@@ -49,7 +49,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
         """Judge a server at a URL that could not be listed by its perimeter.
 
-        One that requires authorization has shown what a server without credentials shows; any other could not be
+        One that requires authorization has shown all that it shows without credentials. Any other could not be
         connected to, so the run fails whatever its URL and TLS are like.
         """
         scanned = observe_unlisted(source, error, run.connect_options) if isinstance(error, ConnectError) else None
@@ -57,7 +57,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
             return None
         catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
         checked = judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
-        return checked if scanned.refuses_access else Checked(_unconnected(checked.result, error))
+        return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
         summarize = partial(_payload, catalog, plan, scanned)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog, Item
     from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks, ClientHits
+    from mcproof.linting.kept_findings import KeptFindings
     from mcproof.linting.registry import Rule
 
 
@@ -36,12 +37,17 @@ class RuleCrash(NamedTuple):
 
 
 def check(
-    catalog: Catalog, rules: list[Rule], clients: ClientChecks | CatalogHits | None = None, facts: Iterable[Any] = ()
+    catalog: Catalog,
+    rules: list[Rule],
+    clients: ClientChecks | CatalogHits | None = None,
+    facts: Iterable[Any] = (),
+    kept: KeptFindings | None = None,
 ) -> list[Finding]:
     """Run rules on a catalog: the server's findings first, then each item's in catalog order.
 
     `clients` has the constraints for rules about clients; by default those that `lint` checks. `facts` are what was
-    observed besides the catalog; each is checked by the rules whose scope is its class.
+    observed besides the catalog; each is checked by the rules whose scope is its class. `kept` has the findings about
+    tools of an earlier check, for callers that check a catalog after every edit.
     """
     run = _RuleRun(rules)
     checks = clients
@@ -68,9 +74,13 @@ def check(
         run.check("ConnectionFacts", catalog.connection, catalog.server)
     for fact in facts:
         run.check(type(fact).__name__, fact, catalog.server)
+    if kept is not None:
+        run.recall_from(kept, checks, server_key, survey.judged_by if survey is not None else None)
     for tool in catalog.tools:
+        if run.recall(tool):
+            continue
         run.check("Item", tool, tool)
-        run.add_deferred(tool)
+        mark = run.add_deferred(tool)
         run.check("Tool", tool, tool)
         if survey is not None:
             run.check_judged(survey, tool)
@@ -78,6 +88,7 @@ def check(
             run.check("SchemaTree", tool.tree, tool)
         if checks is not None:
             run.check_hits(partial(checks.places_on_tool, tool, server_key), tool)
+        run.keep(tool, mark)
         tool.release_tree()
     for scope, items in (
         ("Resource", catalog.resources),
@@ -126,6 +137,35 @@ class _RuleRun:
         self._crashes: dict[str, RuleCrash] = {}
         self._deferred: dict[int, list[Finding]] = {}
         """Findings of catalog-wide rules about single items, by the id of the item, until that item is checked."""
+        self._kept: KeptFindings | None = None
+        self._start = 0
+        """Where the findings about the present tool start, if they are kept."""
+        self._irregular = 0
+        """The number of crashes and of findings about other items than the checked one."""
+
+    def recall_from(self, kept: KeptFindings, *setting: object) -> None:
+        """Use the findings of an earlier check with the same rules and setting, and keep those of this one."""
+        self._kept = kept
+        kept.begin(self._rules, *setting)
+
+    def recall(self, tool: Tool) -> bool:
+        """Whether the findings about a tool are known from an earlier check; then add them."""
+        if self._kept is None:
+            return False
+        self._start, self._irregular = len(self.findings), 0
+        known = self._kept.recall(tool)
+        if known is None:
+            return False
+        self.findings += known.as_item
+        self.add_deferred(tool)
+        self.findings += known.as_tool
+        return True
+
+    def keep(self, tool: Tool, mark: tuple[int, int]) -> None:
+        """Keep the findings about a tool; `mark` is where those of catalog-wide rules start and end."""
+        if self._kept is not None and not self._irregular:
+            start, end = mark
+            self._kept.keep(tool, self.findings[self._start : start], self.findings[end:])
 
     def has_rules_for(self, scope: str) -> bool:
         return scope in self._rules
@@ -145,6 +185,7 @@ class _RuleRun:
                     if problem.item is None:
                         add(_new(Finding, (rule, item, problem)))
                     else:
+                        self._irregular += 1
                         found = Finding(rule, problem.item, problem)
                         self._deferred.setdefault(id(problem.item), []).append(found)
             except Exception as error:  # one rule's crash must not stop the others
@@ -182,11 +223,14 @@ class _RuleRun:
 
         self.check("ModelTexts", ModelTexts(catalog, bodies), item)
 
-    def add_deferred(self, item: Item) -> None:
-        """Add the findings of catalog-wide rules about an item."""
+    def add_deferred(self, item: Item) -> tuple[int, int]:
+        """Add the findings of catalog-wide rules about an item; return where they start and end."""
+        start = len(self.findings)
         self.findings += self._deferred.pop(id(item), ())
+        return start, len(self.findings)
 
     def _record_crash(self, rule: Rule, item: Item, error: Exception) -> None:
+        self._irregular += 1
         first = self._crashes.get(rule.id) or RuleCrash(rule.id, item.subject, f"{type(error).__name__}: {error}", 0)
         self._crashes[rule.id] = first._replace(times=first.times + 1)
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.config.settings import SettingsFinder, settings_of
+from mcproof.config.settings import settings_of
 from mcproof.discovery import discover
+from mcproof.discovery.interp.kept_trees import KeptTrees
+from mcproof.discovery.pipeline import SourceMemory
+from mcproof.discovery.rendering.kept_renderings import KeptRenderings
 from mcproof.errors import McproofError, from_exception
 from mcproof.execution.check_catalog import find_problems
-from mcproof.execution.planning import Planner
-from mcproof.execution.run_requests import LintRequest, TargetSelection
 from mcproof.execution.target_inputs import omissions
+from mcproof.linting.kept_findings import KeptFindings
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.lsp.document_kinds import kind_of_document
-from mcproof.lsp.kept_trees import KeptTrees
+from mcproof.lsp.kept_plans import KeptPlans
 from mcproof.lsp.open_documents import LARGEST_DOCUMENT
 from mcproof.results.build import report_findings
 from mcproof.results.run import Notice
 from mcproof.suite.parse.deprecated import warnings_of
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.targets.argument import Input
 from mcproof.targets.python_project import catalog_of
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from mcproof.linting.finding import Level
     from mcproof.results.findings import ReportedFinding
     from mcproof.suite.parse.problems import SuiteProblem
+
+
+MOST_MEMORIES = 50
+"""How many documents have their renderings and findings kept."""
 
 
 class EditorProblem(NamedTuple):
@@ -62,11 +67,20 @@ class Analysis(NamedTuple):
     plan: Plan | None = None
 
 
+class DocumentMemory(NamedTuple):
+    """What is kept of a document from one edit to the next."""
+
+    source: SourceMemory
+    findings: KeptFindings
+
+
 class Analyst:
     """Checks documents, and remembers what does not change from one edit to the next. Not safe for threads."""
 
     def __init__(self) -> None:
         self._trees = KeptTrees()
+        self._plans = KeptPlans()
+        self._memories: dict[str, DocumentMemory] = {}
 
     def analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         """Check a document; `contents` are those of all open documents, by path and by real path."""
@@ -90,35 +104,41 @@ class Analyst:
             return Analysis(path)
         if kind == "suite":
             return _check_suite(path, contents)
-        return self._check_source(path, contents) if kind == "source" else _check_snapshot(path, contents)
+        return self._check_source(path, contents) if kind == "source" else self._check_snapshot(path, contents)
+
+    def _memory_of(self, path: str) -> DocumentMemory:
+        known = self._memories.pop(path, None)
+        if known is None:
+            known = DocumentMemory(SourceMemory(self._trees, KeptRenderings()), KeptFindings())
+        self._memories[path] = known
+        if len(self._memories) > MOST_MEMORIES:  # the oldest first
+            del self._memories[next(iter(self._memories))]
+        return known
 
     def _check_source(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
-        found = discover(path, contents, parse=self._trees.parse)
+        found = discover(path, contents, memory=self._memory_of(path).source)
         if any(found.document.values()):
-            return _checked(path, catalog_of(found, path), contents)._replace(depends=found.read)
+            return self._checked(path, catalog_of(found, path, indent=None), contents)._replace(depends=found.read)
         unread = [EditorProblem(_absolute(each.file), *each[1:3], None, "error", each.what) for each in found.problems]
         omitted = [Notice("not-checked", what, file, line) for file, line, _, what in found.omissions]
         return Analysis(path, (*unread, *map(_notice, omitted)), found.read)
 
+    def _check_snapshot(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
+        try:
+            catalog = read_snapshot(contents[path], path, is_certain=False)
+        except NoCatalogError:
+            return Analysis(path)
+        return self._checked(path, catalog, contents)
 
-def _check_snapshot(path: str, contents: Mapping[str, bytes]) -> Analysis:
-    try:
-        catalog = read_snapshot(contents[path], path, is_certain=False)
-    except NoCatalogError:
-        return Analysis(path)
-    return _checked(path, catalog, contents)
-
-
-def _checked(path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Analysis:
-    """Run the rules of the nearest configuration on a catalog."""
-    request = LintRequest(TargetSelection(names=(path,)))
-    plan = Planner(request, SettingsFinder(contents)).plan_for(Input(path, is_source=catalog.source is not None))
-    tracker = IgnoreTracker()
-    found = find_problems(catalog, plan, tracker)
-    reported = report_findings(catalog, found.active, lines=catalog.source is None)
-    notices = [Notice(*each) for each in tracker.notices.values() if each is not None] + omissions(catalog)
-    problems = (*map(_finding, reported), *map(_notice, notices))
-    return Analysis(path, problems, frozenset([path]), catalog, found, plan)
+    def _checked(self, path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Analysis:
+        """Run the rules of the nearest configuration on a catalog."""
+        plan = self._plans.plan_for(path, contents, is_source=catalog.source is not None)
+        tracker = IgnoreTracker()
+        found = find_problems(catalog, plan, tracker, kept=self._memory_of(path).findings)
+        reported = report_findings(catalog, found.active, lines=catalog.source is None)
+        notices = [Notice(*each) for each in tracker.notices.values() if each is not None] + omissions(catalog)
+        problems = (*map(_finding, reported), *map(_notice, notices))
+        return Analysis(path, problems, frozenset([path]), catalog, found, plan)
 
 
 def _check_suite(path: str, contents: Mapping[str, bytes]) -> Analysis:

@@ -115,13 +115,13 @@ def _nothing_found(name: str, found: Discovered, *, whole: bool) -> InputError:
     )
 
 
-def catalog_of(found: Discovered, name: str) -> Catalog:
-    """The catalog in discovered source."""
-    text = json.dumps(found.document, indent=2, ensure_ascii=False)
+def catalog_of(found: Discovered, name: str, *, indent: int | None = 2) -> Catalog:
+    """The catalog in discovered source; its document has this indentation, and is made faster without any."""
+    text = json.dumps(found.document, indent=indent, ensure_ascii=False)
     try:
         data = text.encode()
     except UnicodeEncodeError:  # a lone surrogate in a string
-        data = json.dumps(found.document, indent=2).encode()
+        data = json.dumps(found.document, indent=indent).encode()
     catalog = read_snapshot(data, name)
     catalog.source = found
     for tool, facts in zip(catalog.tools, found.tools, strict=True):

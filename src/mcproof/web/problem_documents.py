@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
 from mcproof.errors import McproofError, UsageError
+from mcproof.linting.rulebook import sentence
 from mcproof.web.rendering import render
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def problem(request: Request, status: int, detail: str = "", headers: dict[str, 
     if request.url.path.startswith("/api/"):
         document = {"type": "about:blank", "title": title, "status": status, **({"detail": detail} if detail else {})}
         return JSONResponse(document, status, headers=headers, media_type=PROBLEM)
-    page = render("problem.html", request, title=title, detail=detail, status=status)
+    page = render("problem.html", request, title=title, detail=sentence(detail) if detail else "", status=status)
     return HTMLResponse(page, status, headers=headers)
 
 

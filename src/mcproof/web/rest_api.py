@@ -20,7 +20,7 @@ from mcproof.web.health import store_status
 from mcproof.web.problem_documents import problem_responses
 from mcproof.web.request_bodies import read_body
 from mcproof.web.visit_jobs import COMMANDS, LARGEST_CATALOG
-from mcproof.web.visitor_input import api_request
+from mcproof.web.visitor_input import api_job
 from mcproof.web.visitor_pages import RETRY_SECONDS, start_visit, url_guard
 from mcproof.web.visits import BusyError
 
@@ -31,7 +31,15 @@ router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 422, 429, 
 _Size = Annotated[int, Query(ge=1, le=MOST)]
 _Text = Annotated[str, Query(max_length=500)]
 _CREATED = "The server at the URL was checked; `Location` is a page with the report, for a limited time"
-_FAILURES = {"refused": 422, "unauthorized": 502, "unreachable": 502, "protocol": 502, "slow": 504, "crashed": 500}
+_FAILURES = {
+    "refused": 422,
+    "unauthorized": 502,
+    "unreachable": 502,
+    "protocol": 502,
+    "large": 413,
+    "slow": 504,
+    "crashed": 500,
+}
 """The status of each kind of failure; 400 for others."""
 _AT_URL = {
     "type": "object",
@@ -196,16 +204,16 @@ async def check(request: Request, command: str) -> Response:
     if command not in COMMANDS:
         raise HTTPException(404, f"there is no such command; there are {', '.join(COMMANDS)}")
     try:
-        asked = api_request(command, await read_body(request, LARGEST_CATALOG, "a catalog"), url_guard(request))
+        job = api_job(command, await read_body(request, LARGEST_CATALOG, "a catalog"), url_guard(request))
     except RefusedAddressError as error:
         raise HTTPException(422, error.message) from None
     try:
-        visit = start_visit(request, asked, is_kept=bool(asked.job.url))
+        visit = start_visit(request, job, is_kept=bool(job.url))
     except BusyError as busy:
         status = 429 if busy.is_client else 503
         raise HTTPException(status, "too many checks run already", {"retry-after": str(RETRY_SECONDS)}) from None
     outcome = await visit.finished()
     if outcome.failure:
         raise HTTPException(_FAILURES.get(outcome.failure, 400), outcome.message)
-    headers = {"location": f"/lint/{visit.token}"} if asked.job.url else {}
+    headers = {"location": f"/lint/{visit.token}"} if job.url else {}
     return Response(visit.part("document"), 201 if headers else 200, headers, "application/json")

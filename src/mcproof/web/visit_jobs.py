@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from ipaddress import ip_network
+from traceback import extract_tb
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.auth.access_options import AccessOptions
 from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.failures import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
-from mcproof.errors import McproofError, UsageError, from_exception
+from mcproof.errors import InputError, McproofError, UsageError, from_exception
 from mcproof.execution.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -90,7 +92,10 @@ class VisitOutcome(NamedTuple):
     """The result of a job."""
 
     failure: str = ""
-    """Why there is no result: `refused`, `unauthorized`, `unreachable`, `protocol`, `invalid`, `slow` or `crashed`."""
+    """Why there is no result; empty if there is one.
+
+    `refused`, `unauthorized`, `unreachable`, `protocol`, `invalid`, `large`, `slow` or `crashed`.
+    """
     message: str = ""
     """The failure in one line."""
     document: bytes = b""
@@ -116,15 +121,11 @@ class VisitOutcome(NamedTuple):
 def work(job: VisitJob, pipe: Pipe) -> None:
     """Do a job in a process of its own: send steps, then the outcome."""
     _limit(job)
-    try:
-        outcome = outcome_of(job, lambda name: pipe.send(VisitStep(name)))
-    except McproofError as error:
-        outcome = failed(error)
-    except Exception as error:
-        outcome = VisitOutcome(
-            "invalid" if isinstance(error, MemoryError) else "crashed", from_exception(error).message
-        )
-    pipe.send(outcome)
+    with suppress(OSError):  # the service is gone
+        try:
+            pipe.send(outcome_of(job, lambda name: pipe.send(VisitStep(name))))
+        except Exception as error:
+            pipe.send(failed(error))
     pipe.close()
 
 
@@ -191,7 +192,7 @@ def _bounded(parts: Iterable[str]) -> bytes:
     for part in parts:
         data += part.encode("utf-8", "backslashreplace")
         if len(data) > LARGEST_RESULT:
-            raise McproofError(f"the result has more than {LARGEST_RESULT:,} bytes; use the command line")
+            raise InputError(f"the result has more than {LARGEST_RESULT:,} bytes")
     return bytes(data)
 
 
@@ -258,8 +259,15 @@ def _short_diff(file: FixedFile) -> bytes:
     return "".join(lines).encode("utf-8", "backslashreplace")
 
 
-def failed(error: McproofError) -> VisitOutcome:
+def failed(error: Exception) -> VisitOutcome:
     """Return the outcome of a job without a result, with what kind of failure it is."""
+    if isinstance(error, MemoryError | SystemError):  # CPython raises a SystemError where it has no memory for another
+        return VisitOutcome("large", "the check needed more memory than it may use")
+    if isinstance(error, RecursionError):
+        return VisitOutcome("invalid", from_exception(error).message)
+    if not isinstance(error, McproofError):  # its text may quote what a visitor has sent
+        place = extract_tb(error.__traceback__)[-1]
+        return VisitOutcome("crashed", f"a defect of mcproof: {type(error).__name__} in {place.name}, {place.lineno}")
     cause = error.__cause__ or error
     if isinstance(cause, RefusedAddressError):
         return VisitOutcome("refused", error.message)

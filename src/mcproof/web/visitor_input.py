@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from mcproof.client.secrets import redacted_url
 from mcproof.errors import UsageError
 from mcproof.web.visit_jobs import VisitJob
 
@@ -28,24 +27,17 @@ _LONGEST_REQUEST = 32_768
 _URL_KEYS = frozenset(("url", "headers"))
 
 
-class VisitRequest(NamedTuple):
-    """A job, and what it is about, without secrets."""
-
-    job: VisitJob
-    label: str
-
-
-def form_request(fields: dict[str, bytes], guard: NetworkGuard) -> VisitRequest:
+def form_job(fields: dict[str, bytes], guard: NetworkGuard) -> VisitJob:
     """Return what a form asks for. Raises UsageError and RefusedAddressError, both with a message for its page."""
     url = text_field(fields, "url").strip()
     catalog = fields.get("file", b"").strip() or fields.get("catalog", b"").strip()
     if url and catalog:
         raise UsageError("there are both a URL and a catalog; leave out one of them")
     if catalog:
-        return VisitRequest(VisitJob("lint", catalog=catalog, is_whole=True), "a catalog")
+        return VisitJob("lint", catalog=catalog, is_whole=True)
     if not url:
         raise UsageError("there is nothing to check; enter a URL, or a catalog")
-    return url_request("lint", url, header_lines(text_field(fields, "headers")), guard)
+    return url_job("lint", url, header_lines(text_field(fields, "headers")), guard)
 
 
 def text_field(fields: dict[str, bytes], name: str) -> str:
@@ -53,11 +45,10 @@ def text_field(fields: dict[str, bytes], name: str) -> str:
     return fields.get(name, b"").decode(errors="replace")
 
 
-def url_request(command: str, url: str, headers: Iterable[tuple[str, str]], guard: NetworkGuard) -> VisitRequest:
+def url_job(command: str, url: str, headers: Iterable[tuple[str, str]], guard: NetworkGuard) -> VisitJob:
     """Return the check of the server at a URL; its name is not resolved yet. Raises UsageError, RefusedAddressError."""
     plain = guard.check_url(url)
-    job = VisitJob(command, url=plain.url, headers=_checked(list(headers)), is_whole=True)
-    return VisitRequest(job, redacted_url(plain.url))
+    return VisitJob(command, url=plain.url, headers=_checked(list(headers)), is_whole=True)
 
 
 def header_lines(text: str) -> list[tuple[str, str]]:
@@ -84,20 +75,20 @@ def _checked(headers: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(headers)
 
 
-def api_request(command: str, body: bytes, guard: NetworkGuard) -> VisitRequest:
+def api_job(command: str, body: bytes, guard: NetworkGuard) -> VisitJob:
     """Return what the body of an API request asks for: a URL, a catalog, or two catalogs.
 
     Raises UsageError and RefusedAddressError.
     """
     members = None if command == "diff" else _url_members(body)
     if members is None:
-        return VisitRequest(VisitJob(command, catalog=body), "catalog")
+        return VisitJob(command, catalog=body)
     url, headers = members["url"], members.get("headers", {})
     if not isinstance(url, str):
         raise UsageError("`url` is not a string")
     if not isinstance(headers, dict) or not all(isinstance(each, str) for each in headers.values()):
         raise UsageError("`headers` is not an object of strings")
-    return url_request(command, url, headers.items(), guard)
+    return url_job(command, url, headers.items(), guard)
 
 
 def _url_members(body: bytes) -> dict[str, Any] | None:

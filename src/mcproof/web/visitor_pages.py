@@ -20,13 +20,13 @@ from mcproof.web.form_bodies import form_fields
 from mcproof.web.rendering import render
 from mcproof.web.request_bodies import read_body
 from mcproof.web.visit_jobs import LARGEST_CATALOG
-from mcproof.web.visitor_input import form_request, text_field
+from mcproof.web.visitor_input import form_job, text_field
 from mcproof.web.visits import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcproof.web.visitor_input import VisitRequest
+    from mcproof.web.visit_jobs import VisitJob
     from mcproof.web.visits import VisitorCheck, Visits
 
 PRIVATE = {"cache-control": "private, no-store", "x-robots-tag": "noindex, nofollow"}
@@ -70,12 +70,11 @@ def url_guard(request: Request) -> NetworkGuard:
     return NetworkGuard(NetworkPolicy(tuple(map(ip_network, request.app.state.networks))))
 
 
-def start_visit(request: Request, asked: VisitRequest, *, is_kept: bool = True) -> VisitorCheck:
+def start_visit(request: Request, job: VisitJob, *, is_kept: bool = True) -> VisitorCheck:
     """Start what a client asks for. Raises BusyError."""
     visits: Visits = request.app.state.visits
-    job = asked.job._replace(networks=request.app.state.networks)
     client = request.client.host if request.client is not None else ""
-    return visits.start(job, asked.label, client, is_kept=is_kept)
+    return visits.start(job._replace(networks=request.app.state.networks), client, is_kept=is_kept)
 
 
 def form_page(request: Request, url: str = "") -> Response:
@@ -100,7 +99,7 @@ async def submit(request: Request) -> Response:
         "catalog": catalog if len(catalog) <= _MOST_SHOWN else "",
     }
     try:
-        visit = start_visit(request, form_request(fields, url_guard(request)))
+        visit = start_visit(request, form_job(fields, url_guard(request)))
     except (UsageError, RefusedAddressError) as error:
         return _form(request, 400, problem=error.message, **entered)
     except BusyError as error:

@@ -18,6 +18,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.client.secrets import redacted_url
 from mcproof.web.visit_jobs import VisitOutcome, VisitStep, work
 
 if TYPE_CHECKING:
@@ -66,11 +67,10 @@ class BusyError(Exception):
 class VisitorCheck:
     """One check, and its result when there is one. It holds no headers."""
 
-    def __init__(self, command: str, label: str, client: str, hours: float) -> None:
+    def __init__(self, url: str, client: str, hours: float) -> None:
         self.token = token_urlsafe(TOKEN_BYTES)
-        self.command = command
-        self.label = label
-        """What is checked, without secrets."""
+        self.url = url
+        """The server that is checked, without secrets; empty for a catalog."""
         self.client = client
         self.step = "waiting"
         """`waiting`, a step of the process, or `done`."""
@@ -138,12 +138,12 @@ class Visits:
         self._processes: set[Any] = set()
         self._threads: ThreadPoolExecutor | None = None
 
-    def start(self, job: VisitJob, label: str, client: str, *, is_kept: bool = True) -> VisitorCheck:
+    def start(self, job: VisitJob, client: str, *, is_kept: bool = True) -> VisitorCheck:
         """Start a job, or let it wait. Raises BusyError.
 
         A visit that is not kept has no link: its result is for the caller only.
         """
-        visit = VisitorCheck(job.command, label, client, self.limits.hours)
+        visit = VisitorCheck(redacted_url(job.url), client, self.limits.hours)
         with self._lock:
             if sum(each.client == client for each in self._active.values()) >= self.limits.for_each_client:
                 raise BusyError(is_client=True)

@@ -63,6 +63,9 @@ class Omissions:
         """Record an omission at a line."""
         self._lines.setdefault(reason, {})[file, line] = None
 
+    def __len__(self) -> int:
+        return sum(map(len, self._lines.values()))
+
     def reported(self) -> list[SourceProblem]:
         """The omissions to report."""
         found = []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-import warnings
 from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from mcproof.discovery.interp.kept_trees import parse_quietly
 from mcproof.discovery.interp.values import Scope
 from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.import_paths import ImportPaths
@@ -22,6 +21,7 @@ from mcproof.discovery.project.source_files import (
 )
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.discovery.project.boundary import Boundary
@@ -35,13 +35,6 @@ def stem_of(path: str) -> str:
     """The last part of a file's dotted name."""
     folder, base = os.path.split(path)
     return os.path.basename(folder) if base == "__init__.py" else base.removesuffix(".py")
-
-
-def _parse(path: str, text: str) -> ast.Module:  # noqa: ARG001 (others keep trees by path)
-    """The syntax tree of a text; invalid escapes in strings are not reported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)
 
 
 class Module:
@@ -112,8 +105,13 @@ class Modules:
         self._data: dict[str, bytes | None] = {}
         self._instead = instead or {}
         """Replacements for the content of files, by real path."""
-        self._syntax = parse or _parse
+        self._syntax = parse or (lambda _, text: parse_quietly(text))
         """Parses the text of a path; a caller may keep trees, which nothing changes."""
+
+    @property
+    def loaded(self) -> list[str]:
+        """The absolute paths of the files that were parsed, whether that was possible or not."""
+        return list(self._modules)
 
     @property
     def read(self) -> frozenset[str]:

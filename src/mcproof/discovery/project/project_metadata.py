@@ -38,6 +38,7 @@ class ProjectMetadata(NamedTuple):
     """The newest version that it allows, or the one that is installed or locked, of each known dependency."""
 
 
+_UNKNOWN_ROOT = ""
 NOTHING_DECLARED = ProjectMetadata((), {})
 
 
@@ -50,13 +51,16 @@ class ProjectDeclarations:
         self._dependencies = tuple(dependencies)
         """The distributions whose versions matter."""
         self._by_folder: dict[str, ProjectMetadata] = {}
+        self._roots: dict[str, str | None] = {}
         self._installed = _of_installation(boundary, self._dependencies)
 
     def of(self, path: str) -> ProjectMetadata:
         """The metadata of the project that contains a file."""
         if self._installed is not None:
             return self._installed
-        folder = self._root(os.path.dirname(path))
+        folder = self._roots.get(beside := os.path.dirname(path), _UNKNOWN_ROOT)
+        if folder is _UNKNOWN_ROOT:
+            folder = self._roots[beside] = self._root(beside)
         if folder is None:
             return NOTHING_DECLARED
         if folder not in self._by_folder:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mcproof.catalog.model import SourceTool
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
     from mcproof.discovery.frameworks.served_items import ServedItem
+    from mcproof.discovery.rendering.kept_renderings import KeptRenderings
 
 MOST_WORK = 600_000
 """How many steps rendering may take in all."""
@@ -27,12 +28,19 @@ MOST_WORK_ON_ONE = 50_000
 """How many steps rendering may take for one item."""
 
 
-def render_items(domain: McpDomain, only: str | None, partial: set[str]) -> Iterator[RenderedItem]:
-    """Render what is served; with `only`, what is defined in that file. `partial` collects the incomplete lists."""
+def render_items(
+    domain: McpDomain, only: str | None, partial: set[str], kept: KeptRenderings | None = None
+) -> Iterator[RenderedItem]:
+    """Render what is served; with `only`, what is defined in that file. `partial` collects the incomplete lists.
+
+    `kept` has earlier renderings, for callers that discover the same source after every edit.
+    """
     run = domain.run
     default = _default_framework(domain)
     entries = served_items(domain, partial)
     most = run.budget.work + MOST_WORK
+    if kept is not None:
+        kept.begin(run.modules)
     per_node = Counter(id(entry.item.node) for entry in entries)
     for entry in entries:
         if only is not None and not _is_in(entry, only):
@@ -40,7 +48,7 @@ def render_items(domain: McpDomain, only: str | None, partial: set[str]) -> Iter
         framework = entry.server.framework or default
         writer = JsonWriter(run)
         run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))
-        rendered = _render(domain, entry, framework, writer)
+        rendered = _render(domain, entry, framework, writer, kept)
         if rendered is None:
             partial.add(LISTS[entry.item.kind])
             continue
@@ -57,6 +65,8 @@ def render_items(domain: McpDomain, only: str | None, partial: set[str]) -> Iter
             lines=item_locations.lines(entry.item),
             continued=item_locations.continued(entry.item),
         )
+    if kept is not None:
+        kept.end(run.modules)
 
 
 def _registration(entry: ServedItem, kind: str, framework: str) -> Registration:
@@ -85,9 +95,27 @@ def _default_framework(domain: McpDomain) -> str:
 
 
 def _render(
-    domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter
+    domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter, kept: KeptRenderings | None
 ) -> tuple[str, dict[str, Any], SourceTool | None] | None:
     """Kind, JSON and source facts of an item; None if it is omitted."""
+    if kept is None:
+        return _render_anew(domain, entry, framework, writer)
+    budget, traits = domain.run.budget, domain.traits(entry.server, framework)
+    known = kept.find(entry, framework, traits, budget.limit - budget.steps)
+    if known is not None:
+        budget.steps += known.work
+        writer.locations = known.locations
+        return entry.item.kind, known.raw, known.tool
+    work, omitted = budget.work, len(domain.omissions)
+    made = _render_anew(domain, entry, framework, writer)
+    if made is not None and len(domain.omissions) == omitted:
+        kept.keep(entry, framework, traits, (made[1], made[2], writer.locations), budget.work - work)
+    return made
+
+
+def _render_anew(
+    domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter
+) -> tuple[str, dict[str, Any], SourceTool | None] | None:
     kind = entry.item.kind
     traits = domain.traits(entry.server, framework)
     made: tuple[str, dict[str, Any], SourceTool | None] | None
