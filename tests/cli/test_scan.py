@@ -126,6 +126,7 @@ def test_the_page_shows_reasons_and_actions(bad: str) -> None:
     page = run("scan", bad, "--format", "html").stdout
     assert "What to do" in page
     assert "Not judged" in page
+    assert page.count('<ul class="verdict-reasons">') == 1  # `reasons` is the grid of the gates
 
 
 def test_a_text_that_is_too_long_to_be_read_has_a_title_of_its_own(tmp_path: Path) -> None:
