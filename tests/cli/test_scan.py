@@ -126,7 +126,6 @@ def test_the_page_shows_reasons_and_actions(bad: str) -> None:
     page = run("scan", bad, "--format", "html").stdout
     assert "What to do" in page
     assert "Not judged" in page
-    assert page.count('<ul class="verdict-reasons">') == 1  # `reasons` is the grid of the gates
 
 
 def test_a_text_that_is_too_long_to_be_read_has_a_title_of_its_own(tmp_path: Path) -> None:
@@ -248,6 +247,12 @@ def test_credentials_that_a_server_refuses_fail_the_run() -> None:
     document = document_of(done, "scan")
     assert (done.returncode, "error" in document) == (2, True)
     assert outcomes(document)["auth_discovery_advertised_when_required"] in ("passed", "failed")
+
+
+def test_the_page_shows_the_reasons_over_its_whole_width() -> None:
+    page = run("scan", UNREACHABLE, "--format", "html").stdout
+    reasons = page.partition('<ul class="verdict-reasons">')[2].partition("</ul>")[0]  # `reasons` is a grid, for gates
+    assert "no connection over MCP" in reasons
 
 
 def test_one_server_of_several_that_cannot_be_connected_to(bad: str) -> None:
