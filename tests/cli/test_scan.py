@@ -249,6 +249,12 @@ def test_credentials_that_a_server_refuses_fail_the_run() -> None:
     assert outcomes(document)["auth_discovery_advertised_when_required"] in ("passed", "failed")
 
 
+def test_the_page_shows_the_reasons_over_its_whole_width() -> None:
+    page = run("scan", UNREACHABLE, "--format", "html").stdout
+    reasons = page.partition('<ul class="verdict-reasons">')[2].partition("</ul>")[0]  # `reasons` is a grid, for gates
+    assert "no connection over MCP" in reasons
+
+
 def test_one_server_of_several_that_cannot_be_connected_to(bad: str) -> None:
     done = run("scan", bad, UNREACHABLE, "--format", "json")
     document = document_of(done, "scan")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,21 @@ def test_a_mistake_is_reported_before_anything_starts(tmp_path: Path, text: str,
 
 def test_commands_are_allowed_for_a_named_file_only() -> None:
     assert "--allow-commands is for the [[watch]] entries of --config FILE" in fails("serve", "--allow-commands")
+
+
+def test_the_example_has_a_store_of_its_own(tmp_path: Path) -> None:
+    for option in ("--database", "--config"):
+        assert "leave out --database and --config" in fails("serve", "--demo", option, str(tmp_path / "x"))
+
+
+def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run("serve", "--port", port, "--database", str(tmp_path / "store.sqlite"))
+    assert done.returncode == 2
+    reason = "address already in use; --host and --port name another place"
+    assert done.stderr == f"mcproof: cannot listen at 127.0.0.1:{port}: {reason}\n"
+    assert "unknown host; --host" in fails("serve", "--host", "no.such.invalid", "--database", str(tmp_path / "x"))
 
 
 @pytest.mark.slow

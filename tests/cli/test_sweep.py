@@ -60,7 +60,7 @@ def test_the_same_command_again_has_nothing_to_do(captures: Path, tmp_path: Path
     before = (tmp_path / "sweep.jsonl").read_bytes()
     write(captures / "new.json", {"tools": [CLEAN_TOOL]})
     again = swept(tmp_path, "captures")
-    assert "goes on after 3 targets" in again.stderr
+    assert "sweep.jsonl: 3 targets done already" in again.stderr
     after = (tmp_path / "sweep.jsonl").read_bytes()
     assert after.startswith(before)
     assert after[len(before) :].count(b"\n") == 1  # the new one
@@ -123,9 +123,10 @@ def test_results_are_recorded_once(captures: Path, tmp_path: Path) -> None:
         names = sorted(connection.execute(SERVERS.select()).mappings().all(), key=lambda each: each["name"])
         runs = connection.execute(RUNS.select()).mappings().all()
     database.close()
-    assert [each["name"] for each in names] == ["captures/clean.json", "captures/faulty.json"]
-    assert names[0]["grade"] == "A"
-    assert len(runs) == 2
+    assert [each["name"] for each in names] == [f"captures/{name}.json" for name in ("clean", "faulty", "torn")]
+    assert [each["grade"] for each in names][::2] == ["A", None]
+    assert [each["is_reachable"] for each in names] == [True, True, False]
+    assert len(runs) == 3
     assert (
         "captures/faulty.json"
         in run("history", "captures/faulty.json", "--database", str(tmp_path / "store.sqlite")).stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -213,10 +214,10 @@ class TestConfinement:
             ("open('{outside}/tools.json')", "outside the allowed folders"),
             ("os.listdir('{outside}')", "outside the allowed folders"),
             ("open('{root}/new', 'w')", "this server does not write files"),
-            ("os.remove('{root}/tools.json')", "this server does not do that: os.remove"),
-            ("subprocess.run(['true'])", "this server does not do that: subprocess.Popen"),
-            ("os.system('true')", "this server does not do that: os.system"),
-            ("socket.create_connection(('127.0.0.1', 9))", "this server does not do that: socket.getaddrinfo"),
+            ("os.remove('{root}/tools.json')", "this server only reads files, refused: os.remove"),
+            ("subprocess.run(['true'])", "this server only reads files, refused: subprocess.Popen"),
+            ("os.system('true')", "this server only reads files, refused: os.system"),
+            ("socket.create_connection(('127.0.0.1', 9))", "this server only reads files, refused: socket.getaddrinfo"),
         ],
     )
     def test_what_is_refused(self, place: Place, statement: str, reason: str) -> None:
@@ -323,6 +324,26 @@ class TestChecker:
             output, _ = process.communicate(encoded(request), timeout=60)
         assert process.returncode == 0
         assert b'"id": "SCH-001"' in output
+
+    @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
+    def test_its_memory_is_limited(self) -> None:
+        code = (
+            "from mcproof.mcp_server import checker\nchecker.MEMORY_LIMIT = 1 << 29\nchecker._limit_memory()\n"
+            "try:\n    bytearray(1 << 30)\nexcept MemoryError:\n    print('limited')"
+        )
+        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout == "limited\n"
+
+    @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="there is no such signal on this system")
+    def test_it_ends_itself_when_a_check_does_not_end(self) -> None:
+        """Also without a server that would kill it."""
+        code = (
+            "import time\nfrom mcproof.mcp_server import checker\nchecker.TIME_LIMIT = -4\n"
+            "checker.run_check = lambda *_: time.sleep(100)\nchecker.main()"
+        )
+        request = encoded({"tool": "explain_rule", "arguments": {}, "roots": []})
+        done = subprocess.run([sys.executable, "-P", "-c", code], input=request, capture_output=True, check=False)
+        assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
 
     def test_no_process_is_left(self, place: Place) -> None:
         before = _checkers()

@@ -12,26 +12,15 @@ from starlette.testclient import TestClient
 
 from mcproof.results.stored import run_document
 from mcproof.store.access_tokens import create_token, revoke_token
-from mcproof.store.database import open_database
 from mcproof.store.queries import history_of, stored_catalog
 from mcproof.web.service import WebSettings, create_service
 from store.runs import BAD, GOOD, linted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from mcproof.store.database import Database
 
 RUNS = "/api/v1/servers/books/runs"
 FORM = "application/x-www-form-urlencoded"
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database(str(tmp_path / "store.sqlite"))
-    yield opened
-    opened.close()
 
 
 def client(database: Database, *required: str) -> TestClient:

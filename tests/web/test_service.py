@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import pytest
 from starlette.testclient import TestClient
 
-from mcproof.store.database import open_database
 from mcproof.store.recording import record_run
 from mcproof.web.protection import RateLimit
 from mcproof.web.service import WebSettings, create_service
@@ -19,20 +18,10 @@ from report.trials import TRIALS
 from store.runs import BAD, GOOD, judged, linted, scanned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from mcproof.store.database import Database
 
 HOSTILE = '<script>alert("x")</script>'
 URL = "https://host.example/mcp?x=1"
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database(str(tmp_path / "store.sqlite"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

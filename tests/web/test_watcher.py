@@ -27,8 +27,7 @@ from store.runs import BAD, GOOD, linted
 from .watching import WEBHOOK, changed, entry, observed, unreachable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from mcproof.config.settings import WatchEntry
     from mcproof.store.database import Database
@@ -96,13 +95,6 @@ def _time(seconds: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    opened = open_database(str(tmp_path / "store.sqlite"))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.egress.network_guard import NetworkPolicy
-from mcproof.store.database import open_database
 from mcproof.store.watch_states import Delivery, add_deliveries, pending_deliveries
 from mcproof.web.health import Metrics
 from mcproof.web.service_log import ServiceLog
@@ -120,12 +119,9 @@ class Service:
         return [json.loads(line)["event"] for line in self.log.getvalue().splitlines()]
 
 
-@pytest.fixture
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOK_SECRET", "hunter2")
-    opened = open_database(str(tmp_path / "store.sqlite"))
-    yield opened
-    opened.close()
 
 
 def test_an_event_is_posted_with_its_signature_and_forgotten(database: Database) -> None:

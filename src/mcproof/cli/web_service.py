@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 import signal
+import socket
 from functools import partial
 from ipaddress import ip_network
 from typing import TYPE_CHECKING
@@ -22,7 +24,6 @@ from mcproof.web.watch.webhook_posts import post_guarded
 
 if TYPE_CHECKING:
     import argparse
-    from socket import socket
 
     from mcproof.store.database import Database
 
@@ -52,17 +53,27 @@ def serve(database: Database, options: argparse.Namespace) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=30,
     )
-    try:
-        sock = config.bind_socket()
-    except SystemExit:
-        raise InputError(f"cannot listen at {options.host}:{options.port}; --port names another one") from None
+    sock = _listen(options.host, options.port)
     what, port = "the example" if options.demo else database.label, sock.getsockname()[1]
     server = _Server(config, background.log, f"serving {what} at http://{options.host}:{port}")
+    logging.getLogger().addHandler(LogHandler(background.log))
     gc.enable()  # off for short commands; this process lives long
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, server.handle_exit)  # also for uvicorn, which raises a signal again at its end
-    server.run(sockets=[sock])
+    with sock:
+        server.run(sockets=[sock])
     background.log.write("service.stopped", "stopped")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises an InputError with the reason if that is not possible."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "unknown host"
+        message = f"cannot listen at {host}:{port}: {reason.lower()}; --host and --port name another place"
+        raise InputError(message) from None
 
 
 class _Server(uvicorn.Server):
@@ -73,7 +84,7 @@ class _Server(uvicorn.Server):
         self._log = log
         self._greeting = greeting
 
-    async def startup(self, sockets: list[socket] | None = None) -> None:
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._log.write("service.started", self._greeting)
 
@@ -81,7 +92,6 @@ class _Server(uvicorn.Server):
 def _background(database: Database, options: argparse.Namespace) -> ServiceBackground:
     """Return the log and the watcher of a service, with the options of `serve`."""
     log, metrics = ServiceLog(options.log_format), Metrics()
-    logging.getLogger().addHandler(LogHandler(log))
     policy = NetworkPolicy(tuple(map(ip_network, options.allow_network)))
     plan = watch_plan(options.config, policy, allows_commands=options.allow_commands)
     if not plan.entries and plan.retention is None:

@@ -139,3 +139,14 @@ def table_in(source: ConfigFile, at: str | Path, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise source.mistyped(path, value, f"a table: `[{'.'.join(map(str, (*source.above, *path)))}]`")
     return value
+
+
+def table_of(source: ConfigFile, at: Path, value: Any, known: Iterable[str]) -> dict[str, Any]:
+    """A table with no other keys than these."""
+    table, keys = table_in(source, at, value), list(known)
+    for key in table:
+        if key not in keys:
+            if not keys:
+                raise source.error(f"`{dotted(at)}` must be empty; `{short(key)}` has no meaning there", (*at, key))
+            raise source.unknown("key", key, keys, (*at, key))
+    return table

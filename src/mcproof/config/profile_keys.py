@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.compat.client_profiles import EFFECTS, Constraint, Profile, Source, known_profiles
 from mcproof.compat.constraint_params import KINDS, parameters_of
 from mcproof.compat.linear_patterns import LinearPattern, problem_of
-from mcproof.config.config_values import dotted, short
+from mcproof.config.config_values import dotted, short, table_in, table_of
 from mcproof.linting.registry import rules_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _CONSTRAINT_KEYS = (
 
 def read_profiles(source: ConfigFile, key: str, value: Any) -> dict[str, Profile]:
     """Return the profiles of a configuration by id, those that change a shipped one merged with it."""
-    table = _table(source, (key,), value)
+    table = table_in(source, (key,), value)
     if len(table) > MAX_PROFILES:
         raise source.error(f"`{key}` has more than {MAX_PROFILES} profiles", (key,))
     profiles = {name: _profile(source, (key, name), name, entry) for name, entry in table.items()}
@@ -51,7 +51,7 @@ def read_profiles(source: ConfigFile, key: str, value: Any) -> dict[str, Profile
 def _profile(source: ConfigFile, at: Path, name: str, entry: Any) -> Profile:
     if not _ID.fullmatch(name):
         raise source.error(f"`{short(name)}` is not a name of a client: use letters, digits, `.`, `_` and `-`", at)
-    table = _known_keys(source, at, entry, _PROFILE_KEYS)
+    table = table_of(source, at, entry, _PROFILE_KEYS)
     shipped = known_profiles().get(name)
     base = shipped or Profile(id=name, name=name, kind="client", checked="", constraints=())
     text = _texts(source, at, table)
@@ -76,13 +76,13 @@ def _profile(source: ConfigFile, at: Path, name: str, entry: Any) -> Profile:
 
 
 def _constraint(source: ConfigFile, at: Path, entry: Any, checked: str) -> Constraint:
-    table = _known_keys(source, at, entry, _CONSTRAINT_KEYS)
+    table = table_of(source, at, entry, _CONSTRAINT_KEYS)
     for key in ("id", "kind", "effect"):
         if key not in table:
             raise source.error(f"`{dotted(at)}` needs `{key}`", at)
     text = _texts(source, at, table)
     kind = _one_of(source, (*at, "kind"), table["kind"], KINDS)
-    fixed = _known_keys(source, (*at, "fixed_in"), table.get("fixed_in", {}), ("version", "date"))
+    fixed = table_of(source, (*at, "fixed_in"), table.get("fixed_in", {}), ("version", "date"))
     fixed_text = _texts(source, (*at, "fixed_in"), fixed)
     listed = _list(source, (*at, "sources"), table.get("sources", []))
     sources = [_source(source, (*at, "sources", index), each) for index, each in enumerate(listed[:MAX_WORDS])]
@@ -117,7 +117,7 @@ def _usual_rule(kind: str) -> str:
 
 def _params(source: ConfigFile, at: Path, kind: str, value: Any) -> dict[str, Any]:
     required, optional = parameters_of(kind)
-    table = _known_keys(source, at, value, (*required, *optional))
+    table = table_of(source, at, value, (*required, *optional))
     for name in required:
         if name not in table:
             raise source.error(f"`{dotted(at)}` needs `{name}` for the kind `{kind}`", at)
@@ -152,28 +152,12 @@ def _template(source: ConfigFile, at: Path, text: str) -> str:
 
 
 def _source(source: ConfigFile, at: Path, entry: Any) -> Source:
-    table = _known_keys(source, at, entry, ("url", "kind", "date"))
+    table = table_of(source, at, entry, ("url", "kind", "date"))
     text = _texts(source, at, table)
     date = text("date")
     if not text("url") or not _DATE.fullmatch(date):
         raise source.error(f"`{dotted(at)}` needs `url` and `date`, such as 2026-11-16", at)
     return Source(text("url"), _one_of(source, (*at, "kind"), table.get("kind", "documented"), SOURCE_KINDS), date)
-
-
-def _table(source: ConfigFile, at: Path, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise source.mistyped(at, value, f"a table: `[{'.'.join(map(str, (*source.above, *at)))}]`")
-    return value
-
-
-def _known_keys(source: ConfigFile, at: Path, value: Any, known: Iterable[str]) -> dict[str, Any]:
-    table, keys = _table(source, at, value), list(known)
-    for key in table:
-        if key not in keys:
-            if not keys:
-                raise source.error(f"`{dotted(at)}` must be empty; `{short(key)}` has no meaning there", (*at, key))
-            raise source.unknown("key", key, keys, (*at, key))
-    return table
 
 
 def _list(source: ConfigFile, at: Path, value: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from mcproof.config.config_values import (
     one_of,
     path_in,
     short,
-    table_in,
+    table_of,
     text_in,
     words_in,
 )
@@ -43,7 +43,7 @@ _PASSWORD = re.compile(r"://[^/@]*:(?P<password>[^/@]+)@")
 
 def read_store(source: ConfigFile, key: str, value: Any) -> StoreSettings:
     """Read `[store]`."""
-    table = _known(source, (key,), value, STORE_KEYS)
+    table = table_of(source, (key,), value, STORE_KEYS)
     database = _database(source, (key, "database"), table["database"]) if "database" in table else None
     days, keep = (
         count_in(source, (key, name), table[name], MAX_KEPT) if name in table else None for name in ("days", "keep")
@@ -93,7 +93,7 @@ def with_targets(
 
 
 def _watch(source: ConfigFile, at: Path, value: Any) -> WatchEntry:
-    table = _known(source, at, value, WATCH_KEYS)
+    table = table_of(source, at, value, WATCH_KEYS)
     for key in ("target", "every"):
         if key not in table:
             raise source.error(f"`{dotted(at)}` needs `{key}`", at)
@@ -163,7 +163,7 @@ def _duration(source: ConfigFile, at: Path, value: Any) -> int:
 
 
 def _webhook(source: ConfigFile, at: Path, value: Any) -> Webhook:
-    table = _known(source, at, value, WEBHOOK_KEYS)
+    table = table_of(source, at, value, WEBHOOK_KEYS)
     for key in WEBHOOK_KEYS:
         if key not in table:
             raise source.error(f"`{dotted(at)}` needs `{key}`", at)
@@ -175,12 +175,3 @@ def _webhook(source: ConfigFile, at: Path, value: Any) -> Webhook:
         message = f"`{dotted((*at, 'secret'))}` must be an environment variable, such as ${{WEBHOOK_SECRET}}"
         raise source.error(message, (*at, "secret"))
     return Webhook(url, secret[1])
-
-
-def _known(source: ConfigFile, at: Path, value: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    """Return a table. Raises a ConfigError if it has another key than these."""
-    table = table_in(source, at, value)
-    for key in table:
-        if key not in known:
-            raise source.unknown("key", key, known, (*at, key))
-    return table

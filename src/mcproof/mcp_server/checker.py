@@ -28,13 +28,13 @@ MEMORY_LIMIT = 2 << 30
 
 
 def encoded(message: Any) -> bytes:
-    """A message as it is sent."""
-    body = json.dumps(message).encode()
+    """A message as it is sent. Lone surrogates, which a catalog may contain and MCP cannot send, are replaced."""
+    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
     return len(body).to_bytes(HEADER, "big") + body
 
 
 def main() -> None:
-    """Answer requests until the input ends."""
+    """Run checks until the input ends."""
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed by mistake must not be read as a result
     _limit_memory()

@@ -40,7 +40,7 @@ class Confinement:
             if not isinstance(path, int) and not self._may_read(path):
                 raise PermissionError(errno.EACCES, "outside the allowed folders", _shown(path))
         elif event.startswith(_REFUSED):
-            raise PermissionError(errno.EACCES, f"this server does not do that: {event}")
+            raise PermissionError(errno.EACCES, f"this server only reads files, refused: {event}")
 
     def _may_read(self, path: Any) -> bool:
         real = os.path.realpath(os.curdir if path is None else os.fsdecode(path))

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 DOCUMENT_NAME = "catalog"
 """The name of a catalog that is given as text, in results and messages."""
+_MOST_TOOLS = 100
+_CLIENT_KEYS = ("client", "effect", "level")
 
 
 def run_check(tool: str, arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
@@ -52,12 +54,22 @@ def _lint(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
 
 
 def _grade(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
+    """Of very many tools, those that cost most and those with the worst descriptions are listed."""
     targets, policy = _chosen(arguments, roots)
-    return _page(_document(GradeRequest(targets, policy=policy)), arguments)
+    document = _document(GradeRequest(targets, policy=policy))
+    costs, scores = document["tokens"]["tools"], document.get("descriptions", {})
+    if len(costs) > _MOST_TOOLS:
+        document["tokens"]["tools"] = dict(sorted(costs.items(), key=lambda each: -each[1])[:_MOST_TOOLS])
+    if len(scores) > _MOST_TOOLS:
+        document["descriptions"] = dict(sorted(scores.items(), key=lambda each: each[1])[:_MOST_TOOLS])
+    return _page(document, arguments)
 
 
 def _check_clients(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
-    """The hits of each client are left out: the findings have every place, with the clients."""
+    """The hits of each client are left out: the findings have every place, with the clients.
+
+    What clients document, with sources and dates, is left out there: one finding may be about dozens of them.
+    """
     targets, policy = _chosen(arguments, roots)
     wanted = tuple(arguments.get("clients", ()))
     document = _document(CompatRequest(targets, wanted, policy=policy))
@@ -67,6 +79,9 @@ def _check_clients(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]
         for name, client in document["clients"].items()
         if name in named
     }
+    for finding in document["findings"]:
+        if (evidence := finding["evidence"]) and isinstance(evidence.get("clients"), list):
+            evidence["clients"] = [{key: each[key] for key in _CLIENT_KEYS} for each in evidence["clients"]]
     return _page(document, arguments)
 
 

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.console import plural
 from mcproof.errors import INTERRUPTED
 from mcproof.linting.finding import LEVELS
-from mcproof.report.outcome_phrases import tests_headline
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
-from mcproof.report.probe_rules import RULES_OF_CASE_OUTCOME
 from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING
-from mcproof.results.proof import promises
 from mcproof.results.run import BROKEN
 
 if TYPE_CHECKING:
@@ -98,6 +95,8 @@ def _targets_verdict(run: RunResult) -> GateVerdict:
 def _sum(results: list[TargetResult], kind: Kind) -> str:
     """Return what the targets of a run have in sum: the reasons to fail, or what the gates let through."""
     if kind == "suite":
+        from mcproof.report.outcome_phrases import tests_headline
+
         return tests_headline([test for result in results for test in result.tests])
     missed: dict[str, int] = {}
     for gate in (gate for result in results for gate in result.gates if not gate.passed):
@@ -237,6 +236,8 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
 
 def _untested_promises(result: TargetResult) -> str:
     """Return how many promises `prove` did not test; empty if none."""
+    from mcproof.results.proof import promises
+
     count = promises(result.matrix).not_tested if result.matrix else 0
     return f", {plural(count, 'promise')} not tested" if count else ""
 
@@ -254,6 +255,8 @@ def _accepted_violations(result: TargetResult) -> int:
     """Return how many different violations `fuzz` saw accepted, without those that are suppressed."""
     if result.payload.kind != "fuzz":
         return 0
+    from mcproof.report.probe_rules import RULES_OF_CASE_OUTCOME
+
     tools = {each.tool for each in result.findings if each.rule.id in RULES_OF_CASE_OUTCOME["accepted"]}
     failures = result.payload.fuzzing.failures
     return sum(each.outcome == "accepted" and each.tool in tools for each in failures)
@@ -261,6 +264,8 @@ def _accepted_violations(result: TargetResult) -> int:
 
 def _suite_verdict(result: TargetResult) -> GateVerdict:
     """The verdict on a suite, which its tests decide."""
+    from mcproof.report.outcome_phrases import tests_headline
+
     reason, outcomes = tests_headline(result.tests), {test.outcome for test in result.tests}
     if result.incomplete:
         return GateVerdict(f"{result.incomplete}: {INCOMPLETE}", reason, "bad" if "failed" in outcomes else "fair")

@@ -12,6 +12,7 @@ from mcproof import __version__
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.errors import McproofError, from_exception
 from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.exit_code import exit_code
 from mcproof.execution.planning import Planner
 from mcproof.execution.run_requests import (
     CallOptions,
@@ -28,7 +29,7 @@ from mcproof.execution.run_requests import (
 from mcproof.execution.target_inputs import catalog_text, connect_options, refuse_partial
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
-from mcproof.results.run import RunResult
+from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.sweep.outcome_rows import (
     CHECKED,
     Failing,
@@ -126,20 +127,9 @@ class _Work:
         """Return the attempt for a catalog, without the parts that call the server."""
         self._collect()
         refuse_partial(catalog)
-        detail = Detail(scores=True, identities=self.plan.records)
+        detail = Detail(lines=self.plan.records, identities=self.plan.records, scores=True)
         result = check_catalog(catalog, self._checks, detail, IgnoreTracker())
-        stored: tuple[StoredResult, ...] = ()
-        if self.plan.records:
-            rules = [each for each in self._rules if each.ruleset != "wire" or catalog.connection is not None]
-            run = RunResult(
-                command="lint",
-                version=__version__,
-                targets=[result],
-                rules=rules,
-                started=timer.started,
-                seconds=timer.seconds,
-            )
-            stored = (StoredResult(run, catalog_text(catalog)),)
+        stored = self._stored(result, timer, catalog)
         more: dict[str, Any] = {}
         for request, members in self._requests(task.target):
             run = self._run(request)
@@ -148,6 +138,28 @@ class _Work:
                 stored = (*stored, StoredResult(run, catalog_text(catalog)))
         line = checked_row(task.target, result, more, timer.timing(task.attempt))
         return Attempt(line, CHECKED, stored=stored)
+
+    def _stored(self, result: TargetResult, timer: _Timer, catalog: Catalog | None) -> tuple[StoredResult, ...]:
+        """Return the result for the store, as `lint --record` has it; empty if it is not recorded."""
+        if not self.plan.records:
+            return ()
+        is_live = catalog is not None and catalog.connection is not None
+        run = RunResult(
+            command="lint",
+            version=__version__,
+            targets=[result],
+            rules=[each for each in self._rules if each.ruleset != "wire" or is_live],
+            exit_code=exit_code([result]),
+            started=timer.started,
+            seconds=timer.seconds,
+        )
+        return (StoredResult(run, None if catalog is None else catalog_text(catalog)),)
+
+    def failed(self, task: SweepTask, why: Failing, timer: _Timer, wait: float | None = None) -> Attempt:
+        """Return the attempt for a target that could not be checked."""
+        line = failed_row(task.target, why, timer.timing(task.attempt))
+        result = TargetResult(task.target.label, Trouble(why.message, None, None, None))
+        return Attempt(line, why.outcome, wait, self._stored(result, timer, None))
 
     def _requests(self, target: SweepTarget) -> Iterable[tuple[RunRequest, Callable[[Any], dict[str, Any]]]]:
         selection = self._selection_of(target)
@@ -228,15 +240,11 @@ def check_target(task: SweepTask, plan: SweepPlan) -> Attempt:
 
 def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
     """Check a capture; never raises."""
-    timer, target = _Timer(), task.target
-    if target.hindrance is not None:
-        return _failed(task, Failing(*target.hindrance), timer)
+    timer, target, work = _Timer(), task.target, _work(plan)
     try:
-        catalog = read_catalog(Input(target.file, data=target.data))
-        return _work(plan).judged(task, catalog, timer)
+        return work.judged(task, read_catalog(Input(target.file, data=target.data)), timer)
     except Exception as error:
-        known = from_exception(error)
-        return _failed(task, failing(known, is_live=False), timer)
+        return work.failed(task, failing(from_exception(error), is_live=False), timer)
 
 
 async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
@@ -259,11 +267,11 @@ async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
             # In a thread, so that a large catalog does not keep the event loop from other servers.
             return await asyncio.to_thread(judge)
     except TimeoutError:
-        return _failed(task, timed_out(plan), timer)
+        return work.failed(task, timed_out(plan), timer)
     except McproofError as error:
-        return _failed(task, failing(error, is_live=True), timer, retry_wait(error))
+        return work.failed(task, failing(error, is_live=True), timer, retry_wait(error))
     except Exception as error:
-        return _failed(task, failing(from_exception(error), is_live=True), timer)
+        return work.failed(task, failing(from_exception(error), is_live=True), timer)
 
 
 def timed_out(plan: SweepPlan) -> Failing:
@@ -279,7 +287,3 @@ def crashed() -> Failing:
 def failed_line(task: SweepTask, why: Failing) -> str:
     """Return the row of a target that no worker has reported on."""
     return failed_row(task.target, why, _Timer().timing(task.attempt))
-
-
-def _failed(task: SweepTask, why: Failing, timer: _Timer, wait: float | None = None) -> Attempt:
-    return Attempt(failed_row(task.target, why, timer.timing(task.attempt)), why.outcome, wait)

@@ -100,7 +100,7 @@ def run_sweep(
         raise UsageError(f"nothing to check: no target in {', '.join(request.sources)}")
     results = ResultsFile(request.results, request.identity, restarts=request.restarts)
     if results.is_resumed:
-        tell(f"{request.results}: goes on after {plural(len(results.done), 'target')}; --restart would start over")
+        tell(f"{request.results}: {plural(len(results.done), 'target')} done already (--restart starts over)")
     sink = _sink(results, database)
     engine = _engine(request, tell)
 

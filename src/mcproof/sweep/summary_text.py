@@ -34,7 +34,8 @@ def summary_lines(summary: SweepSummary, style: Style, results: str) -> Iterator
     if summary.ranking:
         yield "\nBest\n"
         for each in summary.ranking[:_MOST_RANKED]:
-            yield f"  {each.letter} {each.score:3}  {style.fitting(each.title, style.width - 10)}\n"
+            where = "" if each.title == each.target else f" ({each.target})"
+            yield f"  {each.letter} {each.score:3}  {style.fitting(each.title + where, style.width - 10)}\n"
     if summary.slowest:
         slow = ", ".join(f"{style.text(name, 60)} ({seconds:.1f} s)" for seconds, name in summary.slowest[:_MOST_SLOW])
         yield f"\nSlowest: {slow}\n"

@@ -70,8 +70,8 @@ def command(arguments: list[str]) -> int:
         raise UsageError("--scope, --server and --days are for `token create`")
     if options.allow_commands and options.config is None:
         raise UsageError("--allow-commands is for the [[watch]] entries of --config FILE")
-    if options.demo and options.database is not None:
-        raise UsageError("--demo has a store of its own; leave out --database")
+    if options.demo and (options.database is not None or options.config is not None):
+        raise UsageError("--demo has a store of its own; leave out --database and --config")
     try:
         from mcproof.cli.web_service import serve
     except ImportError:

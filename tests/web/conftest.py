@@ -1,0 +1,41 @@
+"""Stores, servers and services that several tests use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcproof.store.database import open_database
+from servers.web import Web
+from web.visiting import visiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from starlette.testclient import TestClient
+
+    from mcproof.store.database import Database
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """An empty store in a file."""
+    opened = open_database(str(tmp_path / "store.sqlite"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """A service for visitors."""
+    with visiting(tmp_path_factory.mktemp("store")) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Web]:
+    """An MCP server on this machine."""
+    with Web() as running:
+        yield running
