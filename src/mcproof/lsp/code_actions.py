@@ -61,8 +61,8 @@ def code_actions(request: ActionRequest) -> list[types.CodeAction]:
     actions: list[types.CodeAction] = []
     if request.wants(types.CodeActionKind.QuickFix.value):
         actions += _fixes(request, problems)
-        for problem in problems:
-            actions += _ignores(request, problem)
+        ignores = [each for problem in problems for each in _ignores(request, problem)]
+        actions += {(each.title, str(each.edit)): each for each in ignores}.values()  # one for findings of one line
         actions += _pages(request, problems)
     if any(each.startswith("source") for each in request.only) and request.wants(FIX_ALL):
         actions += _fix_all(request)  # only on request: editors run it on save

@@ -11,7 +11,7 @@ from mcproof.config.settings import TABLE
 from mcproof.exchange.revisions import REVISIONS
 from mcproof.linting.registry import RULESETS, all_rules
 from mcproof.linting.suppression.comments import IGNORE, IGNORE_FILE
-from mcproof.lsp.cursor_places import place_in_toml, place_in_yaml
+from mcproof.lsp.cursor_places import LONGEST_LINE, place_in_toml, place_in_yaml
 from mcproof.lsp.schema_words import ITEM, holds_rules, is_list_at, keys_at, shipped_schema, values_at
 from mcproof.suite import value_paths
 from mcproof.suite.definition import METHODS
@@ -55,6 +55,8 @@ def completions(kind: DocumentKind, text: TextPositions, position: Position) -> 
     """The words that fit at a position."""
     start = text.offset_at(Position(position.line, 0))
     column = text.offset_at(position) - start
+    if column > LONGEST_LINE:
+        return []
     line = text.line(position.line)[:column]
     if kind == "source":
         typed, words = _in_comment(line)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_LINES = 5_000
 """How many lines above the cursor are read."""
+LONGEST_LINE = 1_000
+"""How many characters of a line are read; bounds the time for hostile lines."""
 _KEY = re.compile(r"""([\w.${}/-]+|"[^"]*"|'[^']*')[ \t]*:(?=[ \t]|$)""")
 _TABLE = re.compile(r"[ \t]*(\[\[?)[ \t]*([^\[\]#]+?)[ \t]*\]")
 _SETTING = re.compile(r"""[ \t]*([\w-]+|"[^"]*")[ \t]*=[ \t]*(.*)""")
@@ -37,7 +39,7 @@ class CursorPlace(NamedTuple):
 
 def place_in_yaml(text: TextPositions, line: int, column: int) -> CursorPlace | None:
     """The place of a cursor in YAML; None in a comment."""
-    before = text.line(line)[:column]
+    before = _line(text, line)[:column]
     if re.search(r"(?:^|\s)#", before):
         return None
     indent, rest, steps = _unlisted(before)
@@ -79,9 +81,9 @@ def _unlisted(line: str) -> tuple[int, str, tuple[str, ...]]:
 def _keys_above(text: TextPositions, line: int, indent: int) -> tuple[str, ...]:
     """The keys that a line with this indentation is below."""
     path: list[str] = []
-    is_item = text.line(line)[indent : indent + 1] == "-"
+    is_item = _line(text, line)[indent : indent + 1] == "-"
     for number in range(line - 1, max(-1, line - 1 - MOST_LINES), -1):
-        written = text.line(number)
+        written = _line(text, number)
         if not written.strip() or written.lstrip().startswith("#"):
             continue
         start, rest, steps = _unlisted(written)
@@ -100,7 +102,7 @@ def _keys_above(text: TextPositions, line: int, indent: int) -> tuple[str, ...]:
 
 def place_in_toml(text: TextPositions, line: int, column: int) -> CursorPlace | None:
     """The place of a cursor in TOML; None in a comment or a header that is complete."""
-    before = text.line(line)[:column]
+    before = _line(text, line)[:column]
     bare = _QUOTED.sub("", before)
     if "#" in bare.partition('"')[0]:
         return None
@@ -126,7 +128,7 @@ def _toml_value(path: tuple[str, ...], rest: str) -> CursorPlace:
 
 def _table_above(text: TextPositions, line: int) -> tuple[str, ...]:
     for number in range(line - 1, max(-1, line - 1 - MOST_LINES), -1):
-        found = _TABLE.match(text.line(number))
+        found = _TABLE.match(_line(text, number))
         if found is not None and (found[1] == "[[" or not _open_list(text, number)):
             keys = tuple(part.strip().strip('"') for part in found[2].split("."))
             return (*keys, ITEM) if found[1] == "[[" else keys
@@ -136,10 +138,14 @@ def _table_above(text: TextPositions, line: int) -> tuple[str, ...]:
 def _open_list(text: TextPositions, line: int) -> str | None:
     """The key of a list that starts above a line and is not closed there; None if there is none."""
     for number in range(line - 1, max(-1, line - 200), -1):
-        written = _QUOTED.sub("", text.line(number)).partition("#")[0]
+        written = _QUOTED.sub("", _line(text, number)).partition("#")[0]
         if "]" in written:
             return None
         found = _SETTING.match(written)
         if found is not None:
             return found[1].strip('"') if found[2].startswith("[") else None
     return None
+
+
+def _line(text: TextPositions, number: int) -> str:
+    return text.line(number)[:LONGEST_LINE]
