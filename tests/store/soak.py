@@ -17,7 +17,8 @@ def soak(name: str, word: str) -> None:
     for seed in range(ROUNDS):
         done, there = kill_round(word, writers=WRITERS, times=TIMES, seed=seed)
         reported += done
-    print(f"{name}: {ROUNDS} rounds of {WRITERS} writers, {reported:,} runs reported, {there:,} stored, none lost")
+        if seed % 10 == 9:
+            print(f"{name}: {seed + 1} rounds, {reported:,} runs reported, {there:,} stored, none lost", flush=True)
 
 
 def main() -> None:
