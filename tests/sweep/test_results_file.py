@@ -97,6 +97,27 @@ def test_a_journal_without_results_starts_over(tmp_path: Path) -> None:
     results.close()
 
 
+def test_two_sweeps_do_not_write_to_one_file(tmp_path: Path) -> None:
+    first = opened(tmp_path)
+    for restarts in (False, True):
+        with pytest.raises(UsageError, match="another sweep is writing"):
+            opened(tmp_path, restarts=restarts)
+    first.append([row(1)])
+    first.close()
+    again = opened(tmp_path)
+    assert 1 in again.done
+    again.close()
+
+
+@pytest.mark.parametrize("journal", ["", '{"kind": "mcpr'])
+def test_a_kill_before_the_first_line_of_the_journal_starts_over(tmp_path: Path, journal: str) -> None:
+    (tmp_path / "sweep.jsonl").touch()
+    (tmp_path / "sweep.jsonl.journal").write_text(journal)
+    results = opened(tmp_path)
+    assert not results.is_resumed
+    results.close()
+
+
 def test_targets_under_way_are_counted_once_per_run(tmp_path: Path) -> None:
     for key in (1, 2):
         results = opened(tmp_path)

@@ -41,33 +41,43 @@ class ResultsFile:
         """Distinguishes this sweep from every other; the same after a kill."""
         self._synced = monotonic()
         self._begun: list[str] = []
+        is_new = not os.path.exists(file)
         try:
-            if not restarts:
-                self._resume(identity)
-            mode = "ab" if self.is_resumed else "wb"
-            # The journal of another sweep must not outlive its results, nor the other way round.
-            if not self.is_resumed and os.path.exists(self.journal):
-                os.remove(self.journal)
-            self._results: IO[bytes] = open(file, mode, buffering=0)  # noqa: SIM115
-            self._journal: IO[bytes] = open(self.journal, mode, buffering=0)  # noqa: SIM115
+            self._results: IO[bytes] = open(file, "ab", buffering=0)  # noqa: SIM115
         except OSError as error:
             raise WriteError(f"cannot be written: {reason_of(error)}", file=file) from None
+        try:
+            _lock(self._results, file)
+            if not (restarts or is_new):
+                self._resume(identity)
+            if not self.is_resumed:
+                # The journal of another sweep must not outlive its results, nor the other way round.
+                if os.path.exists(self.journal):
+                    os.remove(self.journal)
+                self._results.truncate(0)
+            self._journal: IO[bytes] = open(self.journal, "ab", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            self._results.close()
+            raise WriteError(f"cannot be written: {reason_of(error)}", file=self.journal) from None
+        except BaseException:
+            self._results.close()
+            raise
         head = {"kind": "mcproof-sweep", "schema_version": JOURNAL_VERSION, "id": self.sweep_id, "sweep": identity}
         self._journal.write(_line({"session": True} if self.is_resumed else head))
 
     def _resume(self, identity: dict[str, Any]) -> None:
         """Read what is there. Raises a UsageError if it belongs to another sweep."""
-        if not os.path.exists(self.file) or not os.path.getsize(self.file):
-            if not os.path.exists(self.journal):
+        is_empty = not os.path.getsize(self.file)
+        if not os.path.exists(self.journal):
+            if is_empty:
                 return
-        elif not os.path.exists(self.journal):
             raise UsageError(
                 f"{self.file} is not the result of a sweep that can go on: there is no {self.journal}; "
                 "--restart replaces it, --results names another file"
             )
         head = next(_lines(self.journal), None)
         if not isinstance(head, dict) or head.get("kind") != "mcproof-sweep":
-            if head is None and not os.path.getsize(self.file):
+            if head is None and is_empty:  # killed before it was written
                 return
             raise UsageError(f"{self.journal} is not the journal of a sweep; --results names another file")
         if head.get("schema_version") != JOURNAL_VERSION or head.get("sweep") != identity:
@@ -75,8 +85,6 @@ class ResultsFile:
                 f"{self.file} has the results of a sweep with {_differences(head.get('sweep'), identity)}; "
                 "--restart replaces them, --results names another file"
             )
-        if not os.path.exists(self.file):
-            return
         _drop_torn_line(self.file)
         _drop_torn_line(self.journal)
         self.is_resumed = True
@@ -124,6 +132,20 @@ class ResultsFile:
         self._sync()
         self._results.close()
         self._journal.close()
+
+
+def _lock(stream: IO[bytes], file: str) -> None:
+    """Keep other sweeps from writing to a file, as long as it is open. Raises a UsageError if one does."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise UsageError(f"another sweep is writing to {file}; --results names another file") from None
+    except OSError:  # a file system without locks
+        return
 
 
 def rows_of(file: str) -> Iterator[dict[str, Any]]:

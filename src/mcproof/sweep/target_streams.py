@@ -37,6 +37,7 @@ class TargetSources:
         self._permissions = permissions
         self._ours = ours
         """Files that the sweep itself writes, by real path."""
+        self._our_names = frozenset(map(os.path.basename, ours))
         self.outdated = 0
         """How many entries of registry documents are older versions, or deleted."""
 
@@ -59,7 +60,7 @@ class TargetSources:
     def _of_path(self, path: str) -> Iterator[SweepTarget]:
         if os.path.isdir(path):
             for file in captures_below(path):
-                if os.path.realpath(file) not in self._ours:
+                if os.path.basename(file) not in self._our_names or os.path.realpath(file) not in self._ours:
                     yield capture_target(file)
         elif os.path.isfile(path):
             yield from self._of_json(path)
