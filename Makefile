@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test quick lint format bench bench-serve soak docs lock clean
+.PHONY: help demo test quick lint format bench bench-serve soak docs site dist lock clean
 
 help:
 	@echo "make demo    set up, then start an example server, lint and grade it"
@@ -17,7 +17,9 @@ help:
 	@echo "make bench   measure speed, as ratios"
 	@echo "make bench-serve  measure pages over stores with a million findings"
 	@echo "make soak    long experiments: killed writers and sweeps, a fuzzed API, 300 live servers, random edits in an editor"
-	@echo "make docs    write the pages that come from the code"
+	@echo "make docs    write the pages and pictures that come from the code"
+	@echo "make site    build the documentation site in build/site"
+	@echo "make dist    build the wheel and the source distribution, and try them in a clean environment"
 	@echo "make lock    resolve requirements.lock anew (needs uv)"
 
 $(READY): pyproject.toml requirements.lock
@@ -80,6 +82,14 @@ bench-serve: $(READY)
 
 docs: $(READY)
 	$(BIN)/python scripts/write_docs.py
+	$(BIN)/python scripts/write_stills.py
+
+site: $(CI_READY)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html"
+
+dist: $(CI_READY)
+	@$(BIN)/python scripts/try_dist.py
 
 lock:
 	uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-annotate --no-header \

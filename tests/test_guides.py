@@ -37,7 +37,11 @@ def project(tmp_path: Path) -> Path:
     commands = tmp_path / "bin"
     commands.mkdir()
     plugin = f"PYTHONPATH={shlex.quote(python_path(tmp_path / 'site'))}"
-    shims = {"mcproof": ("", "-m mcproof"), "python": ("", ""), "pytest": (plugin, "-m pytest -p no:cacheprovider")}
+    shims = {
+        "mcproof": ("", "-m mcproof"),
+        "python": ("", ""),
+        "pytest": (plugin, "-m pytest -p no:cacheprovider -p no:schemathesis"),
+    }
     for name, (setting, words) in shims.items():
         shim = commands / name
         shim.write_text(f'#!/bin/sh\n{setting} exec "{sys.executable}" {words} "$@"\n')

@@ -204,3 +204,12 @@ def test_names_of_tools_do_not_reach_the_terminal_unescaped(tmp_path: Path) -> N
     text = run("compat", catalog).stdout
     assert "\x1b" not in text
     assert "\n::error" not in text
+
+
+@pytest.mark.parametrize("beside", [{}, {"properties": {}}])
+def test_names_below_the_parameters_do_not_count_as_parameters(tmp_path: Path, beside: dict[str, Any]) -> None:
+    nested = {"type": "object", "properties": {"filter[id]": {"type": "string"}}}
+    schema = {"type": "object", **beside, "anyOf": [nested]}
+    write(tmp_path / "tools.json", [tool("find", schema), tool("search", nested)])
+    ended = run("lint", str(tmp_path / "tools.json"), "--select", "CMP-013", "--format", "json")
+    assert [each["tool"] for each in json.loads(ended.stdout)["findings"]] == ["search"]

@@ -12,6 +12,7 @@ import pytest
 from mcproof.cli.main import main
 from mcproof.linting.registry import all_rules
 from mcproof.report import sarif
+from mcproof.report.documentation import SITE
 
 from .readers import with_fixes
 from .runs import RUNS, folder
@@ -114,7 +115,18 @@ def test_every_rule_has_a_page_that_is_there(folder: Path, capsys: pytest.Captur
     rules = document["runs"][0]["tool"]["driver"]["rules"]
     assert {rule["id"] for rule in rules} == {rule.id for rule in all_rules() if rule.ruleset != "wire"}
     for rule in rules:
-        assert (home / rule["helpUri"].partition("/blob/main/")[2]).is_file()
+        assert rule["helpUri"].startswith(f"{SITE}/")
+        page = rule["helpUri"].removeprefix(f"{SITE}/").removesuffix("/")
+        assert (home / "docs" / f"{page}.md").is_file()
+
+
+def test_the_base_of_links_to_the_documentation_can_be_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCPROOF_DOCS_URL", "https://docs.example/mcproof/")
+    document = json.loads(_printed(capsys, "lint", "library.json"))
+    uris = {rule["helpUri"] for rule in document["runs"][0]["tool"]["driver"]["rules"]}
+    assert all(uri.startswith("https://docs.example/mcproof/rules/") for uri in uris)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ SERVER = f"{sys.executable} -I -S {Path(suited.__file__)}"
 WORKERS = [pytest.param([]), pytest.param(["-n", "2"], marks=pytest.mark.slow)]
 CONFIGURATION = """\
 [pytest]
-addopts = -p no:cacheprovider -p no:hypothesispytest -p no:anyio --strict-markers --strict-config
+addopts = -p no:cacheprovider -p no:hypothesispytest -p no:anyio -p no:schemathesis --strict-markers --strict-config
 filterwarnings = error
 """
 

@@ -72,6 +72,12 @@ def test_a_page_is_there_and_has_its_protection(web: TestClient, path: str) -> N
     assert " onclick=" not in shown.text
 
 
+def test_the_examples_of_a_rule_are_shown_as_they_are_written(web: TestClient) -> None:
+    shown = web.get("/rules/SCH-001").text
+    assert "{\n  &#34;name&#34;: &#34;get_weather&#34;,\n" in shown
+    assert "A <code>required</code> that is not a list." in shown
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [

@@ -239,5 +239,5 @@ def test_the_form_is_filled_in_from_the_address(service: TestClient) -> None:
 def test_an_unknown_link_is_not_found(service: TestClient, path: str) -> None:
     response = service.get(path)
     assert response.status_code == 404
-    assert "there is no such report" in response.text
+    assert "there is no such report" in response.text.lower()
     assert response.headers["x-robots-tag"] == "noindex, nofollow"

@@ -235,11 +235,11 @@ def property_key(tool: ToolSurface, params: Params) -> Iterator[str]:
     pattern = params["pattern"]
     only_root = params.get("where") == "top"
     for node, declared in tool.declared():
+        if only_root and node.parent is not None:
+            return
         for name in declared:
             if not matches_whole(pattern, name):
                 yield f"{node.pointer}/properties/{escape(name)}"
-        if only_root:
-            return
 
 
 def property_names_together(tool: ToolSurface, params: Params) -> Iterator[str]:

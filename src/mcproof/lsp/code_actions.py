@@ -11,7 +11,7 @@ from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import fix_source
 from mcproof.lsp.diagnostics import diagnostic_of
 from mcproof.lsp.ignore_entries import FileEdits, comment_for, entry_for
-from mcproof.report.sarif import help_uri
+from mcproof.report.documentation import help_uri
 from mcproof.results.fix_edits import proven_edits
 from mcproof.text.jsontext import Edit
 

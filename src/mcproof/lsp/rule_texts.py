@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.errors import UsageError
 from mcproof.linting.registry import find_rule
 from mcproof.lsp.ignore_entries import rules_on
-from mcproof.report.sarif import help_uri
+from mcproof.report.documentation import help_uri
 from mcproof.results.build import rule_facts
 
 if TYPE_CHECKING:

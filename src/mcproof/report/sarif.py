@@ -10,6 +10,7 @@ from mcproof.linting.finding import LEVELS
 from mcproof.linting.rulebook import sentence
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.ci_paths import relative_path, repository_path
+from mcproof.report.documentation import HOME, help_uri, page_url
 from mcproof.results.records import encode, listed, printable
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from mcproof.results.suite_tests import TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-HOME = "https://github.com/mcproof/mcproof"
-"""The repository, for links to the documentation."""
-
 MOST_RESULTS = 25_000
 """The limit of code scanning for one run; it rejects a file with more."""
 
@@ -31,12 +29,7 @@ _JUSTIFICATIONS = {
     ACCEPTED: "accepted by the baseline",
     COMMENTED: "ignored by a comment",
 }
-_TEST_RULE = {
-    "id": "mcproof-test",
-    "shortDescription": {"text": "A test of a suite failed or could not run."},
-    "helpUri": f"{HOME}/blob/main/docs/suites.md",
-    "defaultConfiguration": {"level": "error"},
-}
+_TEST = "mcproof-test"
 _LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resource", "prompt": "function"}
 
 
@@ -50,7 +43,7 @@ def document(run: RunResult) -> Iterator[str]:
     driver = {"name": "mcproof", "version": run.version, "semanticVersion": run.version, "informationUri": HOME}
     yield f'{{"$schema": "{SCHEMA}",\n"version": "2.1.0",\n"runs": [{{\n'
     yield f'"tool": {{"driver": {printable(encode(driver))[:-1]},\n'
-    described = [*map(_rule, rules.values()), *([_TEST_RULE] if tests else [])]
+    described = [*map(_rule, rules.values()), *([_test_rule()] if tests else [])]
     yield from listed("rules", map(encode, described))
     yield "}},\n"
     yield f'"automationDetails": {encode({"id": f"mcproof/{run.command}/"})},\n'
@@ -89,10 +82,14 @@ _SEVERITIES = {"error": "error", "warning": "warning", "note": "recommendation"}
 """The levels as code scanning names them."""
 
 
-def help_uri(rule: RuleFacts) -> str:
-    """Return the URL of the page of a rule, or of the page about changes."""
-    page = f"changes.md#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}.md"
-    return f"{HOME}/blob/main/docs/{page}"
+def _test_rule() -> dict[str, Any]:
+    """Return the entry for failed tests, which have no rule."""
+    return {
+        "id": _TEST,
+        "shortDescription": {"text": "A test of a suite failed or could not run."},
+        "helpUri": page_url("suites/"),
+        "defaultConfiguration": {"level": "error"},
+    }
 
 
 def _invocation(run: RunResult, left_out: int) -> dict[str, Any]:
@@ -172,7 +169,7 @@ def _failed(test: TestResult, number: int) -> dict[str, Any]:
     line = test.first_line
     region = {"startLine": line} if line is not None else None
     return {
-        "ruleId": _TEST_RULE["id"],
+        "ruleId": _TEST,
         "ruleIndex": number,
         "level": "error",
         "message": _message(f"{test.label}: {test.message}"),

@@ -237,9 +237,9 @@ def _argument_faults(argument: dict[str, Any], names: set[str]) -> Iterator[tupl
 
 
 def _repeated(items: Iterable[Item], key: str) -> Iterator[Problem]:
-    """A problem for each item whose key has the value of an item before it."""
+    """A problem for each item but one of those with the same value: the same one, in whatever order they are listed."""
     seen: set[str] = set()
-    for item in items:
+    for item in sorted(items, key=lambda each: each.given_name):
         value = item.fields.get(key)
         if isinstance(value, str):
             if value in seen:
