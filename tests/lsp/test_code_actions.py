@@ -151,10 +151,10 @@ def test_the_page_of_a_rule_is_opened_by_the_editor(editor: Editor, tmp_path: Pa
     assert action.command is not None
     params = types.ExecuteCommandParams(command=action.command.command, arguments=action.command.arguments)
     editor.request("workspace_execute_command", params)
-    assert editor.shown_documents[-1].endswith("/rules/tool-no-description.md")
+    assert editor.shown_documents[-1].endswith("/rules/tool-no-description/")
     params = types.ExecuteCommandParams(command=action.command.command, arguments=["file:///etc/passwd"])
     editor.request("workspace_execute_command", params)
-    assert editor.shown_documents[-1].endswith("/rules/tool-no-description.md")
+    assert editor.shown_documents[-1].endswith("/rules/tool-no-description/")
 
 
 def test_an_editor_without_these_abilities_gets_plain_edits(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_hover_over_a_finding_shows_the_rule(editor: Editor, tmp_path: Path) -> 
     assert shown.startswith("**prop-no-description** · grade · warning")
     assert "**Why**" in shown
     assert "**Fix**" in shown
-    assert "/rules/prop-no-description.md" in shown
+    assert "/rules/prop-no-description/" in shown
 
 
 @pytest.mark.parametrize(

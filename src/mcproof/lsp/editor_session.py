@@ -116,13 +116,15 @@ class EditorSession:
         self._timer = asyncio.get_running_loop().call_later(pause, self._start)
 
     def _start(self) -> None:
+        self._timer = None
         if self._run is None or self._run.done():
             self._run = asyncio.get_running_loop().create_task(self._check_due())
 
     async def _check_due(self) -> None:
         while self._due:
             path = min(self._due, key=lambda each: (-self._changed.get(each, 0), each))  # the last edit first
-            await self.current(path)
+            if not await self._check(path) and self._timer is not None:
+                return  # an edit came meanwhile; the pause after it starts another run
 
     async def current(self, path: str) -> Analysis | None:
         """The analysis of a document as it is now; None if it is not open."""
@@ -130,15 +132,23 @@ class EditorSession:
             known = self._checked.get(path)
             if known is not None and path not in self._due:
                 return known.analysis
-            edit = self._edit
-            analysis = await self.in_worker(self._analyst.analyse, path, self.documents.contents())
-            if self.documents.get(path) is not None and self._is_current(analysis, edit):
-                self._due.pop(path, None)
-                self._checked[path] = CheckedDocument(edit, analysis)
-                self._show(path, analysis.problems)
-                self._tell()
-        self._due.pop(path, None)
+            await self._check(path)
         return None
+
+    async def _check(self, path: str) -> bool:
+        """Check a document; return whether the result is still current."""
+        if self.documents.get(path) is None:
+            self._due.pop(path, None)
+            return True
+        edit = self._edit
+        analysis = await self.in_worker(self._analyst.analyse, path, self.documents.contents())
+        if self.documents.get(path) is None or not self._is_current(analysis, edit):
+            return False
+        self._due.pop(path, None)
+        self._checked[path] = CheckedDocument(edit, analysis)
+        self._show(path, analysis.problems)
+        self._tell()
+        return True
 
     async def settled(self, path: str) -> Analysis | None:
         """The analysis of a document after the pause that follows its last edit; None if it is not open."""

@@ -17,6 +17,7 @@ from mcproof.lsp.editor_session import PAUSE, EditorSession
 from mcproof.lsp.open_documents import path_of
 from mcproof.lsp.rule_texts import rule_at, rule_text
 from mcproof.lsp.tool_lenses import ToolLenses
+from mcproof.report.documentation import page_url
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -170,7 +171,7 @@ def create_server(pause: float = PAUSE) -> EditorServer:
 
     @server.command(OPEN_PAGE)
     async def open_page(url: Any) -> None:
-        if isinstance(url, str) and url.startswith("https://"):
+        if isinstance(url, str) and url.startswith(page_url("")):
             await server.window_show_document_async(types.ShowDocumentParams(uri=url, external=True))
 
     return server
