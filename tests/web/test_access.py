@@ -116,7 +116,16 @@ def test_a_body_that_is_too_large_is_refused(database: Database, monkeypatch: py
 # --- who may ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [RUNS, "/api/v1/servers/a%0Ab/runs", "/api/v1/servers/a/b/runs"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        RUNS,
+        "/api/v1/servers/a%0Ab/runs",
+        "/api/v1/servers/a/b/runs",
+        "/api/v1/servers//runs",
+        "/api/v1/servers/books/runs%0A",
+    ],
+)
 def test_nothing_is_recorded_without_a_token(database: Database, path: str) -> None:
     sent = client(database).post(path, content=report())
     assert sent.status_code == 401
