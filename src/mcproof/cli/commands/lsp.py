@@ -7,6 +7,7 @@ import os
 import sys
 
 from mcproof.cli.parser import Parser
+from mcproof.console import remark
 from mcproof.errors import OK, UsageError
 
 NOTES = """\
@@ -34,6 +35,8 @@ def command(arguments: list[str]) -> int:
         from mcproof.lsp.language_server import serve
     except ImportError:
         raise UsageError("`lsp` needs one more package: `pip install 'mcproof[lsp]'`") from None
+    if sys.stdin.isatty():
+        remark("an editor starts this, and speaks on standard input; docs/editors.md has the settings. Ctrl-C ends it")
     gc.enable()  # it runs for days, and syntax trees have cycles
     stdin, stdout = sys.stdin.buffer, sys.stdout
     with os.fdopen(os.dup(stdout.fileno()), "wb") as messages:

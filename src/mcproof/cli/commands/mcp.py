@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
 
 from mcproof.cli.parser import Parser
 from mcproof.console import remark
@@ -58,6 +59,8 @@ def command(arguments: list[str]) -> int:
     gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
     folders = given_roots(options.root) if options.root else default_roots()
     if options.http is None:
+        if sys.stdin.isatty():
+            remark("a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it")
         serve_stdio(RootPolicy(folders, asks_client=not options.root))
         return OK
     listener = _listener(options.http)
