@@ -6,6 +6,7 @@ clean environment, as a new user would.
 
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -46,7 +47,7 @@ def demo(distribution: pathlib.Path) -> str:
     """Return what `mcproof demo` prints after an installation in a clean environment."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
-        python = next(pathlib.Path(folder).glob("*/python*"))
+        python = pathlib.Path(folder, "Scripts/python.exe" if os.name == "nt" else "bin/python")
         install = [str(python), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*install, str(distribution)], check=True)
         program = python.with_name("mcproof")

@@ -190,6 +190,15 @@ def test_github_puts_the_findings_of_a_server_on_no_file() -> None:
     assert "file=" not in done.stdout
 
 
+def test_markdown_shows_a_command_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "server.py").write_text(f"#!{sys.executable}\nimport mcproof.demo.server as demo\ndemo.main()\n")
+    (tmp_path / "server.py").chmod(0o755)
+    command = (str(tmp_path / "server.py"), "a//b/../c")
+    shown = run("lint", "--format", "markdown", "--", *command).stdout
+    assert f"| `get_forecast` `{' '.join(command)}` |" in shown
+
+
 def test_markdown_shows_an_address_as_it_is() -> None:
     with serve("json") as server:
         assert f"`{server.url}`" in run("lint", "--format", "markdown", server.url).stdout

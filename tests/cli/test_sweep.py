@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -166,14 +167,22 @@ def test_commands_and_variables_need_permission(tmp_path: Path) -> None:
         (("captures", "--database", "x"), "--record"),
         (("captures", "--select", "nonsense"), "nonsense"),
         (("empty",), "nothing to check"),
+        (("server.py", "--allow-commands"), "server.py: is source code, not a list"),
+        (("store.sqlite", "--allow-commands"), "store.sqlite:1: is not text"),
+        (("--", "python", "server.py"), "no command after `--`"),
+        (("captures", "--engine", "ray"), "needs Ray"),
     ],
 )
 def test_what_cannot_be_done_is_reported_before_anything_is_written(
-    words: tuple[str, ...], message: str, captures: Path, tmp_path: Path
+    words: tuple[str, ...], message: str, captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "server.py").write_text("touch started\n")
+    (tmp_path / "store.sqlite").write_bytes(b"SQLite format 3\0touch started\n")
     assert message in fails("sweep", *words, cwd=tmp_path)
     assert not (tmp_path / "sweep.jsonl").exists()
+    assert not (tmp_path / "started").exists()
 
 
 def test_a_sweep_with_other_options_does_not_replace_results(captures: Path, tmp_path: Path) -> None:

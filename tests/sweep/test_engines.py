@@ -15,20 +15,7 @@ from cli.running import write  # isort: skip
 if TYPE_CHECKING:
     from pathlib import Path
 
-ENGINES = [
-    pytest.param("local", id="local"),
-    pytest.param("ray", id="ray"),
-]
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    name: str = request.param
-    if name == "ray" and find_spec("ray") is None:
-        if os.environ.get("MCPROOF_REQUIRE_RAY"):
-            pytest.fail("Ray is not installed, and MCPROOF_REQUIRE_RAY is set")
-        pytest.skip("Ray is not installed: `make .venv/.ci-ready`")
-    return name
+WORDS = ("--allow-commands", "--retries", "0", "--timeout", "8", "--jobs", "2")
 
 
 def _targets(folder: Path) -> dict[str, str]:
@@ -53,20 +40,39 @@ def _targets(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.slow
-def test_every_engine_gives_the_same_rows(engine: str, tmp_path: Path) -> None:
-    """Two workers, one of which is killed on the way, and another one twice."""
-    folder = tmp_path / "targets"
-    folder.mkdir()
-    expected = _targets(folder)
-    source = write_list(tmp_path / "targets.txt", expected)
-    words = ("--allow-commands", "--retries", "0", "--timeout", "8", "--jobs", "2")
-    done = sweep(source, *words, "--engine", engine, "--results", "results.jsonl", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with targets of every kind, in a list."""
+    place: Path = tmp_path_factory.mktemp("engines")
+    (place / "targets").mkdir()
+    write_list(place / "targets.txt", _targets(place / "targets"))
+    return place
+
+
+def _swept(place: Path, engine: str) -> Path:
+    """Run the sweep with two workers, one of which is killed on the way, and another one twice."""
+    for mark in ("once", "always"):
+        (place / "targets" / mark).unlink(missing_ok=True)
+    file = place / f"{engine}.jsonl"
+    done = sweep("targets.txt", *WORDS, "--engine", engine, "--results", file.name, cwd=place)
     assert done.returncode == 0, done
-    assert outcomes(tmp_path / "results.jsonl") == expected
-    reference = tmp_path / "reference.jsonl"
-    if engine != "local":
-        (folder / "once").unlink()
-        (folder / "always").unlink()
-        assert sweep(source, *words, "--results", reference.name, cwd=tmp_path).returncode == 0
-        assert lasting(tmp_path / "results.jsonl") == lasting(reference)
+    return file
+
+
+@pytest.fixture(scope="module")
+def local(place: Path) -> Path:
+    return _swept(place, "local")
+
+
+@pytest.mark.slow
+def test_the_local_engine_gives_every_target_its_outcome(place: Path, local: Path) -> None:
+    assert outcomes(local) == _targets(place / "targets")
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_rows(place: Path, local: Path) -> None:
+    if find_spec("ray") is None:
+        if os.environ.get("MCPROOF_REQUIRE_RAY"):
+            pytest.fail("Ray is not installed, and MCPROOF_REQUIRE_RAY is set")
+        pytest.skip("Ray is not installed: `make .venv/.ci-ready`")
+    assert lasting(_swept(place, "ray")) == lasting(local)

@@ -19,6 +19,7 @@ from mcproof.errors import InputError
 from mcproof.web.health import Metrics
 from mcproof.web.service import ServiceBackground, WebSettings, create_service
 from mcproof.web.service_log import LogHandler, ServiceLog
+from mcproof.web.slow_clients import TimedConnection
 from mcproof.web.watch.watcher import Watcher
 from mcproof.web.watch.webhook_posts import post_guarded
 
@@ -47,6 +48,7 @@ def serve(database: Database, options: argparse.Namespace) -> None:
         create_service(database, settings, background),
         host=options.host,
         port=options.port,
+        http=TimedConnection,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -120,7 +120,8 @@ _TABLE: dict[tuple[str, str], str] = {
         ALL <2 THINGS <8 MUST <4 DESTROYED if others
         +CALL <4 STEPS <4 COMMAND if obliged
         +DESTROY <4 LOGS if framed
-        +CALL <5 SIBLING&RUINER if obliged, named
+        +CALL <2 SIBLING&RUINER if obliged, named
+        +CALL <3 TOOL <1 SIBLING&RUINER if obliged, named
     """,
     (SENDS, ""): """
         +SEND <14 ADDRESS if framed

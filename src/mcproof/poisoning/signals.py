@@ -287,7 +287,7 @@ def _matches(sentence: ReadSentence, possible: int) -> Iterator[tuple[Pattern, t
             continue
         if pattern.kind not in found and not (found and pattern.kind == OVERREACHES):
             span = match(pattern, sentence)
-            if span is not None and not _is_mention(sentence.words, span):
+            if span is not None and not _is_mention(sentence.words, span) and not _is_statement(sentence.words, span):
                 found.add(pattern.kind)
                 if pattern.kind in (CONCEALS, OVERRIDES):
                     sentence.meets |= FRAMED | FIRM
@@ -340,6 +340,22 @@ def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:
         if words[at].classes & example:
             return True
     return False
+
+
+_QUESTIONS = {"what", "which", "who", "whose", "where", "when", "why", "how", "whether", "if"}
+
+
+def _is_statement(words: list[Word], span: tuple[int, int]) -> bool:
+    """Whether a match only states what something leaves open, such as "a text that does not say what it returns"."""
+    start, end = span
+    negation = words[start].text.replace("’", "'")
+    if negation not in ("doesn't", "doesnt") and not (negation == "not" and start and words[start - 1].text == "does"):
+        return False
+    bits = class_bits()
+    ordered = bits["MODEL"] | bits["YOUR"] | bits["OBLIGE"] | bits["MUST"] | bits["RESULT"]
+    if any(word.classes & ordered for word in words[:start]):
+        return False
+    return any(word.text in _QUESTIONS for word in words[start + 1 : end])
 
 
 _OBJECTS = {

@@ -188,7 +188,8 @@ def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator
 
 def _where(each: ReportedFinding) -> str:
     item = f"{code(each.label)} " if each.label else ""
-    return item + code(_location(each.file, each.line))
+    # Without a line it is the command or URL of a live server, not a path.
+    return item + code(each.file if each.line is None else _location(each.file, each.line))
 
 
 def _location(file: str, line: int | None) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 from functools import lru_cache
-from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.errors import McproofError, from_exception
 from mcproof.execution.check_catalog import check_catalog
+from mcproof.execution.clock import Clock
 from mcproof.execution.exit_code import exit_code
 from mcproof.execution.planning import Planner
 from mcproof.execution.run_requests import (
@@ -201,15 +201,7 @@ class _Work:
             gc.collect()
 
 
-class _Timer:
-    def __init__(self) -> None:
-        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
-        self._start = perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return perf_counter() - self._start
-
+class _Timer(Clock):
     def timing(self, attempt: int) -> Timing:
         return Timing(self.started, self.seconds, attempt)
 

@@ -47,6 +47,15 @@ def check_servers(tasks: list[SweepTask], plan: SweepPlan) -> list[tuple[int, At
     return list(zip([task.number for task in tasks], asyncio.run(check_all()), strict=True))
 
 
+def ray_module() -> Any:
+    """Import Ray. Raises a UsageError if it is not installed."""
+    try:
+        import ray
+    except ImportError:
+        raise UsageError("`--engine ray` needs Ray: `pip install 'mcproof[ray]'`") from None
+    return ray
+
+
 class _Call:
     """A call of Ray, and the tasks in it."""
 
@@ -60,11 +69,7 @@ class RayEngine:
     """Calls of `check_captures` and `check_servers` on a cluster."""
 
     def __init__(self, plan: SweepPlan, *, address: str | None, jobs: int | None, at_once: int) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise UsageError("`--engine ray` needs Ray: `pip install 'mcproof[ray]'`") from None
-        self._ray: Any = ray
+        ray = self._ray = ray_module()
         self._plan = plan
         self._at_once = at_once
         try:

@@ -93,6 +93,10 @@ def run_sweep(
     from mcproof.client.interrupts import raising_on_signals
 
     validate_plan(request.plan)
+    if request.engine.name == "ray":  # before anything is written: it may not be installed
+        from mcproof.sweep.ray_engine import ray_module
+
+        ray_module()
     sources = TargetSources(request.sources, request.permissions, request.ours)
     targets = sources.targets()
     first = next(targets, None)  # before anything is written: a source may not exist

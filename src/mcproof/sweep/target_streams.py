@@ -14,6 +14,7 @@ from mcproof.sweep.registry_documents import entries_of, is_current, is_registry
 from mcproof.sweep.sweep_target import Hindrance, Permissions, SweepTarget, capture_target, key_of
 from mcproof.targets.argument import LARGEST_INPUT, configured_name, is_url
 from mcproof.targets.client_config import ConfiguredServer, read_servers, server_of
+from mcproof.targets.node_projects import SUFFIXES
 from mcproof.targets.snapshot import text_of
 from mcproof.text.folder_walk import is_left_out
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 1 << 20
 """The most characters of a line in a list."""
 _DEEPEST = 40
+_SOURCE_CODE = (".py", ".pyi", *SUFFIXES)
+"""Endings of files that are not lists: a line of code with a space in it would be a command."""
 _MARKS = tuple(
     f'"{word}"'.encode() for word in ("mcpServers", "servers", "context_servers", "mcp", "packages", "remotes")
 )
@@ -114,12 +117,16 @@ class TargetSources:
     def _of_list(self, source: str) -> Iterator[SweepTarget]:
         folder = "" if source == "-" else os.path.dirname(source)
         title = "<stdin>" if source == "-" else source
+        if source.endswith(_SOURCE_CODE):
+            raise InputError("is source code, not a list of targets; `mcproof lint` and `grade` check it", file=source)
         with _opened(source) as stream:
             number = 0
             while line := stream.readline(LONGEST_LINE):
                 number += 1
                 place = f"{title}:{number}"
                 text = line.decode("utf-8", "surrogateescape").strip("\ufeff \t\r\n")
+                if b"\0" in line:
+                    raise InputError("is not text; a list has one target a line", file=title, line=number)
                 if len(line) == LONGEST_LINE:
                     raise InputError(f"the line is longer than {LONGEST_LINE:,} bytes", file=title, line=number)
                 if text.startswith(("{", '"')):

@@ -10,7 +10,7 @@ _HEAD = struct.Struct(">I")
 
 
 def write_frame(stream: IO[bytes], message: Any) -> None:
-    """Write a message at once, so that whoever dies next has written it."""
+    """Write a message at once, so that it is there even if the process dies next."""
     data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     stream.write(_HEAD.pack(len(data)) + data)
     stream.flush()

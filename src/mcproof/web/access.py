@@ -7,12 +7,12 @@ token as a password (`Basic`), because reading changes nothing and forms have a 
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
 from mcproof.store.access_tokens import find_token
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from mcproof.store.access_tokens import StoredToken
     from mcproof.store.database import Database
 
 OPTIONAL_SCOPES = ("read", "lint")
 """The scopes that an operator may require; `record` is always required."""
-_RECORDS = re.compile(r"/api/v1/servers/.+/runs", re.DOTALL)
+_RECORDED = "/api/v1/servers/"
+"""What is posted below this path is recorded."""
 _OPEN = ("/healthz", "/assets/")
 """Paths that need no token: what a monitor asks for, and the style of the page that refuses."""
 
@@ -56,16 +57,28 @@ class TokenCheck:
                 await problem(request, 403, detail)(scope, receive, send)
                 return
             scope.setdefault("state", {})["token"] = token
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, _uncached(send) if needed is not None else send)
 
     def _needed(self, scope: Scope) -> str | None:
         """Return the scope that a request needs; None if everybody may send it."""
         path, is_post = scope["path"], scope["method"] == "POST"
-        if is_post and _RECORDS.fullmatch(path):
+        if is_post and path.startswith(_RECORDED):
             return "record"
         if is_post and "lint" in self._required:
             return "lint"
         return "read" if "read" in self._required and not path.startswith(_OPEN) else None
+
+
+def _uncached(send: Send) -> Send:
+    """Keep responses that need a token out of caches that several clients share."""
+
+    async def send_private(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["cache-control"] = headers.get("cache-control", "no-cache").replace("public", "private")
+        await send(message)
+
+    return send_private
 
 
 def token_text(request: Request) -> str | None:

@@ -95,6 +95,8 @@ def parser() -> Parser:
 
 
 def command(arguments: list[str]) -> int:
+    if "--" in arguments:
+        raise UsageError("`sweep` takes no command after `--`; write it into a list, and pass --allow-commands")
     options = parser().parse_args(arguments)
     if options.database is not None and not options.record:
         raise UsageError("`--database` is for `--record`")
