@@ -46,6 +46,12 @@ def report(data: bytes = GOOD, **members: Any) -> bytes:
     return json.dumps({**document, **members}).encode()
 
 
+def counted(tools: int) -> bytes:
+    document = json.loads(report())
+    document["targets"][0]["counts"]["tools"] = tools
+    return json.dumps(document).encode()
+
+
 def timed(**timings: Any) -> bytes:
     document = json.loads(report())
     return json.dumps({**document, "timings": {**document["timings"], **timings}}).encode()
@@ -84,6 +90,8 @@ def test_a_run_may_bring_its_catalog(database: Database) -> None:
         (timed(started="soon"), 422, "`timings.started` is not a time"),
         (timed(started="2999-01-01T00:00:00Z"), 422, "in the future"),
         (timed(seconds=12345.5).replace(b"12345.5", b"1e999"), 422, "violates its schema at `/timings/seconds`"),
+        (counted(2**31), 422, "larger than 2,147,483,647"),
+        (counted(10**30), 422, "larger than 2,147,483,647"),
         (b'{"report": ' + report() + b', "catalog": {"a": 1}}', 422, "catalog: "),
     ],
 )
@@ -190,6 +198,13 @@ def test_a_private_instance_is_read_with_a_token_in_a_browser_too(database: Data
     assert web.get("/", headers=bearer(token(database, "record"))).status_code == 403
     for wrong in ("Basic x", "Basic !!!", "Basic /w==", "Digest x", "Basic"):
         assert web.get("/", headers={"authorization": wrong}).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/badge/books.svg", "/badge/books.json", "/api/v1/rules", "/servers.csv"])
+def test_a_shared_cache_keeps_nothing_of_a_private_instance(database: Database, path: str) -> None:
+    kept = client(database, "read").get(path, headers=bearer(token(database, "read"))).headers["cache-control"]
+    assert "public" not in kept
+    assert client(database).get("/badge/books.svg").headers["cache-control"] == "public, max-age=300"
 
 
 def test_checks_need_a_token_where_the_operator_wants_it(database: Database) -> None:

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcproof.store.recording import record_run
-from mcproof.web.protection import RateLimit
+from mcproof.web.protection import RateLimit, client_of
 from mcproof.web.service import WebSettings, create_service
 from report.trials import TRIALS
 from store.runs import BAD, GOOD, judged, linted, scanned
@@ -161,11 +161,16 @@ def test_assets_are_cached_by_their_tag(web: TestClient) -> None:
 
 
 def test_a_list_is_exported_whole_and_without_formulas(filled: Database) -> None:
-    record_run(filled, linted(GOOD), [None], "=1+1")
+    formulas = ("=1+1", "\n=1+1", " =1+1", "\uff1d1+1")
+    for name in (*formulas, "a;=1+1"):
+        record_run(filled, linted(GOOD), [None], name)
     web = client(filled)
-    rows = list(csv.DictReader(io.StringIO(web.get("/servers.csv?sort=name").text)))
-    assert {row["name"] for row in rows} == {"'=1+1", "books", "other", URL, HOSTILE}
-    assert len(web.get("/servers.json").json()["servers"]) == 5
+    text = web.get("/servers.csv?sort=name").text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    shown = {f"'{each}" for each in formulas}
+    assert {row["name"] for row in rows} == {*shown, "a;=1+1", "books", "other", URL, HOSTILE}
+    assert '"a;=1+1"' in text  # for spreadsheets that separate cells with semicolons
+    assert len(web.get("/servers.json").json()["servers"]) == 9
 
 
 # --- badges -------------------------------------------------------------------------------------------------------
@@ -304,6 +309,21 @@ def test_a_client_that_asks_too_often_has_to_wait(filled: Database) -> None:
     assert [each.status_code for each in answers] == [200, 200, 200, 429]
     assert [each.headers["ratelimit-remaining"] for each in answers] == ["2", "1", "0", "0"]
     assert int(answers[-1].headers["retry-after"]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("client", "counted"),
+    [
+        (("192.0.2.7", 1), "192.0.2.7"),
+        (("2001:db8:1:2:3:4:5:6", 1), "2001:db8:1:2::/64"),
+        (("2001:db8:1:2:ffff::1", 1), "2001:db8:1:2::/64"),
+        (("fe80::1%eth0", 1), "fe80::/64"),
+        (("testclient", 1), "testclient"),
+        (None, ""),
+    ],
+)
+def test_the_addresses_of_an_ipv6_client_count_as_one(client: tuple[str, int] | None, counted: str) -> None:
+    assert client_of({"type": "http", "client": client}) == counted
 
 
 def test_a_limit_recovers_with_time_and_forgets_old_clients() -> None:

@@ -12,6 +12,7 @@ from binascii import Error as Base64Error
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
 from mcproof.store.access_tokens import find_token
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from mcproof.store.access_tokens import StoredToken
     from mcproof.store.database import Database
@@ -56,7 +57,7 @@ class TokenCheck:
                 await problem(request, 403, detail)(scope, receive, send)
                 return
             scope.setdefault("state", {})["token"] = token
-        await self._app(scope, receive, send)
+        await self._app(scope, receive, _uncached(send) if needed is not None else send)
 
     def _needed(self, scope: Scope) -> str | None:
         """Return the scope that a request needs; None if everybody may send it."""
@@ -66,6 +67,18 @@ class TokenCheck:
         if is_post and "lint" in self._required:
             return "lint"
         return "read" if "read" in self._required and not path.startswith(_OPEN) else None
+
+
+def _uncached(send: Send) -> Send:
+    """Keep responses that need a token out of caches that several clients share."""
+
+    async def send_private(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers["cache-control"] = headers.get("cache-control", "no-cache").replace("public", "private")
+        await send(message)
+
+    return send_private
 
 
 def token_text(request: Request) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import urlencode
@@ -110,6 +111,8 @@ def dashboard(request: Request) -> str:
     )
 
 
+_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]")
+"""How a formula starts, also in full-width characters."""
 _EXPORTED = ("name", "grade", "score", "change", "tokens", "tools", "verdict", "trust", "last_seen", "runs")
 
 
@@ -128,13 +131,13 @@ def csv_export(request: Request) -> Response:
 
 def _csv(rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC).writerows(rows)
     return text.getvalue()
 
 
 def _cell(value: Any) -> Any:
-    """A value that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    """Return a value that no spreadsheet takes for a formula, whatever separates its cells."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def json_export(request: Request) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from ipaddress import IPv6Network
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -112,6 +113,17 @@ def _host_name(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
+def client_of(scope: Scope) -> str:
+    """Return what limits count a client by: its address, or of IPv6 the network of 64 bits that one client has."""
+    address = scope["client"][0] if scope.get("client") else ""
+    if ":" not in address:
+        return str(address)
+    try:
+        return str(IPv6Network((address.partition("%")[0], 64), strict=False))
+    except ValueError:
+        return str(address)
+
+
 class RateLimit:
     """Lets every client send a number of requests a minute, and says in headers how many are left."""
 
@@ -125,8 +137,7 @@ class RateLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        client = scope["client"][0] if scope.get("client") else ""
-        left = self._take(client, time.monotonic())
+        left = self._take(client_of(scope), time.monotonic())
         headers = {"ratelimit-limit": str(self._limit), "ratelimit-remaining": str(max(0, int(left)))}
         if left < 0:
             wait = max(1, round(_MINUTE / self._limit * -left))

@@ -32,6 +32,8 @@ _NOT_RECORDED = ("diff", "run")
 """Commands whose results are not about one server."""
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _CLOCK_SKEW = timedelta(minutes=5)
+_LARGEST = 2**31 - 1
+"""The largest number that every kind of store has room for."""
 _TOKEN = Security(HTTPBearer(auto_error=False, scheme_name="token", description="From `mcproof serve token create`."))
 """Describes the token in the OpenAPI document; `TokenCheck` has checked it."""
 _BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}}
@@ -99,7 +101,10 @@ def _refuse_constant(word: str) -> None:
 
 
 def _checked(report: bytes) -> RunResult:
-    """Return a run that may be recorded. Raises an HTTPException if it is not about one server, or from the future."""
+    """Return a run that may be recorded.
+
+    Raises an HTTPException if it is not about one server, is from the future, or has numbers that cannot be stored.
+    """
     try:
         run = read_run(report, "report")
     except InputError as error:
@@ -112,4 +117,8 @@ def _checked(report: bytes) -> RunResult:
         raise HTTPException(422, "`timings.started` is not a time such as 2026-01-31T12:00:00Z") from None
     if started > datetime.now(UTC) + _CLOCK_SKEW:
         raise HTTPException(422, "`timings.started` is in the future")
+    (result,) = run.targets
+    tokens = result.scores.tokens
+    if any(number > _LARGEST for number in (*result.counts.values(), tokens.total if tokens is not None else 0)):
+        raise HTTPException(422, f"the number of items or tokens is larger than {_LARGEST:,}")
     return run

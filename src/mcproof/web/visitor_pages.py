@@ -17,6 +17,7 @@ from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.errors import UsageError
 from mcproof.web.form_bodies import form_fields
+from mcproof.web.protection import client_of
 from mcproof.web.rendering import render
 from mcproof.web.request_bodies import read_body
 from mcproof.web.visit_jobs import LARGEST_CATALOG
@@ -73,8 +74,8 @@ def url_guard(request: Request) -> NetworkGuard:
 def start_visit(request: Request, job: VisitJob, *, is_kept: bool = True) -> VisitorCheck:
     """Start what a client asks for. Raises BusyError."""
     visits: Visits = request.app.state.visits
-    client = request.client.host if request.client is not None else ""
-    return visits.start(job._replace(networks=request.app.state.networks), client, is_kept=is_kept)
+    limited = job._replace(networks=request.app.state.networks)
+    return visits.start(limited, client_of(request.scope), is_kept=is_kept)
 
 
 def form_page(request: Request, url: str = "") -> Response:
