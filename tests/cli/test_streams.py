@@ -275,6 +275,9 @@ def test_a_server_of_standard_input_explains_itself_at_a_terminal(command: str, 
         try:
             assert process.stderr is not None
             assert page in process.stderr.readline().decode()
+            time.sleep(0.3)  # until it reads, which nothing shows
+            process.send_signal(signal.SIGINT)
+            assert process.wait(TIMEOUT) == -signal.SIGINT
         finally:
             process.kill()
             os.close(terminal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import signal
 import socket
 import sys
 
@@ -61,6 +62,7 @@ def command(arguments: list[str]) -> int:
     if options.http is None:
         if sys.stdin.isatty():
             remark("a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
         serve_stdio(RootPolicy(folders, asks_client=not options.root))
         return OK
     listener = _listener(options.http)
