@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import zlib
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.web.visits import VisitLimits
+from mcproof.web.visit_jobs import VisitOutcome
+from mcproof.web.visits import PIECE, VisitLimits, VisitorCheck
 from servers.web import FAULTS, Web
 from store.runs import BAD, GOOD
 from web.visiting import SECRET, Echo, ask, done, visited, visiting
@@ -40,6 +43,32 @@ def test_the_oldest_result_is_forgotten_first(tmp_path: Path) -> None:
     with visiting(tmp_path, visit_limits=VisitLimits(kept=2)) as service:
         paths = [visited(service, catalog=GOOD.decode())[0] for _ in range(3)]
         assert [service.get(path).status_code for path in paths] == [410, 200, 200]
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"x", b"a" * 3_000_000, os.urandom(1_000_000)], ids=["empty", "short", "uniform", "random"]
+)
+def test_a_result_is_sent_in_pieces(data: bytes) -> None:
+    """A client that opens many connections and reads nothing must not make the service hold as many results."""
+    visit = VisitorCheck("", "client", 1.0)
+    visit.finish(VisitOutcome(report=zlib.compress(data)))
+    pieces = list(visit.pieces("report"))
+    assert b"".join(pieces) == data
+    assert max(map(len, pieces)) <= PIECE
+
+
+def test_pages_and_downloads_are_not_built_whole(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = visited(service, catalog=BAD.decode())[0]
+    part, whole = VisitorCheck.part, []
+
+    def noted(visit: VisitorCheck, name: str) -> bytes:
+        whole.append(name)
+        return part(visit, name)
+
+    monkeypatch.setattr(VisitorCheck, "part", noted)
+    for end in ("", "/report.html", "/report.json", "/catalog.json", "/tightened.json"):
+        assert service.get(path + end).text
+    assert whole == ["diff"]  # which is short
 
 
 def test_a_busy_service_has_a_page(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from ipaddress import ip_network
+from secrets import token_hex
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from mcproof.web.visitor_input import form_job, text_field
 from mcproof.web.visits import BusyError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from mcproof.web.visit_jobs import VisitJob
     from mcproof.web.visits import VisitorCheck, Visits
@@ -132,16 +133,27 @@ def visit_page(request: Request, token: str) -> Response:
         return _shown(request, "visit_progress.html", visit, steps=STEPS, before=request.app.state.visits.before(visit))
     if outcome.failure:
         return _shown(request, "visit_failed.html", visit, outcome=outcome)
-    return _shown(
-        request,
+    return StreamingResponse(_report_page(request, visit), media_type="text/html; charset=utf-8", headers=PRIVATE)
+
+
+def _report_page(request: Request, visit: VisitorCheck) -> Iterator[bytes]:
+    """Return the page of a report in pieces: the template is rendered around marks for the large parts of it."""
+    marks = {name: f"<!--{token_hex()}-->" for name in ("page", "rules")}
+    page = render(
         "visit_report.html",
-        visit,
-        outcome=outcome,
-        report=Markup(visit.part("page").decode()),  # noqa: S704 (a template has made it, with escaping)
-        rules=Markup(visit.part("rules").decode()),  # noqa: S704
+        request,
+        visit=visit,
+        outcome=visit.outcome,
+        report=Markup(marks["page"]),  # noqa: S704 (a template has made what replaces it, with escaping)
+        rules=Markup(marks["rules"]),  # noqa: S704
         diff=visit.part("diff").decode(),
         link=f"{str(request.base_url).rstrip('/')}/lint/{visit.token}",
     )
+    for name, mark in marks.items():
+        before, _, page = page.partition(mark)
+        yield before.encode()
+        yield from visit.pieces(name)
+    yield page.encode()
 
 
 def _shown(request: Request, template: str, visit: VisitorCheck, **values: Any) -> Response:
@@ -185,14 +197,14 @@ def html_report(request: Request, token: str) -> Response:
     """Return the report as one file, as `--format html` writes it."""
     visit = _finished(request, token)
     headers = {**PRIVATE, "content-disposition": 'attachment; filename="mcproof-report.html"'}
-    return HTMLResponse(visit.part("html"), headers=headers)
+    return StreamingResponse(visit.pieces("html"), media_type="text/html; charset=utf-8", headers=headers)
 
 
 def download(request: Request, token: str, name: str) -> Response:
     """Return the catalog, the tightened catalog or the run report as a file."""
     visit = _finished(request, token)
-    data = visit.part(_DOWNLOADS[name]) if name in _DOWNLOADS else b""
-    if not data:
+    part = _DOWNLOADS.get(name)
+    if part is None or not getattr(visit.outcome, part):
         raise HTTPException(404, "there is no such file", PRIVATE)
     headers = {**PRIVATE, "content-disposition": f'attachment; filename="{name}"'}
-    return Response(data, media_type="application/json", headers=headers)
+    return StreamingResponse(visit.pieces(part), media_type="application/json", headers=headers)

@@ -22,7 +22,7 @@ from mcproof.client.secrets import redacted_url
 from mcproof.web.visit_jobs import VisitOutcome, VisitStep, work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from concurrent.futures import Future
     from multiprocessing.context import BaseContext
 
@@ -32,6 +32,12 @@ TOKEN_BYTES = 24
 """The random bytes of a link: 192 bits."""
 MOST_EXPIRED = 10_000
 """How many expired links are remembered as such."""
+
+
+PIECE = 256 * 1024
+"""The most bytes of a result that are decompressed at once for a response."""
+_INPUT = 4096
+"""How many compressed bytes are read at once."""
 
 
 class VisitLimits(NamedTuple):
@@ -98,6 +104,16 @@ class VisitorCheck:
         """Return a part of the result; empty if there is none."""
         data: bytes = getattr(self.outcome, name)
         return zlib.decompress(data) if data else b""
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """Return a part of the result in pieces, so that a client that reads slowly holds no more than one of them."""
+        inflating, data = zlib.decompressobj(), getattr(self.outcome, name)
+        for start in range(0, len(data), _INPUT):
+            some = data[start : start + _INPUT]
+            while some:
+                yield inflating.decompress(some, PIECE)
+                some = inflating.unconsumed_tail
+        yield inflating.flush()
 
     def finish(self, outcome: VisitOutcome) -> None:
         """Set the result, which must be compressed."""
