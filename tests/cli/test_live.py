@@ -501,6 +501,7 @@ def test_an_address_that_is_no_server_is_told_in_one_line(fault: str, said: str)
 
 def test_an_address_that_cannot_be_reached_is_told_in_one_line() -> None:
     assert "cannot be reached" in fails("lint", "http://127.0.0.1:1/mcp")
+    assert "Errno" not in fails("lint", "http://nothing.invalid/mcp")
     assert "neither http:// nor https://" in fails("lint", "ws://127.0.0.1:1/mcp")
 
 

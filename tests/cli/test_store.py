@@ -11,7 +11,7 @@ import pytest
 
 from mcproof.report.history_listing import sparkline
 
-from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, write
+from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, run_process, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,3 +205,14 @@ def test_pruning_needs_a_limit(store: str, tools: str) -> None:
     assert "`prune` needs --days, --keep or both; `[store]` of a configuration" in fails(
         "store", "prune", "--database", store
     )
+
+
+@pytest.mark.parametrize(
+    "words", [("history", "x"), ("store", "check"), ("serve", "token", "list"), ("lint", "x.json", "--record")]
+)
+def test_a_missing_package_is_named(words: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "sqlalchemy.py").write_text("raise ImportError\n")
+    write(tmp_path / "x.json", {"tools": [CLEAN_TOOL]})
+    done = run_process(*words, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
+    assert done.stderr == "mcproof: the store needs SQLAlchemy: `pip install 'mcproof[store]'`\n"
+    assert done.returncode == 2

@@ -265,3 +265,19 @@ def test_ctrl_c_while_the_report_is_made_waits_until_it_is_written(tmp_path: Pat
             json.loads(files[0].read_text(encoding="utf-8"))
         if format == "json" and printed:
             json.loads(printed)
+
+
+@pytest.mark.parametrize(("command", "page"), [("mcp", "docs/mcp.md"), ("lsp", "docs/editors.md")])
+def test_a_server_of_standard_input_explains_itself_at_a_terminal(command: str, page: str) -> None:
+    terminal, end = os.openpty()
+    with subprocess.Popen([*COMMAND, command], env=environment(), stdin=end, stderr=subprocess.PIPE) as process:
+        os.close(end)
+        try:
+            assert process.stderr is not None
+            assert page in process.stderr.readline().decode()
+            time.sleep(0.3)  # until it reads, which nothing shows
+            process.send_signal(signal.SIGINT)
+            assert process.wait(TIMEOUT) == -signal.SIGINT
+        finally:
+            process.kill()
+            os.close(terminal)

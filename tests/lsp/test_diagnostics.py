@@ -81,6 +81,17 @@ def test_an_editor_shows_the_findings_of_lint(editor: Editor, tmp_path: Path, na
     assert shown(editor, uri) == found
 
 
+def test_source_in_an_editor_is_not_run_and_nothing_is_written(editor: Editor, tmp_path: Path) -> None:
+    file, traces = tmp_path / "server.py", tmp_path / "traces"
+    run_if_imported = f"import helper\nopen({str(traces)!r}, 'w').close()\n"
+    (tmp_path / "helper.py").write_text(f"open({str(traces)!r}, 'w').close()\n", encoding="utf-8")
+    file.write_text(run_if_imported + SERVER, encoding="utf-8")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    uri = editor.open(file)
+    assert editor.diagnostics(uri)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_findings_of_a_baseline_are_not_shown(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "mcproof.toml").write_text('baseline = "accepted.json"\n', encoding="utf-8")
     file = tmp_path / "tools.json"

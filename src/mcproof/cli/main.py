@@ -20,7 +20,7 @@ COMMAND_GROUPS = {
         "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
         "grade": "grade a catalog from A to F, with its token cost",
         "compat": "show in which MCP clients a server breaks, and what to change",
-        "scan": "say whether an agent may connect to a server, and why",
+        "scan": "report whether an agent may connect to a server, and why",
         "diff": "show what changed between two catalogs, and what breaks callers",
         "lock": "lock what servers offer, so that later changes are noticed",
         "sweep": "grade thousands of servers, on one machine or a cluster",

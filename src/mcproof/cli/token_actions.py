@@ -54,10 +54,11 @@ def run_token_action(words: list[str], options: argparse.Namespace) -> int:
         raise UsageError(f"`token {action}` takes {'no name' if action == 'list' else 'the name of one token'}")
     if action != "create" and (options.scope or options.server is not None or options.days is not None):
         raise UsageError("--scope, --server and --days are for `token create`")
-    from mcproof.store.access_tokens import list_tokens, revoke_token
     from mcproof.store.database import open_database
 
     database = open_database(parse_store(options).database)
+    from mcproof.store.access_tokens import list_tokens, revoke_token  # after the check that SQLAlchemy is installed
+
     try:
         if action == "list":
             print_lines(_table(list_tokens(database), Style.of(sys.stdout)), sys.stdout)

@@ -38,9 +38,14 @@ def command(arguments: list[str]) -> int:
     options = parser().parse_args(arguments)
     from mcproof.report.history_listing import history_document, history_lines
     from mcproof.store.database import open_database
-    from mcproof.store.queries import history_of
 
-    history = history_of(open_database(parse_store(options).database, creates=False), options.name, options.last)
+    database = open_database(parse_store(options).database, creates=False)
+    from mcproof.store.queries import history_of  # after the check that SQLAlchemy is installed
+
+    try:
+        history = history_of(database, options.name, options.last)
+    finally:
+        database.close()
     if options.format == "json":
         sys.stdout.write(json.dumps(history_document(history), indent=2) + "\n")
     else:

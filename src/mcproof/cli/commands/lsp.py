@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 from mcproof.cli.parser import Parser
+from mcproof.console import remark
 from mcproof.errors import OK, UsageError
 
 NOTES = """\
@@ -24,7 +26,11 @@ def parser() -> Parser:
         notes=NOTES,
         examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
     )
-    parser.add_argument("--stdio", action="store_true", help="the default, which some editors ask for")
+    parser.add_argument(
+        "--stdio",
+        action="store_true",
+        help="speak on standard input and output: the default, accepted for editors that pass it",
+    )
     return parser
 
 
@@ -34,6 +40,9 @@ def command(arguments: list[str]) -> int:
         from mcproof.lsp.language_server import serve
     except ImportError:
         raise UsageError("`lsp` needs one more package: `pip install 'mcproof[lsp]'`") from None
+    if sys.stdin.isatty():
+        remark("an editor starts this, and speaks on standard input; docs/editors.md has the settings. Ctrl-C ends it")
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
     gc.enable()  # it runs for days, and syntax trees have cycles
     stdin, stdout = sys.stdin.buffer, sys.stdout
     with os.fdopen(os.dup(stdout.fileno()), "wb") as messages:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import signal
 import socket
+import sys
 
 from mcproof.cli.parser import Parser
 from mcproof.console import remark
@@ -58,6 +60,9 @@ def command(arguments: list[str]) -> int:
     gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
     folders = given_roots(options.root) if options.root else default_roots()
     if options.http is None:
+        if sys.stdin.isatty():
+            remark("a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
         serve_stdio(RootPolicy(folders, asks_client=not options.root))
         return OK
     listener = _listener(options.http)

@@ -67,7 +67,7 @@ def parser() -> Parser:
         type=whole_number("servers", 1, 1000),
         default=2,
         metavar="N",
-        help="of them, at one host (default 2)",
+        help="of them, at one host and port (default 2)",
     )
     retried = "further tries after connection errors, HTTP 429 and 5xx (default 2)"
     limits.add_argument("--retries", type=whole_number("tries", 0, 20), default=2, metavar="N", help=retried)

@@ -98,7 +98,7 @@ def _joined(base: str, location: str) -> str:
 async def _send(method: str, url: str, what: str, **content: Any) -> JsonReply:
     import httpx2
 
-    from mcproof.client.transports.http_exchange import connection_settings
+    from mcproof.client.transports.http_exchange import connection_settings, network_reason
 
     headers = {"User-Agent": "mcproof", "Accept": "application/json", **content.pop("headers", {})}
     try:
@@ -113,7 +113,7 @@ async def _send(method: str, url: str, what: str, **content: Any) -> JsonReply:
                 return JsonReply(response.status_code, response.headers.get("location", ""))
             return JsonReply(response.status_code, _parsed(await _body(response, what, url)))
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, OverflowError, UnicodeError, ExceptionGroup) as error:
-        why = str(error).rstrip(".") or type(error).__name__
+        why = network_reason(error) or type(error).__name__
         raise AuthorizationError(f"{_named(what, url)} cannot be reached: {why}") from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,11 @@ def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> ht
         raise ConnectError(_BAD_HEADER) from None
 
 
+def network_reason(error: Exception) -> str:
+    """The text of a network error, without the number of the operating system."""
+    return re.sub(r"^\[Errno -?\d+\] ", "", str(error)).rstrip(".")
+
+
 @contextlib.asynccontextmanager
 async def sent(
     client: httpx2.AsyncClient,
@@ -131,8 +137,8 @@ async def sent(
     except httpx2.ConnectTimeout:
         raise transient(UnreachableError("the server cannot be reached: connecting timed out")) from None
     except httpx2.ConnectError as error:
-        why = str(error) or "connecting failed"
-        raise transient(UnreachableError(f"the server cannot be reached: {why}".rstrip("."))) from None
+        why = network_reason(error) or "connecting failed"
+        raise transient(UnreachableError(f"the server cannot be reached: {why}")) from None
     except httpx2.LocalProtocolError:
         raise ConnectError(_BAD_HEADER) from None
     except httpx2.HTTPError as error:
