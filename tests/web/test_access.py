@@ -101,6 +101,15 @@ def test_what_is_not_a_run_of_one_server_is_refused(database: Database, body: by
     assert detail in sent.json()["detail"]
 
 
+@pytest.mark.parametrize("position", [1.0, 1e308])
+def test_a_position_that_is_written_as_a_decimal_is_shown(database: Database, position: float) -> None:
+    document = json.loads(report(BAD))
+    document["targets"][0]["findings"][0]["snippet"] |= {"start": position, "end": position}
+    web = client(database)
+    sent = web.post(RUNS, json=document, headers=bearer(token(database, "record")))
+    assert web.get(f"/runs/{sent.json()['uid']}").status_code == 200
+
+
 def test_several_servers_in_one_report_are_refused(database: Database) -> None:
     run = linted()
     body = "".join(run_document(run._replace(targets=run.targets * 2, is_single=False)))

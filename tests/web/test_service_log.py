@@ -92,6 +92,14 @@ def test_an_unexpected_error_is_logged_by_type_and_place_only() -> None:
     assert "hunter2" not in stream.getvalue()
 
 
+def test_a_request_that_a_stop_ends_is_not_a_defect() -> None:
+    stream, error = StringIO(), asyncio.CancelledError()
+    handler = LogHandler(ServiceLog("json", stream))
+    handler.emit(logging.LogRecord("uvicorn", logging.ERROR, "", 1, "x", None, (type(error), error, None)))
+    assert json.loads(stream.getvalue())["level"] == "warning"
+    assert "because the service stops" in stream.getvalue()
+
+
 def test_a_request_that_crashes_is_logged_as_500() -> None:
     async def crash(*_: object) -> None:
         raise RuntimeError

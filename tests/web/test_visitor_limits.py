@@ -230,6 +230,7 @@ def test_operators_see_how_many_checks_there_are(service: TestClient) -> None:
     text = service.get("/metrics").text
     assert 'mcproof_visits{state="waiting"} 0' in text
     assert re.search(r'mcproof_visits\{state="kept"\} [1-9]', text)
+    assert "mcproof_visits_kept" not in text  # the same number under another name
 
 
 def test_the_api_describes_both_bodies(service: TestClient) -> None:

@@ -394,11 +394,16 @@ def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFindin
     return ReportedFinding(
         rule=rule,
         fix=None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
-        snippet=None if snippet is None else Snippet(**snippet),
+        snippet=None if snippet is None else _snippet(snippet),
         suppression=None if suppression is None else Suppression(**suppression),
         twins=record.get("twins", 0),
         **{key: record[key] for key in _PLAIN_MEMBERS},
     )
+
+
+def _snippet(record: dict[str, Any]) -> Snippet:
+    """Return a snippet; its positions may be written as `1.0`, which is an integer in JSON Schema."""
+    return Snippet(**{**record, "start": int(record["start"]), "end": int(record["end"])})
 
 
 _PLAIN_MEMBERS = (

@@ -91,8 +91,6 @@ def healthz(request: Request) -> Response:
 @router.get("/metrics")
 def metrics(request: Request) -> Response:
     counted: Metrics = request.app.state.metrics
-    for state, count in request.app.state.visits.counts().items():
-        counted.set(f"mcproof_visits_{state}", count)
     states = request.app.state.visits.counts()
     visits = "".join(f'mcproof_visits{{state="{state}"}} {count}\n' for state, count in states.items())
     text = f"{counted.text()}# TYPE mcproof_visits gauge\n{visits}"

@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 import time
+from asyncio import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -110,7 +111,9 @@ class LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        if error is None:
+        if isinstance(error, CancelledError):
+            self._log.write("service.warning", "a request was ended because the service stops", "warning")
+        elif error is None:
             self._log.write("service.warning", str(record.msg).partition("\n")[0], record.levelname.lower())
         else:
             place = place_of(error)
