@@ -10,7 +10,7 @@ from mcproof.lsp.completion_items import completions
 from mcproof.lsp.text_positions import TextPositions, changed_text
 
 TEXT = "a\N{FIRE}b\r\n\u00e9x\ry\u2028z\n"
-"""Three characters beyond ASCII, each line end of LSP, and a line separator that is none."""
+"""Three characters beyond ASCII, each line end of LSP, and a line separator that LSP does not count."""
 COLUMNS = {"utf-8": (0, 1, 5, 6), "utf-16": (0, 1, 3, 4), "utf-32": (0, 1, 2, 3)}
 
 

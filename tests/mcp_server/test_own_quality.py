@@ -68,7 +68,7 @@ def test_every_promise_is_kept(tmp_path: Path) -> None:
 def test_the_sdk_starts_it_in_both_eras(tmp_path: Path, mode: str) -> None:
     (tmp_path / "tools.json").write_text('{"tools": [{"name": "x"}]}', encoding="utf-8")
     with agent_of(stdio(tmp_path), mode=mode) as served:
-        if mode != STATELESS:  # a client that is told the revision does not ask the server who it is
+        if mode != STATELESS:  # a client with a given revision does not ask for the identity of the server
             assert served.client.server_info is not None
             assert served.client.server_info.name == "mcproof"
         found = served.document("grade_catalog", target="tools.json")

@@ -75,7 +75,7 @@ def list_tokens(database: Database) -> list[StoredToken]:
 
 
 def revoke_token(database: Database, name: str) -> None:
-    """Delete a token. Raises a UsageError if there is none of that name."""
+    """Delete a token. Raises a UsageError if no token has that name."""
     with database.writing() as connection:
         if not connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount:
             known = list(connection.execute(select(TOKENS.c.name)).scalars())
