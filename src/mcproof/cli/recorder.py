@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from mcproof.console import remark
@@ -41,12 +42,12 @@ class Recorder:
         """Record a finished run; one that was interrupted shows less than the server has."""
         if self._database is None:
             return
-        if run.exit_code == INTERRUPTED:
-            remark("not recorded: interrupted")
-            return
-        from mcproof.store.recording import record_run
+        with closing(self._database):
+            if run.exit_code == INTERRUPTED:
+                remark("not recorded: interrupted")
+                return
+            from mcproof.store.recording import record_run
 
-        recorded = record_run(self._database, run, self._catalogs, self._options.name)
-        self._database.close()
+            recorded = record_run(self._database, run, self._catalogs, self._options.name)
         names = recorded[0].name if len(recorded) == 1 else f"{len(recorded):,} servers"
         remark(f"recorded {names} in {self._database.label}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import Parser
@@ -54,12 +55,12 @@ def command(arguments: list[str]) -> int:
             raise UsageError("`prune` needs --days, --keep or both; `[store]` of a configuration may have them")
     from mcproof.store.database import open_database
 
-    database = open_database(configured.database, creates=action == "import")
-    if action == "export":
-        return _export(database)
-    if action == "import":
-        return _import(database, options.file)
-    return _prune(database, options) if action == "prune" else _check(database)
+    with closing(open_database(configured.database, creates=action == "import")) as database:
+        if action == "export":
+            return _export(database)
+        if action == "import":
+            return _import(database, options.file)
+        return _prune(database, options) if action == "prune" else _check(database)
 
 
 def _export(database: Database) -> int:
