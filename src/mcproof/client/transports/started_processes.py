@@ -37,6 +37,7 @@ class StartedProcesses:
         self._adopts = False
         """Whether orphans among the descendants become children of mcproof."""
         self._watchdog: IO[bytes] | None = None
+        self._is_ending = False
 
     def guard(self) -> None:
         """Guard all processes that are started from now on; for a process that has no other children."""
@@ -46,7 +47,10 @@ class StartedProcesses:
         """Prepare for a process that is about to be started with a mark.
 
         Until it is added or given up, it may be a child that is not registered yet, and is not taken for an orphan.
+        Raises an OSError after `kill_all`.
         """
+        if self._is_ending:
+            raise OSError("mcproof is ending")
         self._kill[mark] = lambda: None
         if self._is_guarded:
             if not self._own:
@@ -80,7 +84,8 @@ class StartedProcesses:
         self._notify(f"- {mark}")
 
     def kill_all(self) -> None:
-        """Kill everything, from any thread, before mcproof itself has to end."""
+        """Kill everything, from any thread, before mcproof itself has to end; nothing is started from then on."""
+        self._is_ending = True
         for mark, kill in list(self._kill.items()):
             kill()
             watchdog.kill_marked(mark.encode())

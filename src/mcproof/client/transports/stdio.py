@@ -59,8 +59,8 @@ class Stdio:
 
     async def open(self) -> None:
         """Start the process. Raises ConnectError."""
-        STARTED.expect(self._mark)
         try:
+            STARTED.expect(self._mark)
             self._process = await asyncio.create_subprocess_exec(
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
