@@ -43,7 +43,7 @@ def closed(name: str) -> dict[str, Any]:
 def test_the_number_of_processes_does_not_change_the_report(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     printed = set()
     for number in (1, 4):
-        monkeypatch.setattr(probe_server, "MOST_PROCESSES", number)
+        monkeypatch.setattr(probe_server, "MOST_PROBE_PROCESSES", number)
         printed.add(mcproof("prove", "--format", "json", "--", *command(fault)).output)
     assert len(printed) == 1
 

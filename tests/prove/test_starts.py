@@ -20,7 +20,7 @@ TEXT = {"type": "string"}
 @pytest.fixture(autouse=True)
 def single(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probes go to one process; how soon there are more depends on the machine."""
-    monkeypatch.setattr(probe_server, "MOST_PROCESSES", 1)
+    monkeypatch.setattr(probe_server, "MOST_PROBE_PROCESSES", 1)
 
 
 @pytest.fixture

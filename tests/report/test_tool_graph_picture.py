@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.poisoning.tool_graph import KINDS, ToolEdge, ToolGraph
 from mcproof.report.html.environment import environment
-from mcproof.report.html.graph_views import MOST_ROWS, graph_picture
+from mcproof.report.html.graph_views import MOST_GRAPH_ROWS, graph_picture
 
 
 def graph_with(count: int, name: str = "tool_{}") -> ToolGraph:
@@ -60,8 +60,8 @@ def test_a_large_graph_is_cut_and_says_so() -> None:
     picture = graph_picture(graph_with(500))
 
     assert picture is not None
-    assert len(picture.rows) == MOST_ROWS
-    assert picture.rows_left_out == 499 - MOST_ROWS
+    assert len(picture.rows) == MOST_GRAPH_ROWS
+    assert picture.rows_left_out == 499 - MOST_GRAPH_ROWS
     assert "419 more tools left out of the picture" in rendered(graph_with(500))
 
 

@@ -99,9 +99,9 @@ def test_the_schema_has_exactly_the_keys_of_the_parser() -> None:
     for block, keys in suite_parser.TEST_KEYS.items():
         assert set(properties[block]["items"]["properties"]) == set(keys)
     definitions = SCHEMA["$defs"]
-    assert set(definitions["server"]["properties"]) == set(server_entries.KEYS)
-    assert set(definitions["answer"]["properties"]) == set(answer_fields.KEYS)
-    assert set(definitions["assertions"]["items"]["properties"]) == set(expectations.KEYS)
+    assert set(definitions["server"]["properties"]) == set(server_entries.SERVER_KEYS)
+    assert set(definitions["answer"]["properties"]) == set(answer_fields.ANSWER_KEYS)
+    assert set(definitions["assertions"]["items"]["properties"]) == set(expectations.ASSERTION_KEYS)
     assert set(definitions["matcher"]["properties"]) == {*NAMES, "not"}
     assert set(definitions["negated"]["properties"]) == {*NAMES} - {"snapshot"}
 

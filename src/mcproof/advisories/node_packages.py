@@ -22,7 +22,7 @@ _YARN_LOCKED = re.compile(r'"?@modelcontextprotocol/sdk@[^\n]*:\n\s+version:? "?
 _LAUNCHED = re.compile(r"(?:\$basedir|%~dp0|%dp0%)[\\/]+([^\"'\s]+\.[cm]?[jt]s)\b")
 """The script that a launcher in `node_modules/.bin` starts, as npm and pnpm write it."""
 _LONGEST_LAUNCHER = 16_384
-_HIGHEST_CLIMB = 10
+_HIGHEST_MODULES_CLIMB = 10
 
 
 def node_project(folder: str | None) -> Iterator[KnownPackage]:
@@ -86,7 +86,7 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
 
 def _installed_framework(folder: str, *, is_wanted: bool) -> KnownPackage | None:
     """Return the SDK as Node finds it: in the folder itself, or above it if the package depends on it."""
-    for _ in range(_HIGHEST_CLIMB if is_wanted else 1):
+    for _ in range(_HIGHEST_MODULES_CLIMB if is_wanted else 1):
         if os.path.basename(folder) != MODULES:
             installed = _json(os.path.join(folder, MODULES, *NODE_FRAMEWORK.split("/"), "package.json"))
             if isinstance(installed.get("version"), str):

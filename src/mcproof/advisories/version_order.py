@@ -15,7 +15,7 @@ _PEP440 = re.compile(
 )
 _STAGES = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
 _SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9a-z.-]+))?(?:\+[0-9a-z.-]+)?")
-_CLAUSE = re.compile(r"(>=|<=|>|<|==|=)?\s*(\S+)")
+_RANGE_CLAUSE = re.compile(r"(>=|<=|>|<|==|=)?\s*(\S+)")
 
 
 def version_key(text: str, ecosystem: str) -> tuple[Any, ...] | None:
@@ -77,7 +77,7 @@ def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
 
 
 def _meets(key: tuple[Any, ...], clause: str, ecosystem: str) -> bool:
-    found = _CLAUSE.fullmatch(clause)
+    found = _RANGE_CLAUSE.fullmatch(clause)
     limit = version_key(found[2], ecosystem) if found is not None else None
     if found is None or limit is None:
         raise ValueError(f"not a range of versions: {clause}")

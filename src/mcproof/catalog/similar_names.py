@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LEAST_LETTERS, LONGEST_NAME, MOST_PAIRS = 8, 100, 200
+LEAST_LETTERS, LONGEST_COMPARED_NAME, MOST_PAIRS = 8, 100, 200
 """The least length of names that may differ in one character; the longest name and the most pairs considered."""
 
 _separators = re.compile(r"[^0-9a-z]+")
@@ -39,7 +39,7 @@ def similar_names(names: Iterable[str], others: Iterable[str]) -> list[SimilarNa
 
 def _keys(name: str) -> Iterator[str]:
     """A name without case and separators, and, if it is long, every form of it with one character less."""
-    plain = _plain(name[:LONGEST_NAME])
+    plain = _plain(name[:LONGEST_COMPARED_NAME])
     if plain:
         yield plain
     if len(plain) >= LEAST_LETTERS:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mcproof.results.run import TargetResult
 
 
-def run_command(request: RunRequest, options: OutputOptions) -> int:
+def run_request(request: RunRequest, options: OutputOptions) -> int:
     """Execute a request and write its outputs; return the exit code."""
     outputs = Outputs(options)
     listener = ResultListener(outputs)

@@ -177,7 +177,7 @@ class Connection:
             return await self._exchange(method, params)
 
         response = await send(params)
-        if method not in input_rounds.METHODS:
+        if method not in input_rounds.ASKING_METHODS:
             return response
         return await input_rounds.completed(response, params, send, self.respondent)
 

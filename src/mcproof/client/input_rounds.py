@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INPUT_REQUIRED = "input_required"
 """The `resultType` of a result that asks the client for more input."""
-METHODS = ("tools/call", "prompts/get", "resources/read")
+ASKING_METHODS = ("tools/call", "prompts/get", "resources/read")
 """The methods whose results may ask for input."""
 MOST_ROUNDS = 10
 """How often a request is repeated."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcproof.compat.client_profiles import Constraint
 
 _UNITS = {"bytes": "bytes", "utf16": "UTF-16 units"}
-_FORMS = {
+_REFERENCE_WORDS = {
     "any": "any `$ref`",
     "unresolvable": "a `$ref` that does not resolve",
     "remote": "a `$ref` to another document",
@@ -101,7 +101,7 @@ def _words(params: Mapping[str, Any]) -> dict[str, Any]:
         "unit": _UNITS.get(params.get("unit", ""), "characters"),
         "without": f" and not contain `{params['forbid']}`" if isinstance(params.get("forbid"), str) else "",
         "of": f" with {_listed(params['all_of'], 'and')}" if "all_of" in params else "",
-        "forms": ", ".join(_FORMS[each] for each in params.get("forbid", ()) if each in _FORMS),
+        "forms": ", ".join(_REFERENCE_WORDS[each] for each in params.get("forbid", ()) if each in _REFERENCE_WORDS),
         "faults": ", ".join(_PATTERNS[each] for each in params.get("forbid", ()) if each in _PATTERNS),
         **{key: _listed(params.get(key, ()), "or") for key in ("keywords", "allowed", "instead", "types")},
         "names": _listed(params.get("names", ()), "and"),

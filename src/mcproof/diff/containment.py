@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.diff.equality import json_key
 from mcproof.diff.keywords import (
+    ALTERNATIVES,
     ASSERTIONS,
     DYNAMIC,
     IN_PLACE_APPLICATORS,
     SCHEMA_LISTS,
     SCHEMA_MAPS,
     SINGLE_SCHEMAS,
-    UNIONS,
     unknown_keywords,
 )
 from mcproof.diff.property_names import constrains_unnamed, declared_properties, mentioned_names, required_names
@@ -120,7 +120,7 @@ class InlinedSchema:
                     self._copy_keywords(siblings, depth, alone=False, is_root=is_root),
                 ]
             }
-        if len(keywords) == 1 and keywords[0] in UNIONS:
+        if len(keywords) == 1 and keywords[0] in ALTERNATIVES:
             return {keywords[0]: self._copy_branches(schema[keywords[0]], depth, alone=alone)}
         alone = alone and IN_PLACE_APPLICATORS.isdisjoint(keywords)
         copy = {keyword: self._copy_value(keyword, schema, depth, alone=alone) for keyword in keywords}
@@ -285,7 +285,7 @@ def _combinations(copy: Any) -> int:
             return _TOO_MANY_COMBINATIONS
         if keyword == "pattern" and isinstance(value, str) and _is_expensive(value):
             return _TOO_MANY_COMBINATIONS
-        if keyword in UNIONS and isinstance(value, list):
+        if keyword in ALTERNATIVES and isinstance(value, list):
             count *= max(1, sum(map(_combinations, value)))
         elif keyword == "allOf" and isinstance(value, list):
             for each in value:

@@ -12,7 +12,7 @@ SINGLE_SCHEMAS = frozenset(
     {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
     | {"additionalItems", "unevaluatedItems", "unevaluatedProperties"}
 )
-UNIONS = ("anyOf", "oneOf")
+ALTERNATIVES = ("anyOf", "oneOf")
 IN_PLACE_APPLICATORS = frozenset(
     {"anyOf", "oneOf", "allOf", "if", "then", "else", "not", "dependentSchemas", "dependencies", "$ref"}
 )
@@ -59,4 +59,4 @@ def is_union(schema: Any) -> bool:
     if type(schema) is not dict:
         return False
     keywords = assertions(schema)
-    return len(keywords) == 1 and keywords[0] in UNIONS and isinstance(schema[keywords[0]], list)
+    return len(keywords) == 1 and keywords[0] in ALTERNATIVES and isinstance(schema[keywords[0]], list)

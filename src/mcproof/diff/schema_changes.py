@@ -18,7 +18,7 @@ from mcproof.diff.change_wording import counted, value_text
 from mcproof.diff.containment import ContainmentBudget
 from mcproof.diff.equality import same_json, same_schema
 from mcproof.diff.keyword_changes import compare_keywords
-from mcproof.diff.keywords import DYNAMIC, UNIONS, assertions, has_in_place_applicator, is_union
+from mcproof.diff.keywords import ALTERNATIVES, DYNAMIC, assertions, has_in_place_applicator, is_union
 from mcproof.diff.schema_comparison import SchemaChange, SchemaComparison, SchemaPair
 from mcproof.diff.schema_document import SchemaDocument, Subschema
 from mcproof.diff.union_changes import compare_unions
@@ -199,7 +199,7 @@ def _as_object(schema: Any) -> Any:
     """The root of a tool's schema, which describes an object even without `type`."""
     if schema is True:
         return {"type": "object"}
-    if not isinstance(schema, dict) or not {"type", "$ref", *UNIONS}.isdisjoint(schema):
+    if not isinstance(schema, dict) or not {"type", "$ref", *ALTERNATIVES}.isdisjoint(schema):
         return schema
     return {**schema, "type": "object"}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.diff.change_wording import counted, value_text
 from mcproof.diff.equality import json_key, same_schema
-from mcproof.diff.keywords import DYNAMIC, UNIONS, assertions, is_union
+from mcproof.diff.keywords import ALTERNATIVES, DYNAMIC, assertions, is_union
 from mcproof.diff.property_names import declared_properties
 from mcproof.diff.value_effects import Effect, accepted_types, for_type, type_effect
 
@@ -69,7 +69,7 @@ def _branches_by_type(comparison: SchemaComparison, subschema: Subschema) -> dic
             waiting += _branches(current)
             continue
         types = accepted_types(current.schema)
-        if not types or not {"$ref", *UNIONS, *DYNAMIC}.isdisjoint(assertions(current.schema)):
+        if not types or not {"$ref", *ALTERNATIVES, *DYNAMIC}.isdisjoint(assertions(current.schema)):
             return None
         for name in types:
             if name in parts:

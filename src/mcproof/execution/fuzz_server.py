@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")
 """The rules about accepted invalid calls. Fuzzing finds many, so they fail a run only if it is strict."""
-MOST_PROCESSES = 4
+MOST_FUZZ_PROCESSES = 4
 """How many server processes run at once by default."""
 
 
@@ -56,7 +56,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
         usual = (
             1
             if is_risky or isinstance(server.session.server, UrlEndpoint)
-            else min(MOST_PROCESSES, os.cpu_count() or 1)
+            else min(MOST_FUZZ_PROCESSES, os.cpu_count() or 1)
         )
         attacks, seconds = None, request.max_seconds
         if request.security:  # first, because fuzzing takes all the time it is given
@@ -87,7 +87,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
         )
         item_probes, stored, untested = fuzzed.item_probes, fuzzed.stored, fuzzed.untested
         if attacks is not None:
-            fuzzing = _with_attacks(fuzzing, attacks)
+            fuzzing = _fuzzing_with_attacks(fuzzing, attacks)
             item_probes = attacks.with_records(item_probes, catalog)
             stored = [*(each for _, each in attacks.failures()), *stored]
             untested = [*untested, *attacks.untested()]
@@ -107,7 +107,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
     return run.run(check)
 
 
-def _with_attacks(fuzzing: Fuzzing, attacks: AttackRun) -> Fuzzing:
+def _fuzzing_with_attacks(fuzzing: Fuzzing, attacks: AttackRun) -> Fuzzing:
     """The result of fuzzing with the cases of the attacks."""
     calls, outcomes = attacks.calls(), attacks.outcomes()
     return fuzzing._replace(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mcproof.prove.proving import Proof
     from mcproof.results.run import RunResult
 
-MOST_PROCESSES = 6
+MOST_PROBE_PROCESSES = 6
 """How many server processes are called at once. Most of the time is spent waiting for slow calls."""
 
 
@@ -61,14 +61,14 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             max_calls=request.max_calls,
             is_strict=request.is_strict,
             seconds=request.max_seconds,
-            processes=1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROCESSES,
+            processes=1 if isinstance(server.session.server, UrlEndpoint) else MOST_PROBE_PROCESSES,
         )
         proof = prove(catalog, server, plan, lambda *made: listen(ProgressMade(*made)))
         if request.security:
             attacks = attack_server(
                 target, permissions, arguments, limit=request.calls.limit, seconds=time.left, listen=listen
             )
-            proof = _with_attacks(proof, attacks, catalog)
+            proof = _proof_with_attacks(proof, attacks, catalog)
         incomplete = "interrupted" if server.is_interrupted else proof.incomplete
         report_changed_tools(server, listen)
         catalog.connection = server.close(at_once=proof.was_cut)
@@ -101,7 +101,7 @@ def _without_ids(proof: Proof) -> Proof:
     return proof._replace(item_probes=item_probes)
 
 
-def _with_attacks(proof: Proof, attacks: AttackRun, catalog: Catalog) -> Proof:
+def _proof_with_attacks(proof: Proof, attacks: AttackRun, catalog: Catalog) -> Proof:
     """The result of probing with the results of the attacks."""
     return proof._replace(
         item_probes=attacks.with_records(proof.item_probes, catalog),

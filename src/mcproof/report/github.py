@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def document(run: RunResult) -> Iterator[str]:
+def github_document(run: RunResult) -> Iterator[str]:
     """Write an annotation for each finding, the most serious first: GitHub shows ten of a kind."""
     annotations = [*_verdict(run), *_troubles(run), *_notices(run), *_tests(run)]
     annotations += [_annotation(group) for result in run.targets for group in group_by_fault(result.findings)]

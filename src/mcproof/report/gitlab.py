@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
-def document(run: RunResult) -> Iterator[str]:
+def gitlab_document(run: RunResult) -> Iterator[str]:
     """Write an issue for each finding, notice and target that could not be checked, one a line."""
     yield "["
     seen: dict[str, int] = {}

@@ -18,7 +18,7 @@ _ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
-def document(run: RunResult) -> Iterator[str]:
+def junit_document(run: RunResult) -> Iterator[str]:
     """Write a test suite for each target, and a test case for each check."""
     suites = suites_of(run)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'

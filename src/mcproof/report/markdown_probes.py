@@ -33,9 +33,9 @@ def call_sections(result: TargetResult) -> Iterator[str]:
         if grid.rows:
             yield f"\n### {TITLES[kind]}\n\n"
             yield from _table(grid)
-        yield from _server(server_probes(result.probes))
+        yield from _server_markdown(server_probes(result.probes))
         for rules, column, tools in predictions(result.matrix):
-            warned = f"warned about {plural(len(tools), 'tool')}: {_names(tools)}"
+            warned = f"warned about {plural(len(tools), 'tool')}: {_markdown_names(tools)}"
             yield f"\n{column} not enforced: {', '.join(map(code, rules))} {warned}\n"
 
 
@@ -54,7 +54,7 @@ def _meaning(mark: Mark) -> str:
     return f"{mark.symbol} {mark.word}" + (f" ({mark.meaning})" if mark.meaning else "")
 
 
-def _server(probes: list[ProbeResult]) -> Iterator[str]:
+def _server_markdown(probes: list[ProbeResult]) -> Iterator[str]:
     """Write the probes of the server as a whole."""
     if not probes:
         return
@@ -87,10 +87,10 @@ def untested_section(result: TargetResult) -> Iterator[str]:
     if reasons:
         yield "\n### Not tested\n\n| what | why |\n| --- | --- |\n"
     for why, whats in reasons:
-        yield f"| {_names(whats)} | {escaped(why)} |\n"
+        yield f"| {_markdown_names(whats)} | {escaped(why)} |\n"
 
 
-def _names(names: list[str]) -> str:
+def _markdown_names(names: list[str]) -> str:
     """Return the first names, and the number of the others."""
     listed = ", ".join(map(code, names[:NAMES]))
     return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed

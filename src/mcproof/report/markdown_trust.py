@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcproof.poisoning.tool_graph import ToolGraph
     from mcproof.scores.trust import Trust
 
-_EDGES = 30
+_MARKDOWN_EDGES = 30
 """How many edges of the tool graph are listed."""
 
 
@@ -35,5 +35,5 @@ def trust_sections(trust: Trust, graph: ToolGraph | None) -> Iterator[str]:
             yield f"| {', '.join(map(code, group.rules))} | {escaped(group.why)} |\n"
     if graph is not None and graph.edges:
         yield "\n| tool | names | sentence |\n| --- | --- | --- |\n"
-        for edge in graph.edges[:_EDGES]:
+        for edge in graph.edges[:_MARKDOWN_EDGES]:
             yield f"| {code(edge.source)} | {edge.kind} {code(edge.target)} | {escaped(edge.sentence)} |\n"

@@ -48,7 +48,7 @@ LENIENT = Mark("lenient", "~", "~", "fair", 'accepted though of another type, su
 
 NOT_TESTED = "not tested"
 
-VERDICTS = {
+VERDICT_SYMBOLS = {
     each.word: each
     for each in (
         Mark("proven", "✓", "+", "good", "promised and kept"),
@@ -155,7 +155,7 @@ class Grid(NamedTuple):
         """
         squares = [each for row in self.rows for each in row.squares if each is not None]
         marks = {each.mark for each in squares}
-        known = dict.fromkeys((*VERDICTS.values(), *_PROBE_MARKS.values()))
+        known = dict.fromkeys((*VERDICT_SYMBOLS.values(), *_PROBE_MARKS.values()))
         ranked = sorted(known, key=lambda mark: mark.tone == "none")
         is_lenient = any(each.lenient for each in squares) and LENIENT not in marks
         return [*(mark for mark in ranked if mark in marks), *([LENIENT] if is_lenient else [])]
@@ -169,7 +169,7 @@ def matrix_grid(matrix: Iterable[Cell]) -> Grid:
 
 def _square(cell: Cell) -> Square:
     ratio = f"{cell.refused}/{cell.tried}" if cell.declared and cell.tried else ""
-    return Square(VERDICTS[cell.verdict], cell.reason, ratio, cell.lenient)
+    return Square(VERDICT_SYMBOLS[cell.verdict], cell.reason, ratio, cell.lenient)
 
 
 def probe_grid(probes: Iterable[ProbeResult]) -> Grid:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.results.run import RunResult
 
 
-def document(run: RunResult) -> Iterator[str]:
+def tap_document(run: RunResult) -> Iterator[str]:
     """Write a test point for each check."""
     points = [(suite.name, check) for suite in suites_of(run) for check in suite.checks]
     yield "TAP version 14\n"

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def clients_text(payload: CompatPayload) -> Iterator[str]:
     """Write a payload as a JSON object, one client a line."""
     yield f'{{"named": {printable(encode(payload.named))}, "fixable": {encode(payload.is_fixable)},\n'
-    yield from listed("outcomes", (encode(_outcome_record(each)) for each in payload.outcomes))
+    yield from listed("outcomes", (encode(_client_outcome_record(each)) for each in payload.outcomes))
     yield ",\n"
     yield from listed("improvements", (encode(improvement_record(each)) for each in payload.improvements))
     yield "}"
 
 
-def _outcome_record(each: ClientOutcome) -> Record:
+def _client_outcome_record(each: ClientOutcome) -> Record:
     facts = {"client": each.client, "kind": each.kind, "checked": each.checked, "sends_to": each.sends_to}
     return {**facts, **client_record(each)}
 

@@ -19,11 +19,11 @@ def trust_record(trust: Trust) -> Record:
         "hard_fails": trust.hard_fails,
         "reasons": trust.reasons,
         "actions": [each._asdict() for each in trust.actions],
-        "rules": [_outcome_record(each) for each in trust.outcomes],
+        "rules": [_rule_outcome_record(each) for each in trust.outcomes],
     }
 
 
-def _outcome_record(each: RuleOutcome) -> Record:
+def _rule_outcome_record(each: RuleOutcome) -> Record:
     return {
         "rule": each.rule,
         "outcome": each.outcome,

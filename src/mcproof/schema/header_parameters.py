@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.schema.tree import SchemaNode, SchemaTree
 
 ANNOTATION = "x-mcp-header"
-TYPES = ("string", "integer", "boolean")
+HEADER_TYPES = ("string", "integer", "boolean")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _SHOWN = 60
 
@@ -76,7 +76,7 @@ def _faults(node: SchemaNode, path: tuple[str, ...], value: Any) -> Iterator[str
         yield f"the header of {_named(path)} is empty"
     elif _TOKEN.fullmatch(value) is None:
         yield f"the header of {_named(path)}, {_shown(value)}, has characters that a header name cannot have"
-    elif node.schema.get("type") not in TYPES:
+    elif node.schema.get("type") not in HEADER_TYPES:
         yield f"{_named(path)} has a header, so its `type` must be string, integer or boolean, not {_type(node)}"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FEW = 1_000
 """The most servers that are looked up to be sorted."""
-_MOST_WORDS = 5
+_MOST_SEARCHED_WORDS = 5
 
 
 class _Listed(NamedTuple):
@@ -62,7 +62,7 @@ def _listed_conditions(wanted: ServerFilter) -> list[_Listed]:
         conditions.append(_Listed(FIRING, FIRING.c.rule == wanted.rule))
     if wanted.client:
         conditions.append(_Listed(BREAKING, BREAKING.c.client == wanted.client))
-    for word in search_words(wanted.search)[:_MOST_WORDS]:
+    for word in search_words(wanted.search)[:_MOST_SEARCHED_WORDS]:
         starts = and_(WORDS.c.word >= word, WORDS.c.word < f"{word}\U0010ffff")
         conditions.append(_Listed(WORDS, starts))
     return conditions

@@ -88,7 +88,7 @@ def retry_wait(error: McproofError) -> float | None:
 
 def failed_row(target: SweepTarget, why: Failing, timing: Timing) -> str:
     """Return the line of a target that could not be checked."""
-    return _line({**_head(target, why.outcome), "reason": why.reason, "message": why.message}, timing)
+    return _row_line({**_head(target, why.outcome), "reason": why.reason, "message": why.message}, timing)
 
 
 def checked_row(target: SweepTarget, result: TargetResult, more: dict[str, Any], timing: Timing) -> str:
@@ -111,7 +111,7 @@ def checked_row(target: SweepTarget, result: TargetResult, more: dict[str, Any],
         },
         **more,
     }
-    return _line(row, timing)
+    return _row_line(row, timing)
 
 
 def trust_members(result: TargetResult) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _head(target: SweepTarget, outcome: str) -> dict[str, Any]:
     }
 
 
-def _line(row: dict[str, Any], timing: Timing) -> str:
+def _row_line(row: dict[str, Any], timing: Timing) -> str:
     row["attempts"] = timing.attempts
     row["timings"] = {"started": timing.started, "seconds": round(timing.seconds, 4)}
     return printable(encode(row)) + "\n"

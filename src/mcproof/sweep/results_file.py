@@ -63,7 +63,7 @@ class ResultsFile:
             self._results.close()
             raise
         head = {"kind": "mcproof-sweep", "schema_version": JOURNAL_VERSION, "id": self.sweep_id, "sweep": identity}
-        self._journal.write(_line({"session": True} if self.is_resumed else head))
+        self._journal.write(_journal_line({"session": True} if self.is_resumed else head))
 
     def _resume(self, identity: dict[str, Any]) -> None:
         """Read what is there. Raises a UsageError if it belongs to another sweep."""
@@ -190,7 +190,7 @@ def _lines(file: str) -> Iterator[Any]:
                 return
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def _journal_line(value: dict[str, Any]) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 

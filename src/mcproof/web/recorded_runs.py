@@ -25,7 +25,7 @@ from mcproof.web.request_bodies import read_body
 if TYPE_CHECKING:
     from mcproof.results.run import RunResult
 
-router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 401, 403, 413, 422, 429, 503))
+recording_router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 401, 403, 413, 422, 429, 503))
 MOST_BYTES = 20 * 1024 * 1024
 """The most bytes of a run report with its catalog."""
 _NOT_RECORDED = ("diff", "run")
@@ -46,7 +46,7 @@ class RecordedModel(BaseModel):
     server: str
 
 
-@router.post(
+@recording_router.post(
     "/servers/{name:path}/runs",
     status_code=201,
     response_model=RecordedModel,

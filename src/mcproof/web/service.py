@@ -18,7 +18,7 @@ from mcproof.web.health import router as health
 from mcproof.web.pages import pages_router
 from mcproof.web.problem_documents import add_problem_handlers
 from mcproof.web.protection import HostCheck, RateLimit, ResponseHeaders, SameOrigin
-from mcproof.web.recorded_runs import router as recorded_runs
+from mcproof.web.recorded_runs import recording_router as recorded_runs
 from mcproof.web.rest_api import router as rest_api
 from mcproof.web.service_log import NoLog, RequestLog, ServiceLog
 from mcproof.web.visitor_pages import visitor_router

@@ -106,7 +106,7 @@ def test_a_login_that_goes_wrong_ends_with_its_reason(
     def hurry(url: str) -> bool:
         """Limit the request for the token, which is the only one after the browser is opened."""
         if fault in ("guarded-token-hangs", "guarded-token-drips"):
-            monkeypatch.setattr(fetching, "SECONDS", 0.3)
+            monkeypatch.setattr(fetching, "METADATA_SECONDS", 0.3)
         return visit(url)
 
     monkeypatch.setattr(webbrowser, "open", hurry)

@@ -12,27 +12,27 @@ from mcproof.console import Style, print_lines, remark
 from mcproof.errors import OK, nearest
 from mcproof.report.advisory_listing import advisory_document, advisory_lines
 
-NOTES = """\
+ADVISORIES_NOTES = """\
 The table ships with mcproof and has a date: newer advisories are not in it. `scan` checks the packages of a server that
 its command, source or capture shows with a version; an unknown version is reported as not checked.
 """
 
 
-def parser() -> Parser:
+def advisories_parser() -> Parser:
     parser = Parser(
         "advisories",
         "List the known vulnerabilities of MCP servers and frameworks that `scan` checks.",
         usage="[OPTIONS] [PACKAGE...]",
         examples="mcproof advisories  all of them\nmcproof advisories mcp-remote  those of one package",
-        notes=NOTES,
+        notes=ADVISORIES_NOTES,
     )
     parser.add_argument("packages", metavar="PACKAGE", nargs="*", help="names of packages (default: all)")
     add_format(parser, "text", "json")
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def advisories_command(arguments: list[str]) -> int:
+    options = advisories_parser().parse_args(arguments)
     table = advisory_table()
     wanted = {name.lower() for name in options.packages}
     chosen = [each for each in table.advisories if not wanted or each.package in wanted]

@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from mcproof.client.auth.token_requests import AccessToken
     from mcproof.client.endpoints import UrlEndpoint
 
-EXAMPLES = """\
+AUTH_EXAMPLES = """\
 mcproof auth login https://host/mcp  log in with the browser, for all later commands
 mcproof auth status  list the servers with a stored token
 mcproof auth logout https://host/mcp  revoke and delete the token
 """
-NOTES = """\
+AUTH_NOTES = """\
 Tokens are stored in the state folder of the user, readable by the user only. `auth status URL` exits with 1 if no token
 is stored for it.
 """
 
 
-def parser() -> Parser:
+def auth_parser() -> Parser:
     parser = Parser(
         "auth",
         "Log in to servers that require authorization.",
         usage="[OPTIONS] login URL\n[OPTIONS] status [URL]\n[OPTIONS] logout URL",
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=AUTH_EXAMPLES,
+        notes=AUTH_NOTES,
     )
     parser.add_argument(
         "action", choices=("login", "status", "logout"), metavar="ACTION", help="login, status or logout"
@@ -53,8 +53,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def auth_command(arguments: list[str]) -> int:
+    options = auth_parser().parse_args(arguments)
     if options.action == "status":
         return _status(options)
     if options.url is None:

@@ -14,23 +14,23 @@ from mcproof.console import plural, remark
 from mcproof.errors import OK, UsageError
 from mcproof.execution.target_inputs import catalog_text, read_one
 
-NOTES = """\
+CAPTURE_NOTES = """\
 A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
 the same findings about the catalog. It has no facts about the connection, and no secrets.
 """
-EXAMPLES = """\
+CAPTURE_EXAMPLES = """\
 mcproof capture -o tools.json -- python server.py  a snapshot of a live server
 mcproof capture src/  the catalog that Python source would serve
 """
 
 
-def parser() -> Parser:
+def capture_parser() -> Parser:
     parser = Parser(
         "capture",
         "Save the catalog of a live server, or of any other target.",
         usage=SERVER_USAGE,
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=CAPTURE_EXAMPLES,
+        notes=CAPTURE_NOTES,
     )
     parser.add_argument(
         "target",
@@ -47,8 +47,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def capture_command(arguments: list[str]) -> int:
+    options = capture_parser().parse_args(arguments)
     if options.all:
         raise UsageError("--all names several servers; a capture has one")
     if options.target is None and not options.server_command:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcproof.execution.run_requests import SettingsSource
 
 
-def parser() -> Parser:
+def clients_parser() -> Parser:
     parser = Parser(
         "clients",
         "List the clients, model APIs and SDKs that `compat` knows, or the facts about one, with sources and dates.",
@@ -37,8 +37,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def clients_command(arguments: list[str]) -> int:
+    options = clients_parser().parse_args(arguments)
     profiles = _profiles(parse_config(options))
     for name in options.names:
         if name not in profiles:

@@ -8,13 +8,13 @@ from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.fix_options import add_client_fixing, parse_fixing
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.errors import UsageError
 from mcproof.execution.planning import COMPAT
 from mcproof.execution.run_requests import CompatRequest
 
-EXAMPLES = """\
+COMPAT_EXAMPLES = """\
 mcproof compat -- python server.py  every client, and what to change first
 mcproof compat tools.json --client cursor,claude-code@2.1.40  all facts about two clients
 mcproof compat tools.json --require claude-code,vscode-copilot  a gate for CI
@@ -22,12 +22,12 @@ mcproof compat tools.json --diff  the edits that help clients and harm none
 """
 
 
-def parser() -> Parser:
+def compat_parser() -> Parser:
     parser = Parser(
         "compat",
         "Show in which MCP clients and model APIs a server breaks, and what to change.",
         usage=TARGETS_USAGE,
-        examples=EXAMPLES,
+        examples=COMPAT_EXAMPLES,
     )
     add_targets(parser)
     named = "`mcproof clients` lists them; comma-separated, repeatable"
@@ -55,8 +55,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def compat_command(arguments: list[str]) -> int:
+    options = compat_parser().parse_args(arguments)
     fixing, outputs = parse_fixing(options), parse_outputs(options)
     if fixing is None and options.for_clients:
         raise UsageError("--for needs --fix or --diff; --client chooses the clients of a report")
@@ -72,7 +72,7 @@ def command(arguments: list[str]) -> int:
         detail=outputs.detail,
     )
     if fixing is None:
-        return run_command(request, outputs)
+        return run_request(request, outputs)
     from mcproof.cli.fix_command import fix_command
 
     return fix_command(request, fixing)

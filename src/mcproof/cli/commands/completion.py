@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.cli.introspection import Argument, CommandArguments
 
-EXAMPLES = """\
+COMPLETION_EXAMPLES = """\
 eval "$(mcproof completion bash)"  in ~/.bashrc
 mcproof completion zsh > ~/.zfunc/_mcproof  a folder of $fpath, then compinit
 mcproof completion fish > ~/.config/fish/completions/mcproof.fish
@@ -25,19 +25,19 @@ _RULE_VALUES = ("RULE", "ID")
 """The placeholders of values that are rules."""
 
 
-def parser() -> Parser:
+def completion_parser() -> Parser:
     parser = Parser(
         "completion",
         "Print a shell script that completes commands, options and rules.",
         usage="{bash,zsh,fish}",
-        examples=EXAMPLES,
+        examples=COMPLETION_EXAMPLES,
     )
     parser.add_argument("shell", choices=list(SCRIPTS), help="the shell")
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    shell = parser().parse_args(arguments).shell
+def completion_command(arguments: list[str]) -> int:
+    shell = completion_parser().parse_args(arguments).shell
     sys.stdout.write("\n".join(SCRIPTS[shell]()) + "\n")
     return OK
 

@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from mcproof.config.settings import IgnoreFor, Settings, WatchEntry
     from mcproof.execution.run_requests import SettingsSource
 
-NOTES = """\
+CONFIG_NOTES = """\
 The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest
 folder above it.
 """
 DEFAULT = "default"
 
 
-def parser() -> Parser:
+def config_parser() -> Parser:
     parser = Parser(
         "config",
         "Show the settings for a target, and the source of each.",
         usage="[OPTIONS] [TARGET]",
         examples="mcproof config src/  the settings that apply to a folder",
-        notes=NOTES,
+        notes=CONFIG_NOTES,
     )
     parser.add_argument(
         "target",
@@ -55,8 +55,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def config_command(arguments: list[str]) -> int:
+    options = config_parser().parse_args(arguments)
     if options.schema:
         if options.target is not None or options.config is not None or options.no_config:
             raise UsageError("--schema is the same for every target and configuration; it takes neither")

@@ -22,7 +22,7 @@ _ENVIRONMENT = (
 """Makes Python import the server from this package, whatever the current folder contains."""
 
 
-def parser() -> Parser:
+def demo_parser() -> Parser:
     parser = Parser(
         "demo", "Lint, grade and prove an example server, with the faults of real ones.", examples="mcproof demo"
     )
@@ -30,12 +30,12 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def demo_command(arguments: list[str]) -> int:
+    options = demo_parser().parse_args(arguments)
     style = Style.of(sys.stdout)
     # Makes `python` this interpreter, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    for name, run in (("lint", lint.command), ("grade", grade.command), ("prove", _prove)):
+    for name, run in (("lint", lint.lint_command), ("grade", grade.grade_command), ("prove", _prove)):
         sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
         sys.stdout.flush()
         code = run(["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER])
@@ -49,4 +49,4 @@ def command(arguments: list[str]) -> int:
 
 def _prove(arguments: list[str]) -> int:
     """Prove without storing failures: the demo leaves no files, so its output has no ids to replay."""
-    return prove.command(arguments, stores_failures=False)
+    return prove.prove_command(arguments, stores_failures=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.check_options import FAIL_ON
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.errors import InputError, UsageError
 from mcproof.execution.run_requests import DiffRequest
@@ -15,24 +15,24 @@ from mcproof.execution.run_requests import DiffRequest
 if TYPE_CHECKING:
     import argparse
 
-NOTES = """\
+DIFF_NOTES = """\
 A change breaks callers if a call that was valid is now rejected, or if a result lacks something that it had. If that
 is undecidable, the change is reported as "cannot tell", never as compatible. Levels: breaking is an error, cannot tell
 a warning, compatible a note.
 """
-EXAMPLES = """\
+DIFF_EXAMPLES = """\
 mcproof diff released.json tools.json  two snapshots; exit 1 if callers break
 mcproof diff released.json -- python server.py  a snapshot and a live server
 """
 
 
-def parser() -> Parser:
+def diff_parser() -> Parser:
     parser = Parser(
         "diff",
         "Show what changed between two catalogs, and what breaks callers.",
         usage="[OPTIONS] OLD NEW\n[OPTIONS] OLD -- COMMAND ARG...",
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=DIFF_EXAMPLES,
+        notes=DIFF_NOTES,
     )
     target = (
         "a snapshot, Python source, -, a URL, FILE.json#NAME of a client configuration, or a name from the "
@@ -49,9 +49,9 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
-    return run_command(_parse(options), parse_outputs(options))
+def diff_command(arguments: list[str]) -> int:
+    options = diff_parser().parse_args(arguments)
+    return run_request(_parse(options), parse_outputs(options))
 
 
 def _parse(options: argparse.Namespace) -> DiffRequest:

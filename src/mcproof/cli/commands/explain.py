@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.linting.rulebook import RuleCase
 
 
-def parser() -> Parser:
+def explain_parser() -> Parser:
     parser = Parser(
         "explain",
         "Show what a rule checks, why, and how to fix a finding.",
@@ -32,8 +32,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def explain_command(arguments: list[str]) -> int:
+    options = explain_parser().parse_args(arguments)
     fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
     if options.format == "json":
         if ruleset is not None:

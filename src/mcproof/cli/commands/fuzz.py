@@ -6,24 +6,24 @@ from mcproof.cli.call_options import add_calls, add_security, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
 from mcproof.execution.planning import FUZZ
 from mcproof.execution.run_requests import FuzzRequest
 
-EXAMPLES = """\
+FUZZ_EXAMPLES = """\
 mcproof fuzz --max-time 60 -- python server.py
 mcproof fuzz --tool search --cases 2000 --seed 7 -- python server.py
 mcproof fuzz --security -- python server.py  hostile arguments, too
 """
 
 
-def parser() -> Parser:
+def fuzz_parser() -> Parser:
     parser = Parser(
         "fuzz",
         "Call the tools of a live server with generated arguments until something breaks.",
         usage=SERVER_USAGE,
-        examples=EXAMPLES,
+        examples=FUZZ_EXAMPLES,
     )
     add_server(parser)
     group = parser.group("Cases")
@@ -58,8 +58,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def fuzz_command(arguments: list[str]) -> int:
+    options = fuzz_parser().parse_args(arguments)
     outputs = parse_outputs(options)
     request = FuzzRequest(
         targets=parse_targets(options, *options.targets, needs_server=True),
@@ -73,4 +73,4 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return run_command(request, outputs)
+    return run_request(request, outputs)

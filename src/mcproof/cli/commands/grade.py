@@ -7,22 +7,22 @@ import argparse
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import GRADE
 from mcproof.execution.run_requests import GradeRequest
 from mcproof.scores.grade import LETTERS
 
-EXAMPLES = """\
+GRADE_EXAMPLES = """\
 mcproof grade -- python server.py  a live server
 mcproof grade  every server and snapshot below this folder
 mcproof grade tools.json --min-grade B  fail below B
 """
 
 
-def parser() -> Parser:
+def grade_parser() -> Parser:
     parser = Parser(
-        "grade", "Grade a catalog from A to F, with its token cost.", usage=TARGETS_USAGE, examples=EXAMPLES
+        "grade", "Grade a catalog from A to F, with its token cost.", usage=TARGETS_USAGE, examples=GRADE_EXAMPLES
     )
     add_targets(parser)
     gates = parser.group("Gates")
@@ -36,8 +36,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def grade_command(arguments: list[str]) -> int:
+    options = grade_parser().parse_args(arguments)
     outputs = parse_outputs(options)
     request = GradeRequest(
         targets=parse_targets(options, *options.targets),
@@ -46,7 +46,7 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return run_command(request, outputs)
+    return run_request(request, outputs)
 
 
 def _letter(text: str) -> str:

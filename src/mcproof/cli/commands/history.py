@@ -12,30 +12,30 @@ from mcproof.cli.record_options import add_store, parse_store
 from mcproof.console import Style, print_lines
 from mcproof.errors import OK
 
-EXAMPLES = """\
+HISTORY_EXAMPLES = """\
 mcproof lint tools.json --record  keep a result
 mcproof history tools.json  grade, tokens and findings over time
 """
 
 
-def parser() -> Parser:
+def history_parser() -> Parser:
     parser = Parser(
         "history",
         "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
         usage="[OPTIONS] NAME",
-        examples=EXAMPLES,
+        examples=HISTORY_EXAMPLES,
     )
     parser.add_argument("name", metavar="NAME", help="the server: its --name, or the target as it was given")
     add_store(parser)
     add_format(parser, "text", "json")
     parser.group(OUTPUT).add_argument(
-        "--last", type=_number, default=20, metavar="N", help="how many runs to show (default 20)"
+        "--last", type=_number_of_runs, default=20, metavar="N", help="how many runs to show (default 20)"
     )
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def history_command(arguments: list[str]) -> int:
+    options = history_parser().parse_args(arguments)
     from mcproof.report.history_listing import history_document, history_lines
     from mcproof.store.database import open_database
 
@@ -53,7 +53,7 @@ def command(arguments: list[str]) -> int:
     return OK
 
 
-def _number(text: str) -> int:
+def _number_of_runs(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 10_000:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 10,000")
     return int(text)

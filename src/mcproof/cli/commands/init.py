@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from mcproof.targets.argument import Input, Target
     from mcproof.targets.live_servers import LiveCatalogs
 
-NOTES = """\
+INIT_NOTES = """\
 Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
 `mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
 reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
 environment variables instead.
 """
-EXAMPLES = """\
+INIT_EXAMPLES = """\
 mcproof init -- python server.py  write mcproof.yaml
 mcproof init .mcp.json --all -o tests/servers.yaml  every server of a client configuration
 """
 
 
-def parser() -> Parser:
+def init_parser() -> Parser:
     parser = Parser(
         "init",
         "Write a first test suite for a server, for `mcproof run`.",
         usage=SERVER_USAGE,
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=INIT_EXAMPLES,
+        notes=INIT_NOTES,
     )
     parser.add_argument(
         "target",
@@ -88,7 +88,7 @@ class _Found(NamedTuple):
     trouble: McproofError | None = None
 
 
-def command(arguments: list[str]) -> int:
+def init_command(arguments: list[str]) -> int:
     options = _parse(arguments)
     file = options.file
     found = _read(options)
@@ -108,7 +108,7 @@ def command(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> _Options:
-    options = parser().parse_args(arguments)
+    options = init_parser().parse_args(arguments)
     if options.target is not None and options.server_command:
         raise UsageError("name a TARGET or `-- COMMAND ARG...`, not both")
     if options.target is None and not options.server_command:

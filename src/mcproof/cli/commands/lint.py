@@ -6,14 +6,14 @@ from mcproof.cli.check_options import RULES, add_comparison, add_policy, add_sel
 from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.errors import UsageError
 from mcproof.execution.planning import LINT
 from mcproof.execution.run_requests import LintRequest
 from mcproof.linting.registry import RULESETS
 
-EXAMPLES = """\
+LINT_EXAMPLES = """\
 mcproof lint  everything below this folder
 mcproof lint tools.json  a snapshot
 mcproof lint src/  Python source, which is not run
@@ -26,12 +26,12 @@ mcproof lint --locked  fail if anything changed since `mcproof lock`
 """
 
 
-def parser() -> Parser:
+def lint_parser() -> Parser:
     parser = Parser(
         "lint",
         "Check a catalog for problems that confuse agents and clients.",
         usage=TARGETS_USAGE,
-        examples=EXAMPLES,
+        examples=LINT_EXAMPLES,
     )
     add_targets(parser)
     parser.group(RULES).add_argument(
@@ -61,8 +61,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def lint_command(arguments: list[str]) -> int:
+    options = lint_parser().parse_args(arguments)
     fixing, outputs = parse_fixing(options), parse_outputs(options)
     request = LintRequest(
         targets=parse_targets(options, *options.targets),
@@ -74,7 +74,7 @@ def command(arguments: list[str]) -> int:
         against=options.against,
     )
     if fixing is None:
-        return run_command(request, outputs)
+        return run_request(request, outputs)
     if options.locked or options.against is not None:
         raise UsageError("--locked and --against compare catalogs, and nothing is compared with --fix")
     from mcproof.cli.fix_command import fix_command

@@ -13,25 +13,25 @@ from mcproof.console import Style, print_document, print_lines
 from mcproof.errors import OK
 from mcproof.execution.run_requests import LockRequest, Policy
 
-NOTES = """\
+LOCK_NOTES = """\
 The lock, mcproof.lock in this folder, has the texts of all tools, resources and prompts and of the instructions, each
 with its hash. `lint --locked` and `scan --locked` compare a target with its entry and exit 1 on any difference. Running
 `mcproof lock` again shows what changed and replaces the entries of its targets; the other entries stay.
 """
-EXAMPLES = """\
+LOCK_EXAMPLES = """\
 mcproof lock -- npx -y some-server  lock a server that you have reviewed
 mcproof lock .mcp.json --all  every server of a client configuration
 mcproof lint --locked -- npx -y some-server  fail if it offers anything else
 """
 
 
-def parser() -> Parser:
+def lock_parser() -> Parser:
     parser = Parser(
         "lock",
         "Lock what servers offer, so that later changes are noticed.",
         usage=TARGETS_USAGE,
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=LOCK_EXAMPLES,
+        notes=LOCK_NOTES,
     )
     add_targets(parser)
     add_config(parser)
@@ -42,8 +42,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def lock_command(arguments: list[str]) -> int:
+    options = lock_parser().parse_args(arguments)
     request = LockRequest(parse_targets(options, *options.targets), Policy(parse_config(options)))
     from mcproof.execution.lock_targets import lock_targets
     from mcproof.report.lock_listing import lock_document, lock_lines

@@ -11,19 +11,19 @@ from mcproof.cli.parser import Parser
 from mcproof.console import remark
 from mcproof.errors import OK, UsageError
 
-NOTES = """\
+LSP_NOTES = """\
 Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \
 suites and configurations while you type, with the nearest mcproof.toml. It never runs the code of a project, starts \
 no server and writes no file: every change goes through the editor.
 """
 
 
-def parser() -> Parser:
+def lsp_parser() -> Parser:
     parser = Parser(
         "lsp",
         "Serve an editor: findings while you type, fixes, completion, and token counts over tools.",
         usage="[OPTIONS]",
-        notes=NOTES,
+        notes=LSP_NOTES,
         examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
     )
     parser.add_argument(
@@ -34,8 +34,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    parser().parse_args(arguments)
+def lsp_command(arguments: list[str]) -> int:
+    lsp_parser().parse_args(arguments)
     try:
         from mcproof.lsp.language_server import serve
     except ImportError:

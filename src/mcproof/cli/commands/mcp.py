@@ -11,25 +11,25 @@ from mcproof.cli.parser import Parser
 from mcproof.console import remark
 from mcproof.errors import OK, InputError, UsageError, reason_of
 
-EXAMPLES = """\
+MCP_EXAMPLES = """\
 mcproof mcp  for a client that starts servers, such as Claude Code
 mcproof mcp --root src --root catalogs  read only these folders
 mcproof mcp --http 127.0.0.1:8765  for clients that connect to a URL
 """
-NOTES = """\
+MCP_NOTES = """\
 The tools read snapshots and Python source in the allowed folders, or catalogs given as text. They start no server, open
 no URL, run no code of a project and write no file.
 """
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def parser() -> Parser:
+def mcp_parser() -> Parser:
     parser = Parser(
         "mcp",
         "Serve the static checks of mcproof to agents, as an MCP server.",
         usage="[OPTIONS]",
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=MCP_EXAMPLES,
+        notes=MCP_NOTES,
     )
     group = parser.group("Server")
     group.add_argument(
@@ -48,8 +48,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def mcp_command(arguments: list[str]) -> int:
+    options = mcp_parser().parse_args(arguments)
     try:
         from mcproof.mcp_server.agent_server import RootPolicy
         from mcproof.mcp_server.serving import PATH, serve_http, serve_stdio

@@ -8,7 +8,7 @@ from mcproof.cli.call_options import CALLS, add_calls, parse_calls
 from mcproof.cli.check_options import add_policy, parse_policy
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
 from mcproof.execution.planning import PROBE
 from mcproof.execution.run_requests import ProbeRequest
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 Request = TypeVar("Request", bound=ProbeRequest)
 
-EXAMPLES = """\
+PROBE_EXAMPLES = """\
 mcproof probe -- python server.py  every probe, on every tool that is read-only
 mcproof probe https://host/mcp --tool search  only one tool
 mcproof probe --checks unknown_tool,missing_required -- python server.py
 """
 
 
-def parser() -> Parser:
+def probe_parser() -> Parser:
     parser = Parser(
         "probe",
         "Send a live server bad requests, and check that it rejects them. `mcproof prove` sends more, one for each "
         "promise of each schema.",
         usage=SERVER_USAGE,
-        examples=EXAMPLES,
+        examples=PROBE_EXAMPLES,
     )
     add_probing(parser)
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def probe_command(arguments: list[str]) -> int:
+    options = probe_parser().parse_args(arguments)
     outputs = parse_outputs(options)
-    return run_command(parse_probing(ProbeRequest, options, outputs), outputs)
+    return run_request(parse_probing(ProbeRequest, options, outputs), outputs)
 
 
 def add_probing(parser: Parser) -> None:

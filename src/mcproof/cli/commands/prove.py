@@ -6,24 +6,24 @@ from mcproof.cli.call_options import CALLS, add_security
 from mcproof.cli.commands.probe import add_probing, parse_probing
 from mcproof.cli.outputs import parse_outputs
 from mcproof.cli.parser import Parser, whole_number
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE
 from mcproof.exchange.probe_facts import MAX_CALLS
 from mcproof.execution.run_requests import ProveRequest
 
-EXAMPLES = """\
+PROVE_EXAMPLES = """\
 mcproof prove -- python server.py  the contract matrix of a server
 mcproof prove --allow create_note -- python server.py  also call a tool that changes something
 mcproof prove --output report.html -- python server.py  a page with every request and response
 """
 
 
-def parser() -> Parser:
+def prove_parser() -> Parser:
     parser = Parser(
         "prove",
         "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side.",
         usage=SERVER_USAGE,
-        examples=EXAMPLES,
+        examples=PROVE_EXAMPLES,
     )
     add_probing(parser)
     group = parser.group(CALLS)
@@ -43,8 +43,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str], *, stores_failures: bool = True) -> int:
-    options = parser().parse_args(arguments)
+def prove_command(arguments: list[str], *, stores_failures: bool = True) -> int:
+    options = prove_parser().parse_args(arguments)
     outputs = parse_outputs(options)
     request = parse_probing(ProveRequest, options, outputs)
     request = request._replace(
@@ -53,4 +53,4 @@ def command(arguments: list[str], *, stores_failures: bool = True) -> int:
         security=options.security,
         calls=request.calls._replace(stores_failures=stores_failures),
     )
-    return run_command(request, outputs)
+    return run_request(request, outputs)

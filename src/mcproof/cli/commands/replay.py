@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
-EXAMPLES = """\
+REPLAY_EXAMPLES = """\
 mcproof replay  list the stored failures
 mcproof replay 00e4a5  send one again; the beginning of an id is enough
 mcproof replay 00e4a5 --to-suite mcproof.yaml  keep it as a test
 """
 
 
-def parser() -> Parser:
+def replay_parser() -> Parser:
     parser = Parser(
         "replay",
         "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
         "list the failures stored in .mcproof.",
         usage="[OPTIONS] [ID [TARGET]]\n[OPTIONS] ID -- COMMAND ARG...",
-        examples=EXAMPLES,
+        examples=REPLAY_EXAMPLES,
     )
     parser.add_argument(
         "id", metavar="ID", nargs="?", help="the id of the failure, from a report, or the beginning of it"
@@ -70,8 +70,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def replay_command(arguments: list[str]) -> int:
+    options = replay_parser().parse_args(arguments)
     if options.all:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:

@@ -8,7 +8,7 @@ from mcproof.console import tell
 from mcproof.errors import OK
 
 
-def parser() -> Parser:
+def report_parser() -> Parser:
     parser = Parser(
         "report",
         "Render a stored run report in any format.",
@@ -21,8 +21,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def report_command(arguments: list[str]) -> int:
+    options = report_parser().parse_args(arguments)
     from mcproof.results.stored import read_run
     from mcproof.targets.argument import Input, read_bytes
 

@@ -14,14 +14,14 @@ from mcproof.linting.rulebook import rule_record
 from mcproof.results.records import SCHEMA_VERSION
 
 
-def parser() -> Parser:
+def rules_parser() -> Parser:
     parser = Parser("rules", "List all rules.", examples="mcproof rules --format json")
     add_format(parser, "text", "json")
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def rules_command(arguments: list[str]) -> int:
+    options = rules_parser().parse_args(arguments)
     if options.format == "json":
         records = [rule_record(rule) for ruleset in RULESETS for rule in rules_of(ruleset)]
         listed = ",\n".join(map(json.dumps, records))

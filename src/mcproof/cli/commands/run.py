@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mcproof.cli.outputs import OutputOptions
 
-EXAMPLES = """\
+RUN_EXAMPLES = """\
 mcproof run  mcproof.yaml in this folder
 mcproof run tests/  every suite below a folder
 mcproof run -k "search and not slow"  only some tests
@@ -29,8 +29,8 @@ mcproof run --watch  rerun after every change
 """
 
 
-def parser() -> Parser:
-    parser = Parser("run", "Run test suites in YAML.", usage="[OPTIONS] [SUITE...]", examples=EXAMPLES)
+def run_parser() -> Parser:
+    parser = Parser("run", "Run test suites in YAML.", usage="[OPTIONS] [SUITE...]", examples=RUN_EXAMPLES)
     add_suites(parser)
     group = parser.group("Tests")
     group.add_argument(
@@ -76,8 +76,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def run_command(arguments: list[str]) -> int:
+    options = run_parser().parse_args(arguments)
     request, outputs = _parse(options), parse_outputs(options)
     return _watch(request, outputs) if options.watch else _run(request, outputs)
 
@@ -118,11 +118,11 @@ def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
 
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites once; text output lists every mistake in an invalid suite."""
-    from mcproof.cli.request_runner import run_command
+    from mcproof.cli.request_runner import run_request
     from mcproof.suite.parse.problems import SuiteError
 
     try:
-        return run_command(request, outputs)
+        return run_request(request, outputs)
     except SuiteError as error:
         if not outputs.is_text:
             raise

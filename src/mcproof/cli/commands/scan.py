@@ -5,12 +5,12 @@ from __future__ import annotations
 from mcproof.cli.check_options import add_comparison, add_policy, add_selection, parse_policy, parse_selection
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import SCAN
 from mcproof.execution.run_requests import ScanRequest
 
-EXAMPLES = """\
+SCAN_EXAMPLES = """\
 mcproof scan https://host/mcp  TLS, headers, authorization, texts and tools of a remote server
 mcproof scan -- npx -y some-server  a server before it is added to an agent
 mcproof scan src/  the code of a Python server: where arguments reach a shell, SQL, a path
@@ -18,12 +18,12 @@ mcproof scan .mcp.json --all --fail-on-verdict review  every configured server, 
 """
 
 
-def parser() -> Parser:
+def scan_parser() -> Parser:
     parser = Parser(
         "scan",
         "Say whether an agent may connect to a server: a score, a verdict (allow, review, block) and the evidence.",
         usage=TARGETS_USAGE,
-        examples=EXAMPLES,
+        examples=SCAN_EXAMPLES,
     )
     add_targets(parser)
     gates = parser.group("Gates")
@@ -42,8 +42,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def scan_command(arguments: list[str]) -> int:
+    options = scan_parser().parse_args(arguments)
     outputs = parse_outputs(options)
     request = ScanRequest(
         targets=parse_targets(options, *options.targets),
@@ -55,4 +55,4 @@ def command(arguments: list[str]) -> int:
         policy=parse_policy(options),
         detail=outputs.detail,
     )
-    return run_command(request, outputs)
+    return run_request(request, outputs)

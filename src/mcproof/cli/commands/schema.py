@@ -7,25 +7,25 @@ import sys
 from mcproof.cli.parser import Parser
 from mcproof.errors import OK
 
-NOTES = """\
+SCHEMA_NOTES = """\
 An editor with a YAML language server checks suites while you type, if their first line is
 `# yaml-language-server: $schema=mcproof.schema.json`.
 """
 
 
-def parser() -> Parser:
+def schema_parser() -> Parser:
     return Parser(
         "schema",
         "Print the JSON Schema of test suites, for editors.",
         usage="",
         examples="mcproof schema > mcproof.schema.json",
-        notes=NOTES,
+        notes=SCHEMA_NOTES,
     )
 
 
-def command(arguments: list[str]) -> int:
+def schema_command(arguments: list[str]) -> int:
     from importlib.resources import files
 
-    parser().parse_args(arguments)
+    schema_parser().parse_args(arguments)
     sys.stdout.write((files("mcproof.suite") / "suite.schema.json").read_text(encoding="utf-8"))
     return OK

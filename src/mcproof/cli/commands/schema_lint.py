@@ -6,30 +6,30 @@ from mcproof.cli.check_options import add_policy, add_selection, parse_policy, p
 from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.request_runner import run_command
+from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import SCHEMA_LINT
 from mcproof.execution.run_requests import SchemaLintRequest
 
-NOTES = """\
+SCHEMA_LINT_NOTES = """\
 The fix closes objects (`additionalProperties: false`) and adds `required` lists. It invents no types and no bounds:
 those findings are left for the author. If closing an object would change what another schema accepts, the finding is
 left too, with the reason. In Python source, the fix changes schemas that are one literal of a tool's own.
 """
-EXAMPLES = """\
+SCHEMA_LINT_EXAMPLES = """\
 mcproof schema-lint tools.json  report; exit 1 on any finding
 mcproof schema-lint tools.json --diff  show what the fix would change
 mcproof schema-lint tools.json --fix --write  change the file
 """
 
 
-def parser() -> Parser:
+def schema_lint_parser() -> Parser:
     parser = Parser(
         "schema-lint",
         "Check how strictly input schemas constrain calls, and tighten them.",
         usage=TARGETS_USAGE,
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=SCHEMA_LINT_EXAMPLES,
+        notes=SCHEMA_LINT_NOTES,
     )
     add_targets(parser)
     add_fixing(parser)
@@ -42,8 +42,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def schema_lint_command(arguments: list[str]) -> int:
+    options = schema_lint_parser().parse_args(arguments)
     fixing, outputs = parse_fixing(options), parse_outputs(options)
     request = SchemaLintRequest(
         targets=parse_targets(options, *options.targets),
@@ -52,7 +52,7 @@ def command(arguments: list[str]) -> int:
         detail=outputs.detail,
     )
     if fixing is None:
-        return run_command(request, outputs)
+        return run_request(request, outputs)
     from mcproof.cli.fix_command import fix_command
 
     return fix_command(request, fixing)

@@ -16,7 +16,7 @@ from mcproof.errors import OK, UsageError
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-EXAMPLES = """\
+SERVE_EXAMPLES = """\
 mcproof serve  the recorded servers, at http://127.0.0.1:8000
 mcproof serve --demo  an example with history, in a store of its own
 mcproof serve --config watch.toml  also check servers at intervals, and report changes
@@ -26,12 +26,12 @@ mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from th
 """
 
 
-def parser() -> Parser:
+def serve_parser() -> Parser:
     parser = Parser(
         "serve",
         "Serve the recorded results: a page with every server, their history and badges, and a REST API.",
         usage="[OPTIONS]\n[OPTIONS] token create NAME | token list | token revoke NAME",
-        examples=EXAMPLES,
+        examples=SERVE_EXAMPLES,
     )
     parser.add_argument(
         "action", nargs="*", metavar="token ACTION", help="create, list or revoke tokens of the REST API"
@@ -60,8 +60,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def serve_command(arguments: list[str]) -> int:
+    options = serve_parser().parse_args(arguments)
     if options.action:
         if options.action[0] != "token":
             raise UsageError(f"`mcproof serve` takes no argument `{options.action[0]}`; there is `token`")

@@ -15,7 +15,7 @@ from mcproof.errors import FINDINGS, OK, InputError, UsageError, reason_of
 if TYPE_CHECKING:
     from mcproof.store.database import Database
 
-EXAMPLES = """\
+STORE_EXAMPLES = """\
 mcproof store export > runs.jsonl  everything, as JSON lines
 mcproof store import runs.jsonl --database postgresql://host/mcproof  into another store
 mcproof store prune --days 90 --keep 100  delete old runs; the newest of a server always stays
@@ -24,24 +24,24 @@ mcproof store check  verify that every run and catalog is readable
 ACTIONS = ("export", "import", "prune", "check")
 
 
-def parser() -> Parser:
+def store_parser() -> Parser:
     parser = Parser(
         "store",
         "Export, import, prune or check the store of recorded runs.",
         usage="[OPTIONS] export | import FILE | prune | check",
-        examples=EXAMPLES,
+        examples=STORE_EXAMPLES,
     )
     parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help="export, import, prune or check")
     parser.add_argument("file", nargs="?", metavar="FILE", help="the file to import; - for standard input")
     prune = parser.group("Pruning")
-    prune.add_argument("--days", type=_number, metavar="N", help="delete runs that are older than this")
-    prune.add_argument("--keep", type=_number, metavar="N", help="keep at most this many runs of a server")
+    prune.add_argument("--days", type=_number_to_keep, metavar="N", help="delete runs that are older than this")
+    prune.add_argument("--keep", type=_number_to_keep, metavar="N", help="keep at most this many runs of a server")
     add_store(parser)
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def store_command(arguments: list[str]) -> int:
+    options = store_parser().parse_args(arguments)
     action: str = options.action
     if (options.file is not None) != (action == "import"):
         raise UsageError("`import` takes a file" if action == "import" else f"`{action}` takes no file")
@@ -109,7 +109,7 @@ def _check(database: Database) -> int:
     return FINDINGS if found else OK
 
 
-def _number(text: str) -> int:
+def _number_to_keep(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 1_000_000:
         raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 1,000,000")
     return int(text)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.store.database import Database
     from mcproof.sweep.run_sweep import SweepRequest
 
-EXAMPLES = """\
+SWEEP_EXAMPLES = """\
 mcproof sweep captures/  every capture below a folder, on all cores
 mcproof sweep registry.json --output leaderboard.html  the remote servers of a saved registry page
 mcproof sweep servers.txt --allow-commands --record  a list of URLs and commands, for `mcproof serve`
@@ -29,12 +29,12 @@ mcproof sweep captures/ --engine ray --address auto  on a Ray cluster
 _POLITENESS, _TRUST, _MACHINES = "Limits", "What may be started", "Where"
 
 
-def parser() -> Parser:
+def sweep_parser() -> Parser:
     parser = Parser(
         "sweep",
         "Grade thousands of servers. A sweep that was interrupted or killed goes on with the same command.",
         usage="[OPTIONS] SOURCE...",
-        examples=EXAMPLES,
+        examples=SWEEP_EXAMPLES,
     )
     parser.add_argument(
         "sources",
@@ -94,10 +94,10 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
+def sweep_command(arguments: list[str]) -> int:
     if "--" in arguments:
         raise UsageError("`sweep` takes no command after `--`; write it into a list, and pass --allow-commands")
-    options = parser().parse_args(arguments)
+    options = sweep_parser().parse_args(arguments)
     if options.database is not None and not options.record:
         raise UsageError("`--database` is for `--record`")
     if options.address is not None and options.engine != "ray":

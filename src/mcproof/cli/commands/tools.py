@@ -14,23 +14,23 @@ from mcproof.console import Style, print_document, print_lines, tell
 from mcproof.errors import OK, UsageError
 from mcproof.execution.target_inputs import read_one
 
-EXAMPLES = """\
+TOOLS_EXAMPLES = """\
 mcproof tools -- python server.py  what a server offers
 mcproof tools tools.json --format json  the same of a snapshot, for programs
 """
-NOTES = """\
+TOOLS_NOTES = """\
 Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
 request of an agent.
 """
 
 
-def parser() -> Parser:
+def tools_parser() -> Parser:
     parser = Parser(
         "tools",
         "List the tools of a server, with parameters, hints and token cost.",
         usage=SERVER_USAGE,
-        examples=EXAMPLES,
-        notes=NOTES,
+        examples=TOOLS_EXAMPLES,
+        notes=TOOLS_NOTES,
     )
     parser.add_argument(
         "target",
@@ -45,8 +45,8 @@ def parser() -> Parser:
     return parser
 
 
-def command(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+def tools_command(arguments: list[str]) -> int:
+    options = tools_parser().parse_args(arguments)
     if options.all:
         raise UsageError("--all names several servers; `mcproof tools` lists one")
     if options.target is None and not options.server_command:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.suite.parse.problems import SuiteError, SuiteProblem
 
 
-def parser() -> Parser:
+def validate_parser() -> Parser:
     parser = Parser(
         "validate",
         "Check test suites without starting anything: all mistakes, with line and column.",
@@ -37,10 +37,10 @@ def add_suites(parser: Parser) -> None:
     )
 
 
-def command(arguments: list[str]) -> int:
+def validate_command(arguments: list[str]) -> int:
     from mcproof.suite.locate import suite_files
 
-    options = parser().parse_args(arguments)
+    options = validate_parser().parse_args(arguments)
     checked = [(file, _read(file)) for file in suite_files(options.suites)]
     if options.format == "json":
         _print_json(checked)

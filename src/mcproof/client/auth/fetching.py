@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpx2
 
 LARGEST_DOCUMENT = 1024 * 1024
-SECONDS = 20.0
+METADATA_SECONDS = 20.0
 """The time limit of one request, including its redirects."""
 MOST_REDIRECTS = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -63,11 +63,11 @@ async def post_form(url: str, what: str, form: Mapping[str, str], headers: Mappi
 
 async def _limited(what: str, url: str, work: Any) -> JsonReply:
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(METADATA_SECONDS):
             reply: JsonReply = await work
             return reply
     except TimeoutError:
-        raise AuthorizationError(f"{_named(what, url)} does not respond within {SECONDS:g} seconds") from None
+        raise AuthorizationError(f"{_named(what, url)} does not respond within {METADATA_SECONDS:g} seconds") from None
 
 
 async def _get(url: str, what: str) -> JsonReply:
@@ -103,7 +103,7 @@ async def _send(method: str, url: str, what: str, **content: Any) -> JsonReply:
     headers = {"User-Agent": "mcproof", "Accept": "application/json", **content.pop("headers", {})}
     try:
         async with (
-            httpx2.AsyncClient(timeout=httpx2.Timeout(SECONDS), **connection_settings()) as client,
+            httpx2.AsyncClient(timeout=httpx2.Timeout(METADATA_SECONDS), **connection_settings()) as client,
             client.stream(method, url, headers=headers, **content) as response,
         ):
             if response.status_code in _REDIRECTS:

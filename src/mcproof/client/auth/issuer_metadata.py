@@ -13,7 +13,7 @@ from mcproof.exchange.connection_facts import cropped
 
 _OAUTH = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"
-_WHAT = "the metadata of the authorization server"
+_ISSUER_METADATA = "the metadata of the authorization server"
 
 
 class AuthorizationServer(NamedTuple):
@@ -42,8 +42,8 @@ class AuthorizationServer(NamedTuple):
 
 async def find_server(issuer: str) -> AuthorizationServer | None:
     """The metadata of an authorization server; None if there is none. Raises AuthorizationError if it is invalid."""
-    document = await first_document(metadata_places(issuer), _WHAT)
-    return None if document is None else _parsed(document, issuer)
+    document = await first_document(metadata_places(issuer), _ISSUER_METADATA)
+    return None if document is None else _parsed_issuer(document, issuer)
 
 
 def server_without_metadata(origin: str) -> AuthorizationServer:
@@ -67,14 +67,16 @@ def metadata_places(issuer: str) -> list[str]:
     return [f"{origin}{_OAUTH}{path}", f"{origin}{_OPENID}{path}", f"{origin}{path}{_OPENID}"]
 
 
-def _parsed(document: dict[str, Any], issuer: str) -> AuthorizationServer:
+def _parsed_issuer(document: dict[str, Any], issuer: str) -> AuthorizationServer:
     named = document.get("issuer")
     if not isinstance(named, str) or not is_same_issuer(named, issuer):
         shown = cropped(redacted_url(named)) if isinstance(named, str) else "nothing"
-        raise AuthorizationError(f"{_WHAT} is for another issuer: {shown}, not {redacted_url(issuer)}")
+        raise AuthorizationError(f"{_ISSUER_METADATA} is for another issuer: {shown}, not {redacted_url(issuer)}")
 
     def endpoint(key: str, *, is_required: bool = False) -> str:
-        return checked_url(document.get(key), f"`{key}` in {_WHAT}") if is_required or key in document else ""
+        return (
+            checked_url(document.get(key), f"`{key}` in {_ISSUER_METADATA}") if is_required or key in document else ""
+        )
 
     return AuthorizationServer(
         issuer=named,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.client.auth.issuer_metadata import AuthorizationServer
 
 LONGEST_ID = 2_000
-_WHAT = "the registration endpoint"
+_REGISTRATION_ENDPOINT = "the registration endpoint"
 _SIGNED = "private_key_jwt"
 
 
@@ -84,7 +84,7 @@ async def register(server: AuthorizationServer, redirect_uri: str, port: int) ->
     method = next((each for each in preferred if each in server.authentication_methods), "none")
     reply = await post_json(
         server.registration_endpoint,
-        _WHAT,
+        _REGISTRATION_ENDPOINT,
         {
             "client_name": "mcproof",
             "redirect_uris": [redirect_uri],
@@ -95,20 +95,22 @@ async def register(server: AuthorizationServer, redirect_uri: str, port: int) ->
         },
     )
     if reply.status not in (200, 201):
-        raise AuthorizationError(f"{_WHAT} refuses mcproof: {oauth_error(reply.status, reply.members)}")
+        raise AuthorizationError(
+            f"{_REGISTRATION_ENDPOINT} refuses mcproof: {oauth_error(reply.status, reply.members)}"
+        )
     return _registered(reply.members, server, method, port)
 
 
 def _registered(members: dict[str, Any], server: AuthorizationServer, method: str, port: int) -> OAuthClient:
     client_id, secret = members.get("client_id"), members.get("client_secret")
     if not isinstance(client_id, str) or not 0 < len(client_id) <= LONGEST_ID:
-        raise AuthorizationError(f"{_WHAT} returns no `client_id`")
+        raise AuthorizationError(f"{_REGISTRATION_ENDPOINT} returns no `client_id`")
     granted = members.get("token_endpoint_auth_method")
     if isinstance(granted, str):
         method = granted
     if not isinstance(secret, str) or not secret:
         if method != "none":
-            raise AuthorizationError(f"{_WHAT} returns no secret for the method {cropped(method)}")
+            raise AuthorizationError(f"{_REGISTRATION_ENDPOINT} returns no secret for the method {cropped(method)}")
         return OAuthClient(client_id, port=port)
     learn_secret(secret)
     if method not in ("client_secret_basic", "client_secret_post"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 MOST_SERVERS = 5
 """How many authorization servers of a resource are tried."""
-_WHAT = "the resource metadata"
+_RESOURCE_METADATA = "the resource metadata"
 
 
 class ProtectedResource(NamedTuple):
@@ -41,13 +41,15 @@ async def find_resource(url: str, challenge: Challenge) -> ProtectedResource:
             raise AuthorizationError(
                 f"`resource_metadata` of the challenge is at another origin, {redacted_url(place)}; not fetched"
             )
-        reply = await get_json(place, _WHAT)
+        reply = await get_json(place, _RESOURCE_METADATA)
         if reply.status != 200:
-            raise AuthorizationError(f"{_WHAT} ({redacted_url(place)}) cannot be read: HTTP {reply.status}")
-        return _parsed(reply.value, url)
-    document = await first_document(well_known_places(url), _WHAT)
+            raise AuthorizationError(
+                f"{_RESOURCE_METADATA} ({redacted_url(place)}) cannot be read: HTTP {reply.status}"
+            )
+        return _parsed_resource(reply.value, url)
+    document = await first_document(well_known_places(url), _RESOURCE_METADATA)
     if document is not None:
-        return _parsed(document, url)
+        return _parsed_resource(document, url)
     return ProtectedResource(url, (str(origin_of(url)),), is_published=False)
 
 
@@ -60,15 +62,15 @@ def well_known_places(url: str) -> list[str]:
     return [f"{root}{path}", root] if path else [root]
 
 
-def _parsed(document: Any, url: str) -> ProtectedResource:
+def _parsed_resource(document: Any, url: str) -> ProtectedResource:
     members = document if isinstance(document, dict) else {}
     identifier, issuers = members.get("resource"), members.get("authorization_servers")
     if not isinstance(identifier, str) or not is_within(url, identifier):
         shown = cropped(redacted_url(identifier)) if isinstance(identifier, str) else "nothing"
-        raise AuthorizationError(f"{_WHAT} is for another resource: {shown}")
+        raise AuthorizationError(f"{_RESOURCE_METADATA} is for another resource: {shown}")
     if not isinstance(issuers, list) or not issuers:
-        raise AuthorizationError(f"{_WHAT} names no authorization server")
-    checked = [checked_url(each, f"an authorization server in {_WHAT}") for each in issuers[:MOST_SERVERS]]
+        raise AuthorizationError(f"{_RESOURCE_METADATA} names no authorization server")
+    checked = [checked_url(each, f"an authorization server in {_RESOURCE_METADATA}") for each in issuers[:MOST_SERVERS]]
     return ProtectedResource(identifier, tuple(checked), scopes_of(members.get("scopes_supported")))
 
 

@@ -60,20 +60,20 @@ async def exchange_code(grant: Grant, code: str, verifier: str, redirect_uri: st
         "code_verifier": verifier,
         "redirect_uri": redirect_uri,
     }
-    return await _token(grant, form)
+    return await _requested_token(grant, form)
 
 
 async def use_client_credentials(grant: Grant) -> AccessToken:
     """A token for the client itself."""
     scope = {"scope": grant.scope} if grant.scope else {}
-    return await _token(grant, {"grant_type": "client_credentials", **scope})
+    return await _requested_token(grant, {"grant_type": "client_credentials", **scope})
 
 
 async def refresh(token: AccessToken) -> AccessToken:
     """A new token for an expired one, from the authorization server that issued it."""
     server = AuthorizationServer(token.issuer, token.token_endpoint)
     grant = Grant(server, token.client, token.resource, token.requested)
-    new = await _token(grant, {"grant_type": "refresh_token", "refresh_token": token.refresh_token})
+    new = await _requested_token(grant, {"grant_type": "refresh_token", "refresh_token": token.refresh_token})
     return new._replace(refresh_token=new.refresh_token or token.refresh_token, granted=new.granted or token.granted)
 
 
@@ -99,7 +99,7 @@ async def revoke(token: AccessToken) -> bool:
     return True
 
 
-async def _token(grant: Grant, form: dict[str, str]) -> AccessToken:
+async def _requested_token(grant: Grant, form: dict[str, str]) -> AccessToken:
     headers, members = _authentication(grant)
     body = {**form, "resource": grant.resource, **members}
     reply = await post_form(grant.server.token_endpoint, _WHAT, body, headers)

@@ -39,7 +39,7 @@ def token_file(url: str) -> str:
 def load_token(url: str) -> AccessToken | None:
     """The stored token for a server; None if there is none. Raises AuthorizationError if others can read its file."""
     document = _read(token_file(url))
-    return None if document is None else _token(document, _key(url))
+    return None if document is None else _stored_token(document, _key(url))
 
 
 def save_token(url: str, token: AccessToken) -> None:
@@ -81,7 +81,7 @@ def stored_tokens() -> list[tuple[str, AccessToken]]:
     found = []
     for name in names:
         document = _read(os.path.join(_folder(), name)) if name.endswith(".json") else None
-        token = None if document is None else _token(document, name.removesuffix(".json"))
+        token = None if document is None else _stored_token(document, name.removesuffix(".json"))
         if document is not None and token is not None:
             found.append((str(document.get("url")), token))
     return sorted(found, key=lambda each: each[0])
@@ -105,7 +105,7 @@ def _read(name: str) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and document.get("format") == FORMAT else None
 
 
-def _token(document: dict[str, Any], key: str) -> AccessToken | None:
+def _stored_token(document: dict[str, Any], key: str) -> AccessToken | None:
     """The token in a document, if it belongs to the file with this key."""
     if document.get("key") != key or not isinstance(document.get("client"), dict):
         return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import httpx2
 
-SECONDS = 10.0
+PROBE_SECONDS = 10.0
 """The limit of one probe, with its redirects."""
 MOST_ADDRESSES = 3
 """How many addresses of a host are tried."""
@@ -35,7 +35,7 @@ _NEVER = 3
 class ProbeLimits(NamedTuple):
     """The limits of every probe."""
 
-    seconds: float = SECONDS
+    seconds: float = PROBE_SECONDS
     size: int = SIZE_CAP
     redirects: int = REDIRECT_CAP
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     """Adds the current authorization to a request."""
 
 LARGEST_BODY = 64 * 1024 * 1024
-_REDIRECTS = range(300, 400)
+_REDIRECT_STATUSES = range(300, 400)
 _BAD_HEADER = "a header has characters that HTTP does not allow"
 
 
@@ -192,7 +192,7 @@ def error_code(body: bytes) -> int | None:
 
 def refuse_redirect(response: httpx2.Response) -> None:
     """Raise an HttpStatusError with the new URL if a response is a redirect."""
-    if response.status_code in _REDIRECTS:
+    if response.status_code in _REDIRECT_STATUSES:
         target = redacted_url(response.headers.get("location", ""))
         raise HttpStatusError(
             response.status_code,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.configuration.syntax_trees import SourceTree
 
 _KEYWORDS = frozenset(("auth", "token_verifier", "auth_server_provider", "auth_provider", "authentication"))
-_MAKERS = re.compile(
+_AUTHENTICATION_MAKERS = re.compile(
     r"(?:^|\.)(?:FastMCP|MCPServer|Server|FastMCPServer|http_app|streamable_http_app|sse_app|from_\w+)$"
 )
 _NAMES = re.compile(r"auth(?!or(?!iz))|token|api_?key|bearer|jwt|oauth|credential|security|secret", re.IGNORECASE)
@@ -53,7 +53,7 @@ def _configured(tree: SourceTree) -> Iterator[ast.expr]:
     classes = _authenticating(tree)
     for node in tree.nodes:
         if isinstance(node, ast.Call):
-            yield from _of_call(tree, node, classes)
+            yield from _credentials_of_call(tree, node, classes)
         elif isinstance(node, ast.Assign) and not _is_none(node.value):
             for target in node.targets:
                 if isinstance(target, ast.Attribute) and target.attr in ("auth", "token_verifier"):
@@ -62,9 +62,9 @@ def _configured(tree: SourceTree) -> Iterator[ast.expr]:
             yield from (each for each in node.decorator_list if _mentions_headers(node))
 
 
-def _of_call(tree: SourceTree, node: ast.Call, classes: set[str]) -> Iterator[ast.expr]:
+def _credentials_of_call(tree: SourceTree, node: ast.Call, classes: set[str]) -> Iterator[ast.expr]:
     name = dotted(node.func)
-    if _MAKERS.search(name):
+    if _AUTHENTICATION_MAKERS.search(name):
         for keyword in node.keywords:
             if keyword.arg in _KEYWORDS:
                 yield from _values(tree, keyword.value)

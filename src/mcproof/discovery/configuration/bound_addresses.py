@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.configuration.syntax_trees import SourceTree
 
 WILDCARDS = ("0.0.0.0", "::", "[::]")  # noqa: S104 (looked for, not listened on)
-_MAKERS = ("FastMCP", "MCPServer")
+_SERVER_MAKERS = ("FastMCP", "MCPServer")
 _RUNNERS = ("run", "run_async", "run_http_async", "run_sse_async", "run_streamable_http_async", "serve", "Config")
 _NOT_SERVERS = ("asyncio", "subprocess", "anyio", "trio", "nest_asyncio")
 _HTTP = re.compile(r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_app\b|\brun_(?:sse|http)|uvicorn")
@@ -75,15 +75,15 @@ def _listening(tree: SourceTree) -> Iterator[_Listening]:
 def _listening_call(tree: SourceTree, node: ast.Call) -> Iterator[_Listening]:
     name = dotted(node.func)
     last = name.rpartition(".")[2]
-    if last not in (*_MAKERS, *_RUNNERS) and name not in _POSITIONAL:
+    if last not in (*_SERVER_MAKERS, *_RUNNERS) and name not in _POSITIONAL:
         return
     if name.partition(".")[0] in _NOT_SERVERS:
         return
     for keyword in node.keywords:
         if keyword.arg == "host":
-            yield _Listening(keyword.value, tree, node, is_setting=last in _MAKERS)
+            yield _Listening(keyword.value, tree, node, is_setting=last in _SERVER_MAKERS)
         elif keyword.arg is None:
-            yield _Listening(None, tree, node, is_setting=last in _MAKERS)
+            yield _Listening(None, tree, node, is_setting=last in _SERVER_MAKERS)
     position = _POSITIONAL.get(name)
     if position is not None and len(node.args) > position:
         yield _Listening(node.args[position], tree, node)

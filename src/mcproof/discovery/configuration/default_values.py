@@ -136,7 +136,7 @@ def _defaults_in(tree: SourceTree) -> Iterator[SettingDefault]:
             for target in targets:
                 yield _setting(tree, last_name(target), node.value, is_decisive=not is_field)
         elif isinstance(node, ast.Call):
-            yield from _of_call(tree, node)
+            yield from _defaults_of_call(tree, node)
         elif isinstance(node, ast.arguments):
             yield from _of_parameters(tree, node)
         elif isinstance(node, ast.Dict):
@@ -151,7 +151,7 @@ def _setting(tree: SourceTree, name: str, value: ast.expr, *, is_decisive: bool)
     return SettingDefault(name, default.value, tree.place(default.node), how, is_decisive)
 
 
-def _of_call(tree: SourceTree, node: ast.Call) -> Iterator[SettingDefault]:
+def _defaults_of_call(tree: SourceTree, node: ast.Call) -> Iterator[SettingDefault]:
     """Yield the defaults of options of the command line, and those that are passed on by keyword."""
     words = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     options = [word for word in words if word.startswith("--")]

@@ -8,7 +8,7 @@ import re
 Version = tuple[float, ...]
 """Release numbers; infinity stands for any number."""
 
-_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~)?\s*v?(\d+(?:\.\d+)*)(\.\*)?")
+_REQUIREMENT_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~)?\s*v?(\d+(?:\.\d+)*)(\.\*)?")
 
 
 def parsed(text: str) -> Version:
@@ -21,7 +21,7 @@ def newest_allowed(specifier: str) -> Version | None:
     """The newest version that a specifier such as `>=2.3,<3` allows; None if it sets no upper limit."""
     limits = []
     for clause in specifier.partition(";")[0].split(","):
-        found = _CLAUSE.match(clause.strip(" ()[]\"'"))
+        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'"))
         if found is not None:
             limit = _upper_limit(found[1] or "==", parsed(found[2]), is_prefix=found[3] is not None)
             limits += [limit] if limit is not None else []

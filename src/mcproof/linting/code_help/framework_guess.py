@@ -25,7 +25,7 @@ FRAMEWORKS = {
 _COMMONEST = (MCP2, ZOD)
 _OF_LANGUAGE = {"python": (FASTMCP, LOW_LEVEL), "javascript": (ZOD, LITERAL)}
 """Of a server that shows only its language: FastMCP of mcp is recognised by its schemas."""
-_PYTHON = ("python", "uv", "uvx", "pipx", "poetry", "hatch", "fastmcp")
+_PYTHON_LAUNCHERS = ("python", "uv", "uvx", "pipx", "poetry", "hatch", "fastmcp")
 _JAVASCRIPT = ("node", "npx", "tsx", "ts-node", "bun", "bunx", "deno", "npm", "pnpm", "yarn")
 _DIALECTS = ("http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema")
 """What zod writes as `$schema`, in its third and fourth version."""
@@ -84,7 +84,7 @@ def _language(server: Any) -> str:
     names = [os.path.basename(word) for word in words[:3] if isinstance(word, str)]
     if not names:
         return ""
-    if _starts_with(names[0], _PYTHON) or any(name.endswith(".py") for name in names):
+    if _starts_with(names[0], _PYTHON_LAUNCHERS) or any(name.endswith(".py") for name in names):
         return "python"
     is_script = any(name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts")) for name in names)
     return "javascript" if is_script or names[0] in _JAVASCRIPT else ""

@@ -10,7 +10,7 @@ TEXT_SIZE, LIST_SIZE = 200, 50
 _DEEPEST = 4
 _MOST_VALUES = 5
 _LONGEST_MEMBERS = 60
-_PYTHON = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+_PYTHON_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _ZOD = {
     "string": "z.string()",
     "integer": "z.number().int()",
@@ -38,7 +38,7 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
         return _sized(inner, LIST_SIZE) if bounded and "maxItems" not in schema else inner
     if kind == "object":
         return _class_name(schema.get("title")) or "Model" if "properties" in schema else _mapping(schema, depth)
-    name = _PYTHON.get(kind, "Any") if isinstance(kind, str) else "Any"
+    name = _PYTHON_TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
     return _sized(name, TEXT_SIZE) if bounded and kind == "string" and "maxLength" not in schema else name
 
 
@@ -87,7 +87,7 @@ def literal_members(schema: Any, *, is_python: bool) -> str:
         if len(shown) <= _LONGEST_MEMBERS:
             return shown
     kind = schema.get("type")
-    return f'"type": "{kind}", ' if isinstance(kind, str) and kind in (*_PYTHON, "array", "object") else ""
+    return f'"type": "{kind}", ' if isinstance(kind, str) and kind in (*_PYTHON_TYPES, "array", "object") else ""
 
 
 def _literal(value: Any, is_python: bool) -> str:
@@ -127,7 +127,7 @@ def _values(schema: dict[str, Any]) -> list[Any]:
 def _union(schema: dict[str, Any]) -> list[Any]:
     """Return the branches of a union."""
     kinds = schema.get("type")
-    if isinstance(kinds, list) and len(kinds) <= len(_PYTHON) + 2:
+    if isinstance(kinds, list) and len(kinds) <= len(_PYTHON_TYPES) + 2:
         return [{**schema, "type": kind} for kind in kinds if isinstance(kind, str)]
     branches = schema.get("anyOf", schema.get("oneOf"))
     return branches if isinstance(branches, list) and len(branches) <= _MOST_VALUES else []

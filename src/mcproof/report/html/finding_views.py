@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.results.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
     from mcproof.results.run import RunResult, TargetResult
 
-OPEN = 30
+OPEN_FINDINGS = 30
 """A target with at most this many findings shows them unfolded."""
 
 BEFORE, AFTER = 60, 120
@@ -192,7 +192,7 @@ class Findings:
 
     @property
     def is_open(self) -> bool:
-        return len(self.shown) + len(self.suppressed) <= OPEN
+        return len(self.shown) + len(self.suppressed) <= OPEN_FINDINGS
 
     @property
     def by_item(self) -> list[ItemFindings]:

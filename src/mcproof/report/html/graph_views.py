@@ -10,7 +10,7 @@ from mcproof.poisoning.tool_graph import KINDS
 if TYPE_CHECKING:
     from mcproof.poisoning.tool_graph import EdgeKind, ToolEdge, ToolGraph
 
-MOST_ROWS, MOST_SENTENCES = 80, 100
+MOST_GRAPH_ROWS, MOST_SENTENCES = 80, 100
 """How many tools a picture has, and how many sentences are listed below it."""
 _ROW, _NAMES, _GAP, _WIDEST = 20, 250, 8, 300
 """The height of a row, the width of the names, the space beside them and the width of the widest arc."""
@@ -63,7 +63,7 @@ def graph_picture(graph: ToolGraph) -> GraphPicture | None:
         return None
     isolated = set(graph.isolated)
     connected = [name for name in graph.tools if name not in isolated]
-    shown = connected[:MOST_ROWS]
+    shown = connected[:MOST_GRAPH_ROWS]
     height_of = {name: _ROW * number + _ROW // 2 for number, name in enumerate(shown)}
     by_kind = sorted(graph.edges, key=lambda edge: KINDS.index(edge.kind))
     drawn = [edge for edge in reversed(by_kind) if edge.source in height_of and edge.target in height_of]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcproof.results.run import RunResult
     from mcproof.results.suite_tests import TestResult
 
-OPEN = 30
+OPEN_TESTS = 30
 """A suite with at most this many tests shows them unfolded; a longer one folds those that passed or did not apply."""
 
 _LONGEST = 1_000_000

@@ -11,7 +11,7 @@ from mcproof.report.client_grid import shown_outcomes
 from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict
 from mcproof.report.html.finding_views import Findings
 from mcproof.report.html.page_limits import PageRoom
-from mcproof.report.html.suite_views import OPEN, by_outcome, duration, servers_of, test_shares
+from mcproof.report.html.suite_views import OPEN_TESTS, by_outcome, duration, servers_of, test_shares
 from mcproof.report.html.verdict_views import gate_rows, headlines, target_tile
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
 from mcproof.report.phrases import fixing_hint, scope_of
@@ -261,7 +261,7 @@ class TargetView:
 
     @property
     def has_few_tests(self) -> bool:
-        return len(self.result.tests) <= OPEN
+        return len(self.result.tests) <= OPEN_TESTS
 
     @property
     def servers(self) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.run import TargetResult
 
-_MARKS = {"error": "!", "warning": "?", "note": " "}
+_LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
 
 
 def changes_text(result: TargetResult, style: Style) -> Iterator[str]:
@@ -25,7 +25,7 @@ def changes_text(result: TargetResult, style: Style) -> Iterator[str]:
         if (each.item, each.item_pointer) != item:
             yield ("" if item is None else "\n") + style.paint(style.text(each.label or "server", 100), "bold") + "\n"
             item = (each.item, each.item_pointer)
-        mark = style.paint(_MARKS[each.level], each.level)
+        mark = style.paint(_LEVEL_SYMBOLS[each.level], each.level)
         yield f"  {mark} {style.text(each.message)} ({_word(each, style)})\n"
         yield "      " + style.paint(f"{each.rule.id}  {location_of(each, style)}", "dim") + "\n"
     yield ("\n" if result.findings else "") + _summary(result, style)

@@ -45,7 +45,7 @@ def grouped_findings(
 def _single(group: RuleGroup, style: Style) -> str:
     """Return the only finding of a rule, with its line, if any, and the advice."""
     (entry,) = group.entries
-    head = _head(group, _sentence(entry, style), style)
+    head = _head(group, _entry_sentence(entry, style), style)
     notes = [("help", group.rule.fix), *_notes(entry), ("also", ", ".join(entry.also))]
     return "\n".join([head, *_frame(entry.shown, style), *_noted(notes, _gutter(entry.shown), style)]) + "\n"
 
@@ -69,7 +69,7 @@ def _examples(group: RuleGroup, shown: list[FindingEntry], style: Style) -> Iter
     inner = style.narrower(len(_INDENT))
     for entry in shown:
         own = [*_notes(entry), ("also", "" if is_common else ", ".join(entry.also))]
-        sentence = [inner.paint(line, "bold") for line in wrapped(_sentence(entry, inner), inner.width, indent=4)]
+        sentence = [inner.paint(line, "bold") for line in wrapped(_entry_sentence(entry, inner), inner.width, indent=4)]
         lines = [*sentence, *_frame(entry.shown, inner), *_noted(own, _gutter(entry.shown), inner)]
         yield "\n" + "".join(f"{_INDENT}{line}\n" for line in lines)
     if rest := group.entries[len(shown) :]:
@@ -87,7 +87,7 @@ def _head(group: RuleGroup, sentence: str, style: Style) -> str:
     return "\n".join([line, *(style.paint(other, "bold") for other in others)])
 
 
-def _sentence(entry: FindingEntry, style: Style) -> str:
+def _entry_sentence(entry: FindingEntry, style: Style) -> str:
     """Return the message of an entry, with the name of its item, or of those that share it."""
     message = style.text(entry.shown.message)
     if len(entry.items) > 1:

@@ -31,10 +31,10 @@ def concise(result: TargetResult, style: Style) -> Iterator[str]:
         shown = group.shown
         level = style.paint(shown.level, shown.level)
         others = f" [also {', '.join(group.also)}]" if group.also else ""
-        yield f"{location_of(shown, style)}: {level} {shown.rule.id} {_sentence(shown, style)}{others}\n"
+        yield f"{location_of(shown, style)}: {level} {shown.rule.id} {_finding_sentence(shown, style)}{others}\n"
 
 
-def _sentence(shown: ReportedFinding, style: Style) -> str:
+def _finding_sentence(shown: ReportedFinding, style: Style) -> str:
     """Return the message, prefixed with the name of its item."""
     message = style.text(shown.message)
     return f"{style.text(shown.label, 100)}: {message}" if shown.label else message

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.results.run import TargetResult
 
 BAR_WIDTH = 32
-_COLOURS = {"clean": "good", "accepted": "warning"}
+_FUZZ_COLOURS = {"clean": "good", "accepted": "warning"}
 
 
 def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:
     block = style.symbol("█", "#")
     for name, count in fuzzing.counts.items():
         bar = block * (max(1, round(room * count / widest)) if count else 0)
-        painted = style.paint(bar, _COLOURS.get(name, "error"))
+        painted = style.paint(bar, _FUZZ_COLOURS.get(name, "error"))
         yield f"  {name.replace('_', ' '):18} {count:>8,}  {painted}".rstrip() + "\n"
     yield "\n"
 

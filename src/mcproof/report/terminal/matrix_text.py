@@ -59,7 +59,7 @@ def _text(result: TargetResult, heading: str, grid: Grid, style: Style) -> Itera
         yield from sentence(heading, style)
         yield "\n"
         yield from _grid(grid, style)
-    yield from _server(server_probes(result.probes), style)
+    yield from _server_text(server_probes(result.probes), style)
     yield from findings_text(result.findings, style)
     yield from _predicted(result, style)
     yield from untested_text(result, style)
@@ -132,7 +132,7 @@ def marks_legend(marks: list[Mark], style: Style) -> Iterator[str]:
     yield "\n"
 
 
-def _server(probes: list[ProbeResult], style: Style) -> Iterator[str]:
+def _server_text(probes: list[ProbeResult], style: Style) -> Iterator[str]:
     """Render the probes of the server as a whole, one line each."""
     if not probes:
         return
@@ -164,7 +164,7 @@ def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
     for each in found:
         rules = ", ".join(each.rules)
         head = f"{each.column}: {rules} warned about {plural(len(each.tools), 'tool')}: "
-        yield from _wrapped(head + _names(each.tools, style), style)
+        yield from _wrapped(head + _text_names(each.tools, style), style)
     yield "\n"
 
 
@@ -182,7 +182,9 @@ def untested_text(result: TargetResult, style: Style) -> Iterator[str]:
         else:
             yield from _wrapped(f"{_untested_names(whats, style)}: {style.text(reason)}", style)
     if changing:
-        yield from _wrapped(f"may change something: {_names(changing, style, most=MOST_CHANGING, longest=120)}", style)
+        yield from _wrapped(
+            f"may change something: {_text_names(changing, style, most=MOST_CHANGING, longest=120)}", style
+        )
     if any(why.endswith(HOW_TO_ALLOW) for why, _ in reasons):
         yield from _wrapped("--allow TOOL allows a tool, --allow-writes all of them", style)
     yield "\n"
@@ -195,10 +197,10 @@ def _untested_names(whats: list[str], style: Style) -> str:
         whats = [what.removesuffix(IN_PART) for what in whats]
     if all(what.startswith(_TOOL) for what in whats):
         whats = [what.removeprefix(_TOOL) for what in whats]
-    return _names(whats, style) + (IN_PART if is_partial else "")
+    return _text_names(whats, style) + (IN_PART if is_partial else "")
 
 
-def _names(names: list[str], style: Style, most: int = NAMES, longest: int = 60) -> str:
+def _text_names(names: list[str], style: Style, most: int = NAMES, longest: int = 60) -> str:
     """Return the first names, and the number of the others."""
     listed = ", ".join(style.text(name, longest) for name in names[:most])
     return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult
 
-_MARKS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
-_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
+_OUTCOME_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
+_TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
 
 
 def tests_text(result: TargetResult, style: Style) -> Iterator[str]:
@@ -26,8 +26,8 @@ def tests_text(result: TargetResult, style: Style) -> Iterator[str]:
 
 
 def _lines(test: TestResult, style: Style) -> Iterator[str]:
-    mark = style.symbol(*_MARKS.get(test.outcome, ("-", "-")))
-    yield f"  {style.paint(mark, _COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
+    mark = style.symbol(*_OUTCOME_SYMBOLS.get(test.outcome, ("-", "-")))
+    yield f"  {style.paint(mark, _TEST_COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
     if test.message and not test.is_bad:
         yield style.paint(f"  {style.text(test.message)}", "dim")
     yield "\n"

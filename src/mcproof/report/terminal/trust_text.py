@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.scores.trust import Trust
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error"}
-_STEPS, _EDGES = 8, 12
+_STEPS, _TEXT_EDGES = 8, 12
 """How many actions, and lines of the tool graph, are listed unless everything is."""
 
 
@@ -63,7 +63,7 @@ def _graph(graph: ToolGraph | None, style: Style) -> Iterator[str]:
         return
     yield style.paint("Tools that name each other", "bold") + "\n\n"
     lines = graph_lines(graph)
-    shown = lines if style.examples is None else lines[:_EDGES]
+    shown = lines if style.examples is None else lines[:_TEXT_EDGES]
     for line in shown:
         head = "  " + " " * (len(line) - len(line.lstrip()))
         yield from _lines(style.text(line.strip(), 400), style, head)

@@ -20,7 +20,7 @@ def _blocks(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
     return bool(evidence.get("blocking"))
 
 
-def _identity(evidence: dict[str, Any]) -> str:
+def _package_identity(evidence: dict[str, Any]) -> str:
     return f"{evidence['advisoryId']}\0{evidence['package']}"
 
 
@@ -82,7 +82,7 @@ _RANK = ("critical", "high", "medium", "low", "info")
     phase="source",
     hard_fail=_blocks,
     counted_by="serverInfo_not_in_known_advisory_list",
-    sums_up=_identity,
+    sums_up=_package_identity,
 )
 def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     """The package of the server has a known vulnerability in this version.
@@ -93,7 +93,7 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     The severity is that of the advisory. The rule blocks if the advisory certainly applies. A version that is not
     pinned or not known is not checked. OWASP MCP04.
     """
-    yield from _problems(software, "server")
+    yield from _advisory_problems(software, "server")
 
 
 @trust_rule(
@@ -103,7 +103,7 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     category="advisory",
     dimension="Tool surface risk",
     phase="source",
-    sums_up=_identity,
+    sums_up=_package_identity,
 )
 def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
     """The framework of the server has a known vulnerability in this version.
@@ -114,10 +114,10 @@ def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
     The severity is that of the advisory. An advisory that needs HTTP does not concern a server that is started over
     stdio. A version that is not pinned or not known is not checked. OWASP MCP04.
     """
-    yield from _problems(software, "framework")
+    yield from _advisory_problems(software, "framework")
 
 
-def _problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
+def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
     from mcproof.advisories.advisory_table import advisory_hits
 
     for hit in advisory_hits(software, role):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcproof.discovery.locations import SourceLocation
 
 
-def _identity(evidence: dict[str, Any]) -> str:
+def _setting_identity(evidence: dict[str, Any]) -> str:
     """What was found; lines may move."""
     return "\0".join(str(evidence.get(key)) for key in ("kind", "address", "how", "shown", "function"))
 
@@ -26,7 +26,7 @@ def _identity(evidence: dict[str, Any]) -> str:
     category="source",
     dimension="Tool surface risk",
     phase="source",
-    sums_up=_identity,
+    sums_up=_setting_identity,
 )
 def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Problem]:
     """The server listens on all interfaces by default, and does not authenticate callers.
@@ -48,11 +48,11 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
                 "kind": "open_binding",
                 "address": each.address,
                 "how": each.how,
-                "place": _place(each.place),
-                "servedAt": _place(each.served),
+                "place": _source_place(each.place),
+                "servedAt": _source_place(each.served),
                 "optionalAuthentication": None
                 if each.optional_authentication is None
-                else _place(each.optional_authentication),
+                else _source_place(each.optional_authentication),
             },
         )
 
@@ -64,7 +64,7 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
     category="source",
     dimension="Endpoint hygiene",
     phase="source",
-    sums_up=_identity,
+    sums_up=_setting_identity,
 )
 def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
     """Source contains a secret, or sends the token of the caller on to another service.
@@ -84,7 +84,7 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
         yield Problem(
             f"contains a secret: {secret.shown}",
             near=HiddenLine(secret.place.file, secret.place.line),
-            evidence={"kind": "secret", "shown": secret.shown, "place": _place(secret.place)},
+            evidence={"kind": "secret", "shown": secret.shown, "place": _source_place(secret.place)},
         )
     for token in source.tokens:
         yield Problem(
@@ -93,8 +93,8 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
             evidence={
                 "kind": "token_passthrough",
                 "function": token.function,
-                "place": _place(token.place),
-                "receivedAt": _place(token.received),
+                "place": _source_place(token.place),
+                "receivedAt": _source_place(token.received),
             },
         )
 
@@ -105,5 +105,5 @@ def _location(place: SourcePlace) -> SourceLocation:
     return SourceLocation(place.file, place.line, place.column, None)
 
 
-def _place(place: SourcePlace) -> dict[str, Any]:
+def _source_place(place: SourcePlace) -> dict[str, Any]:
     return {"file": place.file, "line": place.line}

@@ -23,7 +23,7 @@ def _if_exposed(evidence: Mapping[str, Any], exposure: Exposure) -> bool:
     return not evidence.get("unused") and (exposure.is_open or exposure.listens_openly)
 
 
-def _identity(evidence: dict[str, Any]) -> str:
+def _flow_identity(evidence: dict[str, Any]) -> str:
     """The call, its function and the parameters; lines may move."""
     return "\0".join((evidence["function"], evidence["sink"]["call"], *evidence["parameters"]))
 
@@ -37,7 +37,7 @@ def _source_rule(id: str, *, name: str, severity: str, blocks: bool = False) -> 
         dimension="Tool surface risk",
         phase="source",
         hard_fail=_if_exposed if blocks else None,
-        sums_up=_identity,
+        sums_up=_flow_identity,
     )
 
 
@@ -52,7 +52,7 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     A check of the parameter against fixed values, and `shlex.quote`, make it silent. OWASP MCP05; CWE-78.
     """
-    yield from _problems(source, "shell", "{call}() runs a command that contains {what}")
+    yield from _flow_problems(source, "shell", "{call}() runs a command that contains {what}")
 
 
 @_source_rule("TRU-302", name="code-from-parameter", severity="critical", blocks=True)
@@ -65,7 +65,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     Alone it blocks a server only if the source serves it on all interfaces without authentication (TRU-309).
     OWASP MCP05; CWE-95, CWE-502.
     """
-    yield from _problems(source, "eval", "{call}() evaluates {what}")
+    yield from _flow_problems(source, "eval", "{call}() evaluates {what}")
 
 
 @_source_rule("TRU-303", name="sql-from-parameter", severity="high")
@@ -77,7 +77,7 @@ def composed_query(source: SourceFlows) -> Iterator[Problem]:
 
     A tool whose parameter is a whole query does what it is for, and is not reported. OWASP MCP05; CWE-89.
     """
-    yield from _problems(source, "sql", "the text of a query contains {what}")
+    yield from _flow_problems(source, "sql", "the text of a query contains {what}")
 
 
 @_source_rule("TRU-304", name="path-without-containment", severity="high")
@@ -90,7 +90,7 @@ def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     `relative_to` and `os.path.commonpath` on resolved paths, `Path(x).name` and a check against fixed values are also
     known, in the same function or in one that it calls. OWASP MCP05; CWE-22.
     """
-    yield from _problems(source, "path", "{call}() uses {what} as a path that no check keeps in a folder")
+    yield from _flow_problems(source, "path", "{call}() uses {what} as a path that no check keeps in a folder")
 
 
 @_source_rule("TRU-305", name="prefix-as-containment", severity="high")
@@ -102,7 +102,7 @@ def prefix_check(source: SourceFlows) -> Iterator[Problem]:
 
     A root that ends with a separator, compared with a resolved path, is a valid check. CVE-2025-53110; CWE-22.
     """
-    yield from _problems(source, "prefix", "{call}() decides by text whether {what} is in a folder")
+    yield from _flow_problems(source, "prefix", "{call}() decides by text whether {what} is in a folder")
 
 
 @_source_rule("TRU-306", name="url-without-guard", severity="high")
@@ -115,7 +115,7 @@ def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
     A tool that fetches any page is reported as well: that is its risk. A parameter after a fixed host is not.
     OWASP MCP05; CWE-918.
     """
-    yield from _problems(source, "url", "{call}() sends a request to a host that {what} decides")
+    yield from _flow_problems(source, "url", "{call}() sends a request to a host that {what} decides")
 
 
 @_source_rule("TRU-307", name="argument-injection", severity="high")
@@ -127,7 +127,7 @@ def injected_argument(source: SourceFlows) -> Iterator[Problem]:
 
     The value of an option, as in `["-n", name]`, is not reported. CVE-2025-68144; CWE-88.
     """
-    yield from _problems(source, "argument", "{call}() passes {what} as an argument that may be an option")
+    yield from _flow_problems(source, "argument", "{call}() passes {what} as an argument that may be an option")
 
 
 @_source_rule("TRU-308", name="attribute-from-parameter", severity="high")
@@ -139,10 +139,10 @@ def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
 
     A fixed prefix (`getattr(self, f"handle_{name}")`) or a check against fixed values makes it silent. CWE-470.
     """
-    yield from _problems(source, "attribute", "{call}() takes the name of an attribute from {what}")
+    yield from _flow_problems(source, "attribute", "{call}() takes the name of an attribute from {what}")
 
 
-def _problems(source: SourceFlows, kind: str, message: str) -> Iterator[Problem]:
+def _flow_problems(source: SourceFlows, kind: str, message: str) -> Iterator[Problem]:
     for flow in source.flows:
         if flow.kind == kind:
             text = message.format(call=flow.call, what=_parameters(flow))
@@ -172,15 +172,15 @@ def _evidence(flow: SourceFlow) -> dict[str, Any]:
         "tools": list(flow.tools),
         "parameters": list(flow.parameters),
         "function": flow.function,
-        "sink": {"call": flow.call, **_place(flow.steps[-1])},
-        "path": [_place(each) for each in flow.steps],
+        "sink": {"call": flow.call, **_step_place(flow.steps[-1])},
+        "path": [_step_place(each) for each in flow.steps],
     }
     if flow.further:
-        found["alsoAt"] = [_place(each) for each in flow.further]
+        found["alsoAt"] = [_step_place(each) for each in flow.further]
     if not flow.is_used:
         found["unused"] = True
     return found
 
 
-def _place(step: FlowStep) -> dict[str, Any]:
+def _step_place(step: FlowStep) -> dict[str, Any]:
     return {"file": step.file, "line": step.line, "code": step.what}

@@ -179,7 +179,7 @@ LEADING = frozenset(
 )
 """Cues that need content after them; content before the other cues counts too."""
 
-_UNSPACED: tuple[tuple[Aspect, str], ...] = (
+_UNSPACED_CUES: tuple[tuple[Aspect, str], ...] = (
     (
         "usage",
         "当 當 时使用 時使用 如果 适用 適用 用于 用於 适合 適合 之前 之后 之後 请先 請先 场合 場合 とき 際に 時に "
@@ -197,5 +197,5 @@ _UNSPACED: tuple[tuple[Aspect, str], ...] = (
     ("examples", "例如 比如 示例 范例 範例 例: 例： 举例 舉例 如： 例えば たとえば 例として"),
     ("parameters", "参数 參數 入参 引数 パラメータ パラメーター 入力"),
 )
-CUE_RUNS = tuple((cue, aspect) for aspect, text in _UNSPACED for cue in text.split())
+CUE_RUNS = tuple((cue, aspect) for aspect, text in _UNSPACED_CUES for cue in text.split())
 """Cues in scripts without spaces."""

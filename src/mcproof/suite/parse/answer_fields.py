@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.suite.parse.problems import SuiteProblem
     from mcproof.text.yamltext import Node
 
-KEYS = ("kind", "asked", "reply")
+ANSWER_KEYS = ("kind", "asked", "reply")
 ACTIONS = ("accept", "decline", "cancel")
 _ACTIONS = "accept, decline or cancel"
 _SIMPLE = (str, int, float, type(None))
@@ -47,7 +47,7 @@ def read_answers(fields: Fields, node: Node | None, what: str) -> tuple[Answer, 
 
 
 def _answer(fields: Fields, node: Node) -> Answer | None:
-    members = fields.mapping(node, "an answer", KEYS, ("reply",))
+    members = fields.mapping(node, "an answer", ANSWER_KEYS, ("reply",))
     given = fields.one_of(members.get("kind"), "`kind` of an answer", "kind", _REPLIES) or "form"
     kind: QuestionKind = next(each for each in _REPLIES if each == given)
     asked = fields.text(members.get("asked"), "`asked`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.exchange.revisions import FIRST_STATELESS
-from mcproof.suite.parse.problems import MOST, SuiteProblem
+from mcproof.suite.parse.problems import MOST_PROBLEMS, SuiteProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ def warnings_of(suite: Suite) -> list[SuiteProblem]:
         entry = suite.servers[test.server]
         if entry.protocol is None or entry.protocol >= FIRST_STATELESS:
             found += _of_test(test)
-    return sorted(found, key=lambda each: (each.file, each.line or 0))[:MOST]
+    return sorted(found, key=lambda each: (each.file, each.line or 0))[:MOST_PROBLEMS]
 
 
 def _of_server(entry: ServerEntry) -> Iterator[SuiteProblem]:

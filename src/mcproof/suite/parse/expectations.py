@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Refusal = Callable[[ValuePath], str | None]
     """Returns why a test has no such path; None if it has."""
 
-KEYS = ("target", "matcher", "message")
+ASSERTION_KEYS = ("target", "matcher", "message")
 
 
 class ExpectationParser:
@@ -59,7 +59,7 @@ class ExpectationParser:
         return Expect(tuple(found for each in items if (found := self._assertion(fields, each, test, refuse))), limit)
 
     def _assertion(self, fields: Fields, node: Node, test: str, refuse: Refusal) -> Expectation | None:
-        members = fields.mapping(node, "an assertion", KEYS, ("target", "matcher"))
+        members = fields.mapping(node, "an assertion", ASSERTION_KEYS, ("target", "matcher"))
         message = fields.text(members.get("message"), "`message`")
         path = _value_path(fields, members.get("target"), refuse)
         found = _matcher(fields, members["matcher"]) if "matcher" in members else None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mcproof.errors import McproofError
 
-MOST = 50
+MOST_PROBLEMS = 50
 """Maximum number of problems reported."""
 
 
@@ -31,7 +31,7 @@ class SuiteError(McproofError):
         more = len(problems) - 1
         hint = f" (and {more:,} more)" if more else ""
         super().__init__(f"{first.message}{hint}", file=first.file, line=first.line, column=first.column)
-        self.problems = problems[:MOST]
+        self.problems = problems[:MOST_PROBLEMS]
         self.left_out = len(problems) - len(self.problems)
         """Number of problems beyond MOST."""
 

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from mcproof.suite.parse.suite_fields import Fields
     from mcproof.text.yamltext import Node
 
-KEYS = ("command", "url", "env", "headers", "auth", "cwd", "timeout_ms", "start_timeout_ms", "protocol", "annotations")
+SERVER_KEYS = (
+    "command",
+    "url",
+    "env",
+    "headers",
+    "auth",
+    "cwd",
+    "timeout_ms",
+    "start_timeout_ms",
+    "protocol",
+    "annotations",
+)
 AUTH_KEYS = ("bearer_token_env", "client_id", "client_secret_env", "client_key_env", "issuer", "scope")
 HINTS = ("readOnlyHint", "destructiveHint")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -26,7 +37,7 @@ def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> 
     from mcproof.exchange.revisions import REVISIONS
 
     what = f"the server `{name[:SHOWN]}`"
-    members = fields.mapping(node, what, KEYS)
+    members = fields.mapping(node, what, SERVER_KEYS)
     if isinstance(node.value, dict) and ("command" in members) == ("url" in members):
         has = "both a `command` and a `url`" if "url" in members else "neither a `command` nor a `url`"
         fields.complain(node, f"{what} has {has}; exactly one is required")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mcproof.suite.value_paths import ValuePath
     from mcproof.text.yamltext import Node
 
-KEYS = ("tool", "args", "save", "timeout_ms")
+STEP_KEYS = ("tool", "args", "save", "timeout_ms")
 
 
 def read_steps(fields: Fields, node: Node | None, what: str) -> tuple[CallStep, ...]:
@@ -27,7 +27,7 @@ def read_steps(fields: Fields, node: Node | None, what: str) -> tuple[CallStep, 
     steps: list[CallStep] = []
     saved: dict[str, None] = {}
     for each in fields.items(node, f"`steps` of {what}") if node is not None else ():
-        members = fields.mapping(each, f"a step of {what}", KEYS, ("tool",))
+        members = fields.mapping(each, f"a step of {what}", STEP_KEYS, ("tool",))
         arguments = members.get("args")
         check_references(fields, arguments, saved)
         step = CallStep(

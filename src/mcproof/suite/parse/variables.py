@@ -18,7 +18,7 @@ _VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")
 _PARTS = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(?::-(.*))?", re.DOTALL)
 FOLDER = "CONFIG_DIR"
 """Predefined variable: the folder of the suite."""
-MOST = 4_000_000
+MOST_CHARACTERS = 4_000_000
 """Maximum number of characters after substitution."""
 
 
@@ -66,12 +66,12 @@ class Substitution(NamedTuple):
         parts = _PARTS.fullmatch(whole[2]) if whole is not None and not whole[1] else None
         if parts is not None and parts[1] in self.variables:
             return self.variables[parts[1]]  # a whole-value reference keeps its type
-        if self.context.size > MOST:
+        if self.context.size > MOST_CHARACTERS:
             return ""
         substituted = _VARIABLE.sub(lambda found: self._value(node, found), text)
         self.context.size += len(substituted)
-        if self.context.size > MOST:
-            self.complain(node, f"more than {MOST:,} characters after variable substitution")
+        if self.context.size > MOST_CHARACTERS:
+            self.complain(node, f"more than {MOST_CHARACTERS:,} characters after variable substitution")
             return ""
         return substituted
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FAILURES_TO_BE_GONE = 2
 """How many runs in a row must fail before a server is reported as gone."""
-RETRY_SECONDS = 60
+RECHECK_SECONDS = 60
 """When a server is checked again after a first failure, unless its interval is shorter."""
 _SPREAD = 20
 """Runs are delayed by up to this part of the interval, so that entries with one interval do not run at once."""
@@ -66,5 +66,5 @@ class WatchSchedule:
 
     def _pause(self, entry: WatchEntry, failures: int) -> int:
         if 0 < failures < FAILURES_TO_BE_GONE:
-            return min(entry.every, RETRY_SECONDS)
+            return min(entry.every, RECHECK_SECONDS)
         return entry.every + spread_of(entry.name, entry.every)
