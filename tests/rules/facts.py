@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def built_facts(fields: dict[str, Any]) -> Iterator[Any]:
     """The facts that a case describes: fields by class name. Fields that it leaves out have their default."""
     for name, values in fields.items():
-        module = import_module(f"mcproof.{FACTS[name]}")
+        module = import_module(FACTS[name])
         yield _built(getattr(module, name), values)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.main import COMMANDS
+from mcproof.cli.main import COMMANDS, command_functions
 
 if TYPE_CHECKING:
     import argparse
@@ -47,8 +46,8 @@ class CommandArguments(NamedTuple):
 
 
 def parser_of(command: str) -> Parser:
-    parser: Parser = import_module(f"mcproof.cli.commands.{command.replace('-', '_')}").parser()
-    return parser
+    _, parser = command_functions(command)
+    return parser()
 
 
 def all_commands() -> list[CommandArguments]:

@@ -10,9 +10,15 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from mcproof.client.transports.started_processes import STARTED
 from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, from_exception, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcproof.cli.parser import Parser
 
 COMMAND_GROUPS = {
     "Check a catalog": {
@@ -65,6 +71,44 @@ COMMAND_GROUPS = {
         "demo": "lint, grade and prove an example server",
     },
 }
+_MODULES = {
+    "advisories": "mcproof.cli.commands.advisories",
+    "auth": "mcproof.cli.commands.auth",
+    "call": "mcproof.cli.commands.call",
+    "capture": "mcproof.cli.commands.capture",
+    "clients": "mcproof.cli.commands.clients",
+    "compat": "mcproof.cli.commands.compat",
+    "completion": "mcproof.cli.commands.completion",
+    "config": "mcproof.cli.commands.config",
+    "demo": "mcproof.cli.commands.demo",
+    "diff": "mcproof.cli.commands.diff",
+    "explain": "mcproof.cli.commands.explain",
+    "fuzz": "mcproof.cli.commands.fuzz",
+    "grade": "mcproof.cli.commands.grade",
+    "history": "mcproof.cli.commands.history",
+    "init": "mcproof.cli.commands.init",
+    "lint": "mcproof.cli.commands.lint",
+    "lock": "mcproof.cli.commands.lock",
+    "lsp": "mcproof.cli.commands.lsp",
+    "mcp": "mcproof.cli.commands.mcp",
+    "probe": "mcproof.cli.commands.probe",
+    "prompt": "mcproof.cli.commands.prompt",
+    "prove": "mcproof.cli.commands.prove",
+    "read": "mcproof.cli.commands.read",
+    "replay": "mcproof.cli.commands.replay",
+    "report": "mcproof.cli.commands.report",
+    "rules": "mcproof.cli.commands.rules",
+    "run": "mcproof.cli.commands.run",
+    "scan": "mcproof.cli.commands.scan",
+    "schema": "mcproof.cli.commands.schema",
+    "schema-lint": "mcproof.cli.commands.schema_lint",
+    "serve": "mcproof.cli.commands.serve",
+    "store": "mcproof.cli.commands.store",
+    "sweep": "mcproof.cli.commands.sweep",
+    "tools": "mcproof.cli.commands.tools",
+    "validate": "mcproof.cli.commands.validate",
+}
+"""The module of each command: its functions are named for the command, such as `lint_command` and `lint_parser`."""
 COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()}
 
 
@@ -118,14 +162,19 @@ def _dispatch(arguments: list[str]) -> int:
         from mcproof.cli.near_misses import command_error
 
         raise command_error(arguments, COMMANDS)
-    module = import_module(f"mcproof.cli.commands.{name.replace('-', '_')}")
+    command, parser = command_functions(name)
     if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
         from mcproof.cli.trace_option import is_traced, traced
 
-        if is_traced(arguments) and "--trace" in module.parser().option_names:
-            return traced(module.command, arguments[1:])
-    code: int = module.command(arguments[1:])
-    return code
+        if is_traced(arguments) and "--trace" in parser().option_names:
+            return traced(command, arguments[1:])
+    return command(arguments[1:])
+
+
+def command_functions(name: str) -> tuple[Callable[[list[str]], int], Callable[[], Parser]]:
+    """The function that runs a command, and the one that makes its parser; its module is imported here, not before."""
+    module, stem = import_module(_MODULES[name]), name.replace("-", "_")
+    return getattr(module, f"{stem}_command"), getattr(module, f"{stem}_parser")
 
 
 def _help(names: list[str]) -> int:

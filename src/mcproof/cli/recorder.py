@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import contextlib
 from typing import TYPE_CHECKING
 
 from mcproof.console import remark
@@ -42,7 +42,7 @@ class Recorder:
         """Record a finished run; one that was interrupted shows less than the server has."""
         if self._database is None:
             return
-        with closing(self._database):
+        with contextlib.closing(self._database):
             if run.exit_code == INTERRUPTED:
                 remark("not recorded: interrupted")
                 return

@@ -189,20 +189,21 @@ SCOPES = (
 """What a rule can check of a catalog: the types of its first parameter."""
 
 FACTS = {
-    "PerimeterFacts": "exchange.perimeter_facts",
-    "AuthorizationFacts": "exchange.authorization_facts",
-    "ListStability": "exchange.list_stability",
-    "SessionIds": "exchange.session_ids",
-    "ServerIdentity": "exchange.server_identity",
-    "ReadCalls": "exchange.read_calls",
-    "ResourceBodies": "exchange.resource_bodies",
-    "SourceFlows": "discovery.flows.source_flows",
-    "SourceConfiguration": "discovery.configuration.source_configuration",
-    "CatalogDrift": "drift.catalog_drift",
-    "KnownSoftware": "advisories.known_software",
+    "PerimeterFacts": "mcproof.exchange.perimeter_facts",
+    "AuthorizationFacts": "mcproof.exchange.authorization_facts",
+    "ListStability": "mcproof.exchange.list_stability",
+    "SessionIds": "mcproof.exchange.session_ids",
+    "ServerIdentity": "mcproof.exchange.server_identity",
+    "ReadCalls": "mcproof.exchange.read_calls",
+    "ResourceBodies": "mcproof.exchange.resource_bodies",
+    "SourceFlows": "mcproof.discovery.flows.source_flows",
+    "SourceConfiguration": "mcproof.discovery.configuration.source_configuration",
+    "CatalogDrift": "mcproof.drift.catalog_drift",
+    "KnownSoftware": "mcproof.advisories.known_software",
 }
 """What else a rule can check: facts that `scan` collects, each a class with its module."""
 
+_RULESETS_PACKAGE = "mcproof.rules"
 _RULES: dict[str, Rule] = {}
 
 
@@ -250,11 +251,22 @@ def rules_of(*rulesets: str, in_lint: bool = False) -> list[Rule]:
     With `in_lint`, only those that `lint` runs by default; modules that have none of them are not imported.
     """
     for ruleset in rulesets:
-        package = import_module(f"mcproof.rules.{ruleset}")
+        package = import_module(f"{_RULESETS_PACKAGE}.{ruleset}")
         for name in () if in_lint else getattr(package, "NOT_IN_LINT", ()):
-            import_module(f"{package.__name__}.{name}")
-    found = [each for ruleset in rulesets for each in _RULES.values() if each.ruleset == ruleset]
+            import_module(name)
+    found = [each for ruleset in rulesets for each in _in_order(ruleset)]
     return [each for each in found if each.traits.get("in_lint", True)] if in_lint else found
+
+
+def _in_order(ruleset: str) -> list[Rule]:
+    """The imported rules of a ruleset: in the order that its package states, else of their ids or of definition."""
+    rules = [rule for rule in _RULES.values() if rule.ruleset == ruleset]
+    stated: tuple[str, ...] = getattr(import_module(f"{_RULESETS_PACKAGE}.{ruleset}"), "ORDER", ())
+    if stated:
+        positions = {rule_id: position for position, rule_id in enumerate(stated)}
+        return sorted(rules, key=lambda rule: positions.get(rule.id, len(positions)))
+    # Ids with numbers are in the order of their rulebook, whichever module of the ruleset is imported first.
+    return sorted(rules, key=lambda rule: rule.id if rule.id[-1].isdigit() else "")
 
 
 def all_rules() -> list[Rule]:

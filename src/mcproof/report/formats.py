@@ -72,13 +72,22 @@ def render(run: RunResult, format: str, style: Style) -> Iterable[str]:
     """Render a result in a format, in pieces."""
     if FORMATS[format].is_text:
         return _texts(run, format, style)
-    module = import_module(f"mcproof.report.{_MODULES.get(format, format)}")
-    pieces: Iterable[str] = module.document(run)
+    module, name = _DOCUMENTS[format]
+    pieces: Iterable[str] = getattr(import_module(module), name)(run)
     return pieces
 
 
-_MODULES = {"json": "json_documents", "html": "html.page"}
-"""The modules whose `document` renders a format, where their names differ."""
+_DOCUMENTS = {
+    "json": ("mcproof.report.json_documents", "document"),
+    "sarif": ("mcproof.report.sarif", "document"),
+    "junit": ("mcproof.report.junit", "junit_document"),
+    "tap": ("mcproof.report.tap", "tap_document"),
+    "github": ("mcproof.report.github", "github_document"),
+    "gitlab": ("mcproof.report.gitlab", "gitlab_document"),
+    "markdown": ("mcproof.report.markdown", "document"),
+    "html": ("mcproof.report.html.page", "document"),
+}
+"""The module and function that render each format of a whole run; imported only for the format that is asked for."""
 
 
 def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
@@ -104,12 +113,12 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     """Render one target as text, as soon as its result is there; one of several with findings, below its name."""
     kind = result.payload.kind
     if format == "concise":
-        module, name = _CONCISE.get(kind, ("frames", "concise"))
+        module, name = _CONCISE.get(kind, ("mcproof.report.terminal.frames", "concise"))
     elif kind == "grade" and not is_single:
-        module, name = "grade_card", "row"
+        module, name = "mcproof.report.terminal.grade_card", "row"
     else:
         module, name = _TEXTS[kind]
-    pieces: Iterable[str] = getattr(import_module(f"mcproof.report.terminal.{module}"), name)(result, style)
+    pieces: Iterable[str] = getattr(import_module(module), name)(result, style)
     if (
         format == "text"
         and not is_single
@@ -120,21 +129,21 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 
 
 _TEXTS: dict[Kind, tuple[str, str]] = {
-    "lint": ("frames", "frames"),
-    "grade": ("grade_card", "card"),
-    "compat": ("client_text", "compat_text"),
-    "scan": ("trust_text", "scan_text"),
-    "diff": ("change_list", "changes_text"),
-    "probe": ("matrix_text", "probe_text"),
-    "prove": ("matrix_text", "prove_text"),
-    "fuzz": ("fuzz_bars", "fuzz_text"),
-    "suite": ("test_list", "tests_text"),
+    "lint": ("mcproof.report.terminal.frames", "frames"),
+    "grade": ("mcproof.report.terminal.grade_card", "card"),
+    "compat": ("mcproof.report.terminal.client_text", "compat_text"),
+    "scan": ("mcproof.report.terminal.trust_text", "scan_text"),
+    "diff": ("mcproof.report.terminal.change_list", "changes_text"),
+    "probe": ("mcproof.report.terminal.matrix_text", "probe_text"),
+    "prove": ("mcproof.report.terminal.matrix_text", "prove_text"),
+    "fuzz": ("mcproof.report.terminal.fuzz_bars", "fuzz_text"),
+    "suite": ("mcproof.report.terminal.test_list", "tests_text"),
 }
 """The module and function that render the text of each kind of run."""
 
 _CONCISE: dict[Kind, tuple[str, str]] = {
-    "diff": ("change_list", "changes_concise"),
-    "suite": ("test_list", "tests_concise"),
+    "diff": ("mcproof.report.terminal.change_list", "changes_concise"),
+    "suite": ("mcproof.report.terminal.test_list", "tests_concise"),
 }
 
 

@@ -14,7 +14,9 @@ from mcproof.linting.rulebook import sentence
 from mcproof.web.rendering import render
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request, Response
+    from fastapi import FastAPI
+    from starlette.requests import Request
+    from starlette.responses import Response
 
 PROBLEM = "application/problem+json"
 PROBLEM_SCHEMA: dict[str, Any] = {

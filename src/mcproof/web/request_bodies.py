@@ -8,7 +8,7 @@ from fastapi import HTTPException
 from starlette.requests import ClientDisconnect
 
 if TYPE_CHECKING:
-    from fastapi import Request
+    from starlette.requests import Request
 
 
 async def read_body(request: Request, most: int, what: str) -> bytes:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from urllib.parse import SplitResult
 
 LONGEST_URL = 2_000
-_UNSAFE = frozenset(" \"'<>\\^`{|}")
 _DEFAULT_PORTS = {"https": 443, "http": 80}
 
 
