@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mcproof.poisoning.sentence_patterns import Element, ReadSentence
-from mcproof.poisoning.signals import (
+from mcproof.poisoning.sentence_patterns import (
     CONCEALS,
     DESTROYS,
-    LONGEST_TEXT,
     OVERREACHES,
     OVERRIDES,
     PRAISES,
     SECRETS,
     SENDS,
     TAMPERS,
-    signals_in,
+    Element,
+    ReadSentence,
 )
+from mcproof.poisoning.sentence_survey import LONGEST_TEXT
+from mcproof.poisoning.signals import signals_in
 
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.poisoning import signals
 from mcproof.poisoning.ciphers import is_run_together
 from mcproof.poisoning.concealed_markup import COMMENT, ESCAPES, HIDDEN_ELEMENT, PADDING
 from mcproof.poisoning.encodings import encoded_in
 from mcproof.poisoning.hidden_text import DIRECTIONS, SELECTORS, TAGS, ZERO_WIDTH, hidden_in, readable
 from mcproof.poisoning.prose_signs import is_command, is_prose
+from mcproof.poisoning.sentence_patterns import (
+    CONCEALS,
+    DESTROYS,
+    OVERREACHES,
+    OVERRIDES,
+    PRAISES,
+    SECRETS,
+    SENDS,
+    TAMPERS,
+)
+from mcproof.poisoning.signals import signals_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -23,14 +33,14 @@ Certainty = Literal["message", "suspicion", "oddity"]
 """A text that says what it should not; characters that can only hide something; something that may be harmless."""
 
 RULE_OF_SIGNAL = {
-    signals.CONCEALS: "TRU-103",
-    signals.OVERRIDES: "TRU-104",
-    signals.SECRETS: "TRU-105",
-    signals.DESTROYS: "TRU-106",
-    signals.SENDS: "TRU-107",
-    signals.TAMPERS: "TRU-108",
-    signals.OVERREACHES: "TRU-111",
-    signals.PRAISES: "TRU-112",
+    CONCEALS: "TRU-103",
+    OVERRIDES: "TRU-104",
+    SECRETS: "TRU-105",
+    DESTROYS: "TRU-106",
+    SENDS: "TRU-107",
+    TAMPERS: "TRU-108",
+    OVERREACHES: "TRU-111",
+    PRAISES: "TRU-112",
 }
 _MANY = 8
 """How many invisible characters are no accident."""
@@ -110,14 +120,14 @@ def _revealed(text: str, siblings: Collection[str] | ToolNames) -> str:
     plain = readable(text)
     if plain == text:
         return ""
-    before = {(each.kind, each.sentence) for each in signals.signals_in(text, siblings)}
-    after = signals.signals_in(plain, siblings)
+    before = {(each.kind, each.sentence) for each in signals_in(text, siblings)}
+    after = signals_in(plain, siblings)
     return next((RULE_OF_SIGNAL[each.kind] for each in after if (each.kind, each.sentence) not in before), "")
 
 
 def _rule_of(text: str, siblings: Collection[str] | ToolNames) -> str:
     """The rule that a decoded text breaks; empty if there is none."""
-    return next((RULE_OF_SIGNAL[each.kind] for each in signals.signals_in(text, siblings)), "")
+    return next((RULE_OF_SIGNAL[each.kind] for each in signals_in(text, siblings)), "")
 
 
 def encodings(

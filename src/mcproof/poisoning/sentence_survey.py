@@ -22,7 +22,7 @@ SHORTEST = 20
 """Characters of the shortest text in English that can have a signal."""
 LONGEST_TEXT = 200_000
 """How many characters of a text are read."""
-_MOST_LOOKS = 50_000
+_MOST_SURVEYED = 50_000
 """How many sentences of a server are remembered."""
 
 _SUSPICIOUS = 1_000_000
@@ -95,7 +95,7 @@ def _survey(texts: ModelTexts) -> dict[str, Suspicion]:
                     if possible:
                         possible = _confirm(possible, text[start : start + len(sentence)], words, names)
                     known = len(foreign_words.intersection(words)) + (_SUSPICIOUS if possible else 0)
-                if len(looks) < _MOST_LOOKS:
+                if len(looks) < _MOST_SURVEYED:
                     looks[sentence] = known
             end = start + len(sentence)
             if known:

@@ -18,7 +18,7 @@ from mcproof.poisoning.word_pieces import plain
 if TYPE_CHECKING:
     from mcproof.poisoning.sibling_names import ToolNames
 
-_MOST_LOOKS = 50_000
+_MOST_SUSPECTS = 50_000
 """How many sentences of a server are remembered."""
 _domain_or_ip = re.compile(
     r"\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
@@ -66,7 +66,7 @@ def may_match(sentence: str, names: ToolNames) -> bool:
     known = names.looks.get(sentence)
     if known is None:
         known = possible_in(sentence, plain(sentence).split(), names, is_framed=True) != 0
-        if len(names.looks) < _MOST_LOOKS:
+        if len(names.looks) < _MOST_SUSPECTS:
             names.looks[sentence] = known
     return known
 

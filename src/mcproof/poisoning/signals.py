@@ -13,13 +13,11 @@ from mcproof.poisoning.sentence_patterns import (
     DESTROYS,
     FIRM,
     FRAMED,
-    KINDS,
     NAMED,
     OBLIGED,
     OTHERS,
     OVERREACHES,
     OVERRIDES,
-    PRAISES,
     PRETEXT,
     RUINOUS,
     SECRETS,
@@ -44,21 +42,6 @@ if TYPE_CHECKING:
     from mcproof.poisoning.foreign_sentences import Cluster
     from mcproof.poisoning.sentence_patterns import Pattern
     from mcproof.poisoning.sentence_words import Word
-
-__all__ = [
-    "CONCEALS",
-    "DESTROYS",
-    "KINDS",
-    "LONGEST_TEXT",
-    "OVERREACHES",
-    "OVERRIDES",
-    "PRAISES",
-    "SECRETS",
-    "SENDS",
-    "TAMPERS",
-    "Signal",
-    "signals_in",
-]
 
 LONGEST_SENTENCE = 1_500
 """Characters after which a sentence is cut."""
