@@ -7,6 +7,7 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.errors import Untested
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, is_ignored, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
@@ -15,7 +16,7 @@ from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rule
 from mcproof.results.build import report_findings
 from mcproof.results.fix_edits import proven_edits
 from mcproof.results.payloads import LintPayload
-from mcproof.results.run import Gate, TargetResult, Untested
+from mcproof.results.run import Gate, TargetResult
 from mcproof.results.scores import Descriptions, Scores, Weakness
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.results.run import Notice
+    from mcproof.errors import Notice
     from mcproof.results.suite_tests import TestResult
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore
