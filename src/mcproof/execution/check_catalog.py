@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
-    from mcproof.config.settings import IgnoreFor
     from mcproof.execution.run_requests import Detail
     from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.finding import Finding
     from mcproof.linting.kept_findings import KeptFindings
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
+    from mcproof.linting.suppression.ignores import IgnoreFor, IgnoreTracker, Suppression
     from mcproof.linting.unobserved import Observed
     from mcproof.results.payloads import Payload
     from mcproof.scores.grade import Grade

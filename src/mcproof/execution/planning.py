@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
-    from mcproof.config.settings import SettingLocation, Settings
+    from mcproof.config.settings import Settings
     from mcproof.execution.run_requests import CheckRequest, SettingsSource, TargetSelection
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
+    from mcproof.linting.suppression.ignores import SettingLocation
     from mcproof.targets.argument import Input, Target
 
 Value = TypeVar("Value")
