@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog.tool_verbs import word_set
+from mcproof.catalog.tool_names import word_set
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
