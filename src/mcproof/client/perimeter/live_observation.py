@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.probe_http import LIMITS
 from mcproof.client.perimeter.read_only_requests import call_readers, offered_resources, read_resources
 from mcproof.client.perimeter.session_probes import observe_sessions
-from mcproof.exchange.network_hosts import is_this_machine
 from mcproof.exchange.read_calls import ReadCalls
 from mcproof.exchange.server_identity import ServerIdentity
 
