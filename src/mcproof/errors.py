@@ -1,13 +1,24 @@
-"""Exit codes, and the errors that end a run with exit code 2: the job could not be done.
+"""Exit codes, the errors that end a run with exit code 2, and what a run remarks or leaves undone without ending.
 
-Each carries a one-line message and, if known, a location. No other exception is meant for users, so the command line
-can render all of them as text or JSON.
+Each error carries a one-line message and, if known, a location. No other exception is meant for users, so the command
+line can render all of them as text or JSON.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 OK, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: no findings; findings or a failed gate; could not do the job; stopped by the user."""
+
+
+def located(message: str, *location: str | int | None) -> str:
+    """A message prefixed with its location: file, line and column, as far as they are known."""
+    where = ":".join(str(part) for part in location if part is not None)
+    return f"{where}: {message}" if where else message
 
 
 class McproofError(Exception):
@@ -23,8 +34,7 @@ class McproofError(Exception):
         self.column = column
 
     def __str__(self) -> str:
-        location = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        return f"{location}: {self.message}" if location else self.message
+        return located(self.message, self.file, self.line, self.column)
 
 
 class UsageError(McproofError):
@@ -70,3 +80,42 @@ def from_exception(error: Exception) -> McproofError:
         trace = trace.tb_next
     where = f" ({trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno})" if trace is not None else ""
     return McproofError(f"internal error, please report it: {type(error).__name__}: {error}{where}")
+
+
+SESSION_EXPIRED = "session-expired"
+"""The kind of notice about a server that has ended a session in use."""
+
+
+class Notice(NamedTuple):
+    """A remark about the configuration, the baseline, a comment, the source or a server."""
+
+    kind: str
+    """`unused-ignore`, `bad-ignore` (an invalid comment), `not-checked` (source that discovery cannot follow),
+    `noise-on-stdout` (of a server in a suite), `session-expired` (by a server), or `stale-baseline`, which fails the
+    run."""
+    message: str
+    file: str
+    line: int | None
+
+    @property
+    def level(self) -> Literal["error", "warning", "note"]:
+        if self.kind == "stale-baseline":
+            return "error"
+        return "note" if self.kind in ("not-checked", SESSION_EXPIRED) else "warning"
+
+    def __str__(self) -> str:
+        return located(self.message, self.file, self.line)
+
+
+class Untested(NamedTuple):
+    """Something that this run could not test, and why."""
+
+    what: str
+    why: str
+    rules: tuple[str, ...] = ()
+    """The ids of the rules, if it is about rules."""
+
+    @classmethod
+    def of(cls, rules: Iterable[str], why: str) -> Untested:
+        ids = tuple(rules)
+        return cls(", ".join(ids), why, ids)

@@ -19,19 +19,11 @@ from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Serv
 from mcproof.cli import check_options as options
 from mcproof.config.config_values import GRADES, MAX_NUMBER
 from mcproof.config.setting_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
-from mcproof.config.settings import (
-    DEFAULTS,
-    IgnoreFor,
-    SettingLocation,
-    Settings,
-    SettingsFinder,
-    directory_of,
-    read_settings,
-    settings_for,
-)
+from mcproof.config.settings import DEFAULTS, Settings, SettingsFinder, directory_of, read_settings, settings_for
 from mcproof.errors import ConfigError
 from mcproof.linting.finding import _LEVEL_OF
 from mcproof.linting.registry import RULESETS, all_rules, rules_of
+from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation
 from mcproof.scores.grade import LETTERS
 from mcproof.targets.client_config import ConfiguredServer
 

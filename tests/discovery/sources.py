@@ -5,10 +5,12 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery import Discovered, discover
+from mcproof.discovery import discover
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcproof.catalog.model import SourceMap
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
@@ -20,7 +22,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def found(folder: Path, source: str = "", **files: str) -> Discovered:
+def found(folder: Path, source: str = "", **files: str) -> SourceMap:
     """Discover a source tree: `source` is its `server.py`, a keyword `a__b` the file `a/b.py`."""
     named = {f"{_path(name)}.py": text for name, text in files.items()}
     return discover(str(write(folder, {**({"server.py": source} if source else {}), **named})))
@@ -32,16 +34,16 @@ def _path(name: str) -> str:
     return name.replace("__", "/").replace("<", "__").replace(">", "__")
 
 
-def names(result: Discovered) -> list[str]:
+def names(result: SourceMap) -> list[str]:
     return [tool["name"] for tool in result.document["tools"]]
 
 
-def tool(result: Discovered, name: str | None = None) -> dict[str, Any]:
+def tool(result: SourceMap, name: str | None = None) -> dict[str, Any]:
     """The only tool, or the one of this name."""
     tools: list[dict[str, Any]] = result.document["tools"]
     (only,) = [each for each in tools if name is None or each["name"] == name]
     return only
 
 
-def is_conditional(result: Discovered, name: str) -> bool:
+def is_conditional(result: SourceMap, name: str) -> bool:
     return bool(tool(result, name).get("_meta", {}).get("mcproof/conditional"))

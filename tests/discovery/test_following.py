@@ -13,7 +13,7 @@ from .sources import found, is_conditional, names, tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery.pipeline import Discovered
+    from mcproof.catalog.model import SourceMap
 
 SERVER = """
 import contextlib
@@ -36,7 +36,7 @@ def registered(tmp_path: Path, body: str) -> tuple[list[str], list[str]]:
     return [name for name in names(result) if name not in conditional], conditional
 
 
-def is_reported(result: Discovered) -> bool:
+def is_reported(result: SourceMap) -> bool:
     """Whether an omission is reported, and the list counts as incomplete."""
     return bool(result.omissions) and "tools" in result.partial
 

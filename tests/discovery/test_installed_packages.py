@@ -14,7 +14,7 @@ from .sources import names, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import SourceMap
 
 SERVER = """
     import heavy
@@ -72,7 +72,7 @@ def in_site(files: dict[str, str], site: str = SITE) -> dict[str, str]:
     return {f"{site}/{name}": text for name, text in files.items()}
 
 
-def catalog(result: Discovered) -> tuple[dict[str, object], frozenset[str]]:
+def catalog(result: SourceMap) -> tuple[dict[str, object], frozenset[str]]:
     """The part of a result that does not depend on the location of the source."""
     return result.document, result.tools[0].unknown
 

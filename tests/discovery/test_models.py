@@ -11,7 +11,7 @@ from .sources import found, tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import SourceMap
 
 PRELUDE = """
 import os
@@ -32,12 +32,12 @@ SERVERS = {
 }
 
 
-def served(folder: Path, source: str, framework: str = "mcp") -> Discovered:
+def served(folder: Path, source: str, framework: str = "mcp") -> SourceMap:
     """Discover a server of this framework."""
     return found(folder, f"from enum import Enum\n{PRELUDE}{SERVERS[framework]}{source}")
 
 
-def unknown_of(result: Discovered) -> frozenset[str]:
+def unknown_of(result: SourceMap) -> frozenset[str]:
     (only,) = result.tools
     return frozenset(only.unknown)
 
@@ -82,7 +82,7 @@ def f(a: Outer, b: list[Inner]) -> Inner: ...
     assert found_unknown == expected | {"/outputSchema/properties/at/default"}
 
 
-def properties_of(result: Discovered, side: str = "inputSchema") -> dict[str, Any]:
+def properties_of(result: SourceMap, side: str = "inputSchema") -> dict[str, Any]:
     properties: dict[str, Any] = tool(result)[side]["properties"]
     return properties
 

@@ -16,7 +16,7 @@ from .sources import found, is_conditional, names, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import SourceMap
 
 SERVER = """
 from mcp.server.fastmcp import FastMCP
@@ -711,7 +711,7 @@ for number, name in enumerate(listed):
     assert is_conditional(found(tmp_path, source), "b")
 
 
-def server_info(result: Discovered) -> dict[str, Any]:
+def server_info(result: SourceMap) -> dict[str, Any]:
     """The server info, without the mark for source."""
     return {key: value for key, value in result.document.get("initialize", {}).items() if key != "_meta"}
 

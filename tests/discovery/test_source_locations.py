@@ -14,10 +14,10 @@ from .sources import found, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import SourceMap
 
 
-def text_at(result: Discovered, pointer: str) -> str:
+def text_at(result: SourceMap, pointer: str) -> str:
     """The text at a location."""
     place = result.locations[pointer]
     with open(place.file, encoding="utf-8") as file:

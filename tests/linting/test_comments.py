@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.running import document_of, run
-from mcproof.config.settings import IgnoreFor, SettingLocation
 from mcproof.execution.check_catalog import CatalogFindings, Plan, find_problems
 from mcproof.linting.registry import Rule, choose_rules
-from mcproof.linting.suppression.ignores import COMMENTED, IGNORED, IgnoreTracker, Suppression
+from mcproof.linting.suppression.ignores import (
+    COMMENTED,
+    IGNORED,
+    IgnoreFor,
+    IgnoreTracker,
+    SettingLocation,
+    Suppression,
+)
 from mcproof.targets.python_project import read_source
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.config.settings import IgnoreFor, SettingLocation
 from mcproof.execution.check_catalog import Plan, find_problems
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose_rules
-from mcproof.linting.suppression.ignores import IGNORED, IgnoreTracker, Suppression
+from mcproof.linting.suppression.ignores import IGNORED, IgnoreFor, IgnoreTracker, SettingLocation, Suppression
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from mcproof.console import Style
+from mcproof.errors import Untested
 from mcproof.report.formats import harmless
 from mcproof.report.gate_verdicts import run_verdict, target_verdict
 from mcproof.report.outcome_phrases import server_sentence
 from mcproof.results.payloads import ProvePayload
-from mcproof.results.run import COMPLETE, Gate, RunResult, TargetResult, Untested
+from mcproof.results.run import COMPLETE, Gate, RunResult, TargetResult
 
 from .snapshots import GRADED
 from .test_html import page_of, report_of

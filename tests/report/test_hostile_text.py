@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcproof.console import Style
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
+from mcproof.errors import Untested
 from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
@@ -23,7 +24,7 @@ from mcproof.report.matrix_grid import MEANINGS
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict
-from mcproof.results.run import RunResult, TargetResult, Untested
+from mcproof.results.run import RunResult, TargetResult
 from mcproof.results.stored import read_run, run_document
 from mcproof.targets.snapshot import read_snapshot
 

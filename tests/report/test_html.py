@@ -18,6 +18,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from mcproof.console import without_commands
+from mcproof.errors import Notice, Untested
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules, find_rule
@@ -27,7 +28,7 @@ from mcproof.report.html.page import document
 from mcproof.results.build import rule_facts
 from mcproof.results.findings import ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.results.payloads import DiffPayload
-from mcproof.results.run import Gate, Notice, RunResult, TargetResult, Trouble, Untested
+from mcproof.results.run import Gate, RunResult, TargetResult, Trouble
 from mcproof.results.scores import Scores
 from mcproof.targets.snapshot import read_snapshot
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from mcproof.errors import Notice
 from mcproof.report.html.page import document
 from mcproof.report.html.page_limits import MOST, MOST_ROWS
 from mcproof.results import suite_tests
 from mcproof.results.payloads import FuzzPayload, ProvePayload, SuitePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing
-from mcproof.results.run import Notice, RunResult, TargetResult
+from mcproof.results.run import RunResult, TargetResult
 
 from .trials import probe, prove_report, run_of
 

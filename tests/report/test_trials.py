@@ -14,14 +14,14 @@ import pytest
 
 from mcproof.cli.main import main
 from mcproof.console import Style, display_width
-from mcproof.errors import InputError
+from mcproof.errors import InputError, Untested
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid
 from mcproof.report.outcome_phrases import promise_sentence
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
-from mcproof.results.run import BROKEN, RunResult, TargetResult, Untested
+from mcproof.results.run import BROKEN, RunResult, TargetResult
 from mcproof.results.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.errors import Untested
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import ReportedFinding, RuleFacts
 from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Column, Failure, Fuzzing, ProbeResult
-from mcproof.results.run import BROKEN, RunResult, TargetResult, Untested
+from mcproof.results.run import BROKEN, RunResult, TargetResult
 
 FAULTS = {
     "missing_required": "FAULT-SCHEMA-MISSING-REQUIRED",

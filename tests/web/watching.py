@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.config.settings import SettingLocation, WatchEntry, Webhook
+from mcproof.config.settings import WatchEntry, Webhook
 from mcproof.drift.surface_hashes import known_parts, surface_hash
 from mcproof.errors import FAILED
+from mcproof.linting.suppression.ignores import SettingLocation
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.web.watch.watch_jobs import ObservedRun

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.catalog.tool_verbs import word_set
+from mcproof.catalog.tool_names import word_set
 
 # Code
 

@@ -14,12 +14,11 @@ from mcproof.schema.tree import SchemaTree
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from mcproof.discovery import Discovered
+    from mcproof.discovery.locations import SourceLocation, SourceProblem
     from mcproof.exchange.connection_facts import ConnectionFacts
     from mcproof.exchange.probe_facts import ItemProbes
-    from mcproof.rules.polish.prose import ToolWords
     from mcproof.text.jsontext import JsonText
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
@@ -122,6 +121,43 @@ class SourceTool(NamedTuple):
         return self.knows(pointer) and not any(each.startswith(f"{pointer}/") for each in self.unknown)
 
 
+class SourceMap(NamedTuple):
+    """The catalog in a source tree, and where its parts are."""
+
+    target: str
+    """The file or folder that was followed, which may hold other servers too."""
+    document: dict[str, Any]
+    """The catalog, in the format of a capture."""
+    locations: dict[str, SourceLocation]
+    """The location of each part of the document, by JSON pointer."""
+    tools: list[SourceTool]
+    """Facts that only the source has, in the order of the document's tools."""
+    lines: dict[str, tuple[tuple[str, int], ...]]
+    """File and line of the decorator, `def` or constructor that registers each item, by the item's pointer."""
+    comments: dict[str, list[tuple[int, str]]]
+    """Comments that mention mcproof, by file: line and text."""
+    problems: list[SourceProblem]
+    """Files that could not be read."""
+    files: list[str]
+    """The files that define an item."""
+    partial: frozenset[str]
+    """The lists of the document that may be incomplete."""
+    continued: dict[str, dict[tuple[str, int], int]]
+    """For each item, the further lines of a parameter or docstring, with the line that it starts on."""
+    omissions: list[SourceProblem]
+    """What is not checked, because discovery could not follow it."""
+    instead: Mapping[str, bytes] = {}
+    """The content that replaced that of files, by their real paths."""
+    read: frozenset[str] = frozenset()
+    """The absolute paths of all files that the catalog depends on."""
+    is_whole: bool = False
+    """Whether it has, for a file, also what the modules that it imports register."""
+    server: int | None = None
+    """Which of the servers in the folder it is; None if all that was found is one catalog."""
+    servers: int = 0
+    """How many servers the folder has, if it is one of them."""
+
+
 class Tool(Item):
     __slots__ = (
         "_marks",
@@ -133,7 +169,6 @@ class Tool(Item):
         "document",
         "schema",
         "source",
-        "words",
     )
     kind: Kind = "tool"
 
@@ -148,8 +183,6 @@ class Tool(Item):
         """The document it was read from, if it was read from a snapshot."""
         self.source: SourceTool | None = None
         """What its source code reveals, if it was read from source."""
-        self.words: ToolWords | None = None
-        """The words of its texts, cached for the `polish` rules until `release_tree`."""
         self._tree: SchemaTree | None = None
         self._written: bytes | None = None
         self._most_bytes: int | None = None
@@ -222,8 +255,8 @@ class Tool(Item):
         return self._most_bytes > limit
 
     def release_tree(self) -> None:
-        """Drop cached trees and words, so that a large catalog is not held in memory twice."""
-        self.words = self._written = None
+        """Drop cached trees and texts, so that a large catalog is not held in memory twice."""
+        self._written = None
         if self._tree is not None:
             self._tree.release()
             self._tree = None
@@ -332,7 +365,7 @@ class Catalog:
         """What the connection showed, if it was read from a live server."""
         self.item_probes: list[ItemProbes] | None = None
         """What was sent to the live server and what came back, item by item; None if nothing was called."""
-        self.source: Discovered | None = None
+        self.source: SourceMap | None = None
         """The location of each part and other facts from source, if it was read from Python source."""
         self.judged_as: str | None = None
         """The protocol revision that the user wants it judged by, whatever it names."""

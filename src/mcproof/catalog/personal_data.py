@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.catalog.tool_acts import LONGEST, Source, parameters_of
-from mcproof.catalog.tool_names import words_of
-from mcproof.catalog.tool_verbs import word_set
+from mcproof.catalog.tool_names import word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.catalog import tool_verbs as verbs
 from mcproof.catalog.imperatives import first_sentence, lead_end, verb_forms
-from mcproof.catalog.tool_names import words_of
-from mcproof.catalog.tool_verbs import word_set
+from mcproof.catalog.tool_names import word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

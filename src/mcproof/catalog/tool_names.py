@@ -1,4 +1,4 @@
-"""Split the names of tools into words, in any naming style."""
+"""Words: those of a tool's name, in any naming style, and word lists."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def words_of(name: str) -> list[str]:
     if name.islower() and name.isascii() and name.isidentifier():  # the common case, with the same result
         return [word for word in name.split("_") if word]
     return [word.lower() for word in _BOUNDARY.split(name) if word]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for word lists that are easier to read without quotes."""
+    return frozenset(text.split())

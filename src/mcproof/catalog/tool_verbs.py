@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text, as a set."""
-    return frozenset(text.split())
-
+from mcproof.catalog.tool_names import word_set
 
 DESTRUCTIVE = word_set(
     "abort ban cancel clear del delete deprovision destroy discard disconnect drop erase evict expunge flush hdel "

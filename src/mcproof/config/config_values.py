@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.config.settings import SettingLocation
 from mcproof.errors import ConfigError, nearest
+from mcproof.linting.suppression.ignores import SettingLocation
 from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:

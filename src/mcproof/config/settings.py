@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.errors import ConfigError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from mcproof.catalog.model import Item
     from mcproof.compat.client_profiles import Profile
+    from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation
     from mcproof.targets.client_config import ConfiguredServer
 
 OWN_FILE, SHARED_FILE = "mcproof.toml", "pyproject.toml"
@@ -20,49 +19,6 @@ TABLE = ("tool", "mcproof")
 """The table of the settings in a `pyproject.toml`."""
 
 MAX_BYTES = 1_000_000
-
-
-class SettingLocation(NamedTuple):
-    """The location of a setting: the file as a user would name it, and the line."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-class IgnoreFor(NamedTuple):
-    """An `[[ignore-for]]` entry: rules that are suppressed for some items."""
-
-    kind: str | None
-    """The kind of item; None for everything, the server included."""
-    glob: str
-    rules: frozenset[str]
-    """The ids of the rules."""
-    named: tuple[str, ...]
-    """The rules and rulesets as written."""
-    reason: str | None
-    location: SettingLocation
-
-    def matches(self, rule_id: str, item: Item) -> bool:
-        """Whether it suppresses findings of this rule about this item."""
-        return rule_id in self.rules and self.concerns(item)
-
-    def concerns(self, item: Item) -> bool:
-        """Whether it applies to this item. A full name always matches itself."""
-        if self.kind is None:
-            return True
-        return item.kind == self.kind and (item.label == self.glob or _pattern(self.glob)(item.label) is not None)
-
-
-@cache
-def _pattern(glob: str) -> Callable[[str], object]:
-    """The compiled matcher of a glob."""
-    import re
-    from fnmatch import translate
-
-    return re.compile(translate(glob)).match
 
 
 class StoreSettings(NamedTuple):

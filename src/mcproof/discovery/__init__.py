@@ -5,11 +5,10 @@ from __future__ import annotations
 from mcproof.catalog.model import SourceTool
 from mcproof.discovery.frameworks.source_prefilter import may_register
 from mcproof.discovery.locations import SourceLocation, SourceProblem
-from mcproof.discovery.pipeline import Discovered, discover, discover_servers, flows_of
+from mcproof.discovery.pipeline import discover, discover_servers, flows_of, rediscover
 from mcproof.discovery.project.source_files import decoded, python_files, read_bytes
 
 __all__ = [
-    "Discovered",
     "SourceLocation",
     "SourceProblem",
     "SourceTool",
@@ -20,4 +19,5 @@ __all__ = [
     "may_register",
     "python_files",
     "read_bytes",
+    "rediscover",
 ]

@@ -7,9 +7,9 @@ import os
 import re
 from collections import deque
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog.model import SourceMap
 from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
 from mcproof.discovery.document.omissions import NO_END
 from mcproof.discovery.entry_points import FunctionDefinition, entry_points
@@ -35,13 +35,11 @@ from mcproof.discovery.rendering.server_groups import ServerGroup, group_by_serv
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.catalog.model import SourceTool
     from mcproof.discovery.document.assembly import RenderedItem
     from mcproof.discovery.flows.source_flows import SourceFlows
     from mcproof.discovery.frameworks.servers import ServerValue
     from mcproof.discovery.interp.kept_trees import KeptTrees
     from mcproof.discovery.interp.modules import Module
-    from mcproof.discovery.locations import SourceLocation
     from mcproof.discovery.rendering.kept_renderings import KeptRenderings
 
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
@@ -58,85 +56,53 @@ class SourceMemory(NamedTuple):
     renderings: KeptRenderings
 
 
-class Discovered(NamedTuple):
-    """The catalog in a source tree, and where its parts are."""
-
-    target: str
-    """The file or folder that was followed, which may hold other servers too."""
-    document: dict[str, Any]
-    """The catalog, in the format of a capture."""
-    locations: dict[str, SourceLocation]
-    """The location of each part of the document, by JSON pointer."""
-    tools: list[SourceTool]
-    """Facts that only the source has, in the order of the document's tools."""
-    lines: dict[str, tuple[tuple[str, int], ...]]
-    """File and line of the decorator, `def` or constructor that registers each item, by the item's pointer."""
-    comments: dict[str, list[tuple[int, str]]]
-    """Comments that mention mcproof, by file: line and text."""
-    problems: list[SourceProblem]
-    """Files that could not be read."""
-    files: list[str]
-    """The files that define an item."""
-    partial: frozenset[str]
-    """The lists of the document that may be incomplete."""
-    continued: dict[str, dict[tuple[str, int], int]]
-    """For each item, the further lines of a parameter or docstring, with the line that it starts on."""
-    omissions: list[SourceProblem]
-    """What is not checked, because discovery could not follow it."""
-    again: Callable[[Mapping[str, bytes]], Discovered | None]
-    """Repeats the discovery with other content of some files, by their real paths; None if the server is gone."""
-    instead: Mapping[str, bytes] = {}
-    """The content that replaced that of files, by their real paths."""
-    read: frozenset[str] = frozenset()
-    """The absolute paths of all files that the catalog depends on."""
-
-
 def discover(
     target: str,
     instead: Mapping[str, bytes] | None = None,
     *,
     whole: bool = False,
     memory: SourceMemory | None = None,
-) -> Discovered:
+) -> SourceMap:
     """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
     all servers make one catalog. `instead` replaces the content of files, by their real paths: with a preview of a
     change, or with unsaved text. `memory` makes the next discovery of the same target faster.
     """
-
-    def again(changed: Mapping[str, bytes]) -> Discovered:
-        return discover(target, {**(instead or {}), **changed}, whole=whole)
-
     with _collector_paused():
-        source = _Source(target, instead, again, whole=whole, memory=memory)
+        source = _Source(target, instead, whole=whole, memory=memory)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
-        return source.discovered(items, None, only)
+        return source.map_of(items, None, only)
 
 
-def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) -> list[tuple[str, Discovered]]:
+def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
     """Return the catalog of each server in the Python source below a folder, with a name that leads to it."""
-
-    def again(number: int, changed: Mapping[str, bytes]) -> Discovered | None:
-        found = discover_servers(folder, {**(instead or {}), **changed})
-        return found[number][1] if len(found) == len(groups) else None
-
     with _collector_paused():
-        source = _Source(folder, instead, partial(again, 0), whole=True)
+        source = _Source(folder, instead, whole=True)
         groups = group_by_server(source.domain, list(source.render(None)))
         if len(groups) == 1:
-            return [(folder, source.discovered(without_duplicates(groups[0].items, as_one=True), None, None))]
+            only_one = source.map_of(without_duplicates(groups[0].items, as_one=True), None, None)
+            return [(folder, only_one._replace(server=0, servers=1))]
         found = []
         for number, (group, name) in enumerate(zip(groups, group_names(folder, groups), strict=True)):
             items = without_duplicates(group.items, as_one=True)
             others = [item for other in groups if other is not group for item in other.items]
-            catalog = source.discovered(items, group.servers, None, others)
-            found.append((name, catalog._replace(again=partial(again, number))))
+            catalog = source.map_of(items, group.servers, None, others)
+            found.append((name, catalog._replace(server=number, servers=len(groups))))
         return _with_problems_once(found, groups)
 
 
-def _with_problems_once(found: list[tuple[str, Discovered]], groups: list[ServerGroup]) -> list[tuple[str, Discovered]]:
+def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap | None:
+    """Repeat a discovery with other content of some files, by their real paths; None if the server is gone."""
+    instead = {**source_map.instead, **changed}
+    if source_map.server is None:
+        return discover(source_map.target, instead, whole=source_map.is_whole)
+    found = discover_servers(source_map.target, instead)
+    return found[source_map.server][1] if len(found) == source_map.servers else None
+
+
+def _with_problems_once(found: list[tuple[str, SourceMap]], groups: list[ServerGroup]) -> list[tuple[str, SourceMap]]:
     """Catalogs of several servers, each with only those problems whose files are nearest to it."""
     nearest = {problem: nearest_group(groups, problem.file) for problem in found[0][1].problems}
     return [
@@ -156,16 +122,16 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def flows_of(discovered: Discovered) -> SourceFlows:
+def flows_of(source_map: SourceMap) -> SourceFlows:
     """The flows from the parameters of a catalog's tools to dangerous calls; follows the source again."""
     from mcproof.discovery.flows.flow_collection import collect_flows
 
     with _collector_paused():
-        source = _Source(discovered.target, None, lambda _: None, whole=True)
+        source = _Source(source_map.target, None, whole=True)
         list(source.render(None))
-        of_tools = [lines for pointer, lines in discovered.lines.items() if pointer.startswith("/tools/")]
+        of_tools = [lines for pointer, lines in source_map.lines.items() if pointer.startswith("/tools/")]
         lines = {line for each in of_tools for line in each}
-        return collect_flows(source.domain, discovered.document.get("tools") or [], lines)
+        return collect_flows(source.domain, source_map.document.get("tools") or [], lines)
 
 
 class _Source:
@@ -175,16 +141,15 @@ class _Source:
         self,
         target: str,
         instead: Mapping[str, bytes] | None,
-        again: Callable[[Mapping[str, bytes]], Discovered | None],
         *,
         whole: bool,
         memory: SourceMemory | None = None,
     ) -> None:
         self._target = target
+        self._is_whole = whole
         self._memory = memory
         self._instead = instead or {}
         self._problems: list[SourceProblem] = []
-        self._again = again
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
         parse = memory.trees.parse if memory is not None else None
@@ -203,13 +168,13 @@ class _Source:
         kept = self._memory.renderings if self._memory is not None else None
         return render_items(self.domain, only, self._partial, kept)
 
-    def discovered(
+    def map_of(
         self,
         items: list[RenderedItem],
         servers: list[ServerValue] | None,
         only: str | None,
         others: Iterable[RenderedItem] = (),
-    ) -> Discovered:
+    ) -> SourceMap:
         """The catalog of some items; of all servers, or of some. `others` are items of further catalogs."""
         domain = self.domain
         numbers = server_numbers(domain) if servers is None else dict.fromkeys(map(id, domain.servers), 0)
@@ -222,7 +187,7 @@ class _Source:
             if found := [(line, text) for line, text in found if (file, line) not in elsewhere]:
                 comments[file] = found
         omissions = domain.omissions.reported()
-        return Discovered(
+        return SourceMap(
             target=self._target,
             document=made.document,
             locations=made.locations,
@@ -234,9 +199,9 @@ class _Source:
             partial=frozenset(self._partial),
             continued=made.continued,
             omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
-            again=self._again,
             instead=self._instead,
             read=self._run.modules.read,
+            is_whole=self._is_whole,
         )
 
 

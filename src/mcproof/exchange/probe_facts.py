@@ -17,6 +17,9 @@ Expectation = Literal["success", "rejection", "response", "nothing"]
 CHECKS = ("unknown_tool", "missing_required", "wrong_type", "extra_field", "oversized")
 """The five probes of the negative path, in the order in which they are sent."""
 
+ROOT = "(root)"
+"""The name of the arguments as a whole."""
+
 MAX_CALLS = 100
 """How many probes `prove` sends to a tool by default."""
 

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.errors import Untested
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, is_ignored, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
@@ -15,7 +16,7 @@ from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rule
 from mcproof.results.build import report_findings
 from mcproof.results.fix_edits import proven_edits
 from mcproof.results.payloads import LintPayload
-from mcproof.results.run import Gate, TargetResult, Untested
+from mcproof.results.run import Gate, TargetResult
 from mcproof.results.scores import Descriptions, Scores, Weakness
 
 if TYPE_CHECKING:
@@ -25,14 +26,13 @@ if TYPE_CHECKING:
     from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
-    from mcproof.config.settings import IgnoreFor
     from mcproof.execution.run_requests import Detail
     from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.finding import Finding
     from mcproof.linting.kept_findings import KeptFindings
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
+    from mcproof.linting.suppression.ignores import IgnoreFor, IgnoreTracker, Suppression
     from mcproof.linting.unobserved import Observed
     from mcproof.results.payloads import Payload
     from mcproof.scores.grade import Grade

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.catalog.model import Catalog
-    from mcproof.errors import McproofError
+    from mcproof.errors import McproofError, Notice
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.prove.permission import Permission
-    from mcproof.results.run import AppliedConfiguration, Notice, RunResult, TargetResult
+    from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
     from mcproof.targets.argument import Input
 
 

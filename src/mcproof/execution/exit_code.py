@@ -9,7 +9,8 @@ from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.results.run import Notice, TargetResult
+    from mcproof.errors import Notice
+    from mcproof.results.run import TargetResult
 
 
 def exit_code(results: Iterable[TargetResult], notices: Iterable[Notice] = (), *, is_interrupted: bool = False) -> int:

@@ -82,12 +82,13 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
 
 def _current(target: LoadedTarget) -> LoadedTarget:
     """One of several servers in a folder as its source is now: fixing another one may have changed shared files."""
-    found = target.catalog.source.again({}) if target.source.folder and target.catalog.source is not None else None
-    if found is None:
+    if not target.source.folder or target.catalog.source is None:
         return target
+    from mcproof.discovery import rediscover
     from mcproof.targets.python_project import catalog_of
 
-    return target._replace(catalog=catalog_of(found, target.catalog.name))
+    found = rediscover(target.catalog.source, {})
+    return target if found is None else target._replace(catalog=catalog_of(found, target.catalog.name))
 
 
 def _fix_snapshot(target: LoadedTarget, found: CatalogFindings, *, keep_optional: bool) -> FixedTarget:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
 from mcproof.console import shell_word
-from mcproof.errors import ConfigError, UsageError
+from mcproof.errors import ConfigError, Untested, UsageError
 from mcproof.execution.check_catalog import Plan
 from mcproof.execution.run_requests import (
     CompatRequest,
@@ -23,7 +23,7 @@ from mcproof.execution.run_requests import (
 )
 from mcproof.linting.registry import CRASHED, RULESETS, choose_rules, find_rule, rules_named
 from mcproof.linting.trust_verdicts import Thresholds
-from mcproof.results.run import BROKEN, AppliedConfiguration, Untested
+from mcproof.results.run import BROKEN, AppliedConfiguration
 from mcproof.targets.argument import is_live
 from mcproof.text.folder_bounds import leaves_folder
 
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
-    from mcproof.config.settings import SettingLocation, Settings
+    from mcproof.config.settings import Settings
     from mcproof.execution.run_requests import CheckRequest, SettingsSource, TargetSelection
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
+    from mcproof.linting.suppression.ignores import SettingLocation
     from mcproof.targets.argument import Input, Target
 
 Value = TypeVar("Value")

@@ -23,9 +23,9 @@ from mcproof.suite.selection import matches, named_tests, parse_expression
 from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
 
 if TYPE_CHECKING:
+    from mcproof.errors import Notice
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import SuiteRequest
-    from mcproof.results.run import Notice
     from mcproof.suite.definition import Suite, SuiteTest
 
 NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}

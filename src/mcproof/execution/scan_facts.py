@@ -11,7 +11,7 @@ from mcproof.linting.unobserved import Observed, Unjudged
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.errors import McproofError
@@ -85,11 +85,18 @@ def observe_live(
 
     async def observe() -> None:
         nonlocal facts
-        facts = await observe_server(server, options, catalog, is_deep=is_deep)
+        facts = await observe_server(server, options, catalog, arguments_for=usual_arguments if is_deep else None)
 
     if not Interruptible().run(observe):
         raise KeyboardInterrupt
     return facts
+
+
+def usual_arguments(tool: Tool) -> dict[str, Any] | None:
+    """Arguments that the input schema of a tool accepts; None if there are none."""
+    from mcproof.generation.valid_values import valid_arguments
+
+    return None if tool.schema is None else valid_arguments(tool.schema).value
 
 
 def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:

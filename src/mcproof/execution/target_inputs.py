@@ -6,11 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof.config.settings import DEFAULTS
-from mcproof.errors import InputError, UsageError, nearest
+from mcproof.errors import InputError, Notice, UsageError, nearest
 from mcproof.exchange.revisions import REVISIONS
 from mcproof.execution.events import MessageSent, NoticeRaised, ignore
 from mcproof.execution.planning import resolve_target, shown_target
-from mcproof.results.run import Notice
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof import __version__
 from mcproof.catalog.model import Neighbour
 from mcproof.console import plural
-from mcproof.errors import FAILED, INTERRUPTED, InputError, McproofError
+from mcproof.errors import FAILED, INTERRUPTED, SESSION_EXPIRED, InputError, McproofError, Notice
 from mcproof.exchange.connection_facts import expired_text
 from mcproof.execution.clock import Clock, interrupts_deferred
 from mcproof.execution.events import (
@@ -37,7 +37,7 @@ from mcproof.execution.target_inputs import (
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
-from mcproof.results.run import SESSION_EXPIRED, Notice, RunResult, TargetResult, Trouble
+from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.targets.argument import SkippedFiles, read_catalog
 from mcproof.text.folder_bounds import leaves_folder
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.exchange.probe_facts import ROOT
 from mcproof.generation.coercion import is_coerced
 from mcproof.generation.json_values import canonical_json
 from mcproof.generation.mutation_points import Visit, VisitExtent, value_at, with_property
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from mcproof.generation.mutations import Mutation
     from mcproof.generation.valid_values import ValueBuilder
 
-ROOT = "(root)"
-"""The name of the arguments as a whole."""
 EXTENT = VisitExtent(points=3_000, depth=40, children=3_000, tuple_items=100, alternatives=60, recursions=1)
 """How much of one schema is visited. A schema that occurs inside itself repeats its promises."""
 _MAX_TEXT = 100_000_000

@@ -10,7 +10,7 @@ from mcproof.discovery import discover
 from mcproof.discovery.interp.kept_trees import KeptTrees
 from mcproof.discovery.pipeline import SourceMemory
 from mcproof.discovery.rendering.kept_renderings import KeptRenderings
-from mcproof.errors import McproofError, from_exception
+from mcproof.errors import McproofError, Notice, from_exception
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.target_inputs import omissions
 from mcproof.linting.kept_findings import KeptFindings
@@ -19,7 +19,6 @@ from mcproof.lsp.document_kinds import kind_of_document
 from mcproof.lsp.kept_plans import KeptPlans
 from mcproof.lsp.open_documents import LARGEST_DOCUMENT
 from mcproof.results.build import report_findings
-from mcproof.results.run import Notice
 from mcproof.suite.parse.deprecated import warnings_of
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite

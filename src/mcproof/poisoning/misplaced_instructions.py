@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.catalog.tool_names import word_set
 from mcproof.poisoning.text_places import PROSE
-from mcproof.poisoning.usual_words import word_set
 
 if TYPE_CHECKING:
     from mcproof.poisoning.model_texts import ModelText, ModelTexts

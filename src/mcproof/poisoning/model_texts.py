@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog.model import Tool
+from mcproof.catalog.tool_names import word_set
 from mcproof.poisoning.text_places import place_of
-from mcproof.poisoning.usual_words import word_set
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text, for word lists that are easier to read without quotes."""
-    return frozenset(text.split())
-
+from mcproof.catalog.tool_names import word_set
 
 FUNCTION_WORDS = word_set(
     """

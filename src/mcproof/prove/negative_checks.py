@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.exchange.probe_facts import ROOT
 from mcproof.generation.oracle import Oracle
-from mcproof.generation.promises import ROOT
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.generation.violations import UNEXPECTED
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes

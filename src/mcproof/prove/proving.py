@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.console import plural
+from mcproof.errors import Untested
 from mcproof.exchange.probe_facts import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
 from mcproof.prove import protocol_probes
@@ -17,7 +18,6 @@ from mcproof.prove.probe_session import INTERRUPTED, ProbeSession
 from mcproof.prove.promise_probes import PROVE_CHECKS
 from mcproof.prove.seen_responses import seen_response, showing
 from mcproof.results.proof import ProbeResult
-from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
     from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_verdicts import ClientOutcome
+    from mcproof.errors import Notice
     from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
-    from mcproof.results.run import Notice, TargetResult
+    from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult
 
 SCHEMA_VERSION = 1

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import McproofError
-from mcproof.linting.finding import LEVELS, Level
+from mcproof.errors import McproofError, located
+from mcproof.linting.finding import LEVELS
 from mcproof.results.payloads import LintPayload, ProbePayload, ProvePayload
 from mcproof.results.scores import Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+    from mcproof.errors import Notice, Untested
     from mcproof.linting.code_help.code_snippets import CodeHelp
+    from mcproof.linting.finding import Level
     from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.payloads import Kind, Payload
     from mcproof.results.proof import Cell, ProbeResult
@@ -22,31 +22,6 @@ COMPLETE = "complete"
 """The gate of runs that call a server: they have tried everything."""
 BROKEN = "broken"
 """The `fail_on` of runs that call a server: only errors in its behaviour fail, not findings about its catalog."""
-
-
-SESSION_EXPIRED = "session-expired"
-"""The kind of notice about a server that has ended a session in use."""
-
-
-class Notice(NamedTuple):
-    """A remark about the configuration, the baseline, a comment, the source or a server."""
-
-    kind: str
-    """`unused-ignore`, `bad-ignore` (an invalid comment), `not-checked` (source that discovery cannot follow),
-    `noise-on-stdout` (of a server in a suite), `session-expired` (by a server), or `stale-baseline`, which fails the
-    run."""
-    message: str
-    file: str
-    line: int | None
-
-    @property
-    def level(self) -> Level:
-        if self.kind == "stale-baseline":
-            return "error"
-        return "note" if self.kind in ("not-checked", SESSION_EXPIRED) else "warning"
-
-    def __str__(self) -> str:
-        return _located(self.message, self.file, self.line)
 
 
 class AppliedConfiguration(NamedTuple):
@@ -77,13 +52,7 @@ class Trouble(NamedTuple):
         return McproofError(self.message, file=self.file, line=self.line, column=self.column)
 
     def __str__(self) -> str:
-        return _located(self.message, self.file, self.line, self.column)
-
-
-def _located(message: str, *location: str | int | None) -> str:
-    """Return a message prefixed with its location."""
-    where = ":".join(str(part) for part in location if part is not None)
-    return f"{where}: {message}" if where else message
+        return located(self.message, self.file, self.line, self.column)
 
 
 class Gate(NamedTuple):
@@ -93,20 +62,6 @@ class Gate(NamedTuple):
     limit: str | int
     actual: str | int
     passed: bool
-
-
-class Untested(NamedTuple):
-    """Something that this run could not test, and why."""
-
-    what: str
-    why: str
-    rules: tuple[str, ...] = ()
-    """The ids of the rules, if it is about rules."""
-
-    @classmethod
-    def of(cls, rules: Iterable[str], why: str) -> Untested:
-        ids = tuple(rules)
-        return cls(", ".join(ids), why, ids)
 
 
 IN_PART = ", in part"

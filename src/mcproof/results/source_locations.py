@@ -9,8 +9,7 @@ from mcproof.results.findings import Snippet
 from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import Catalog, SourceMap
     from mcproof.linting.finding import Finding
 
 
@@ -45,7 +44,7 @@ def locate(catalog: Catalog, pointer: str) -> FindingLocation:
     return FindingLocation(catalog.name, None, None, None) if found is None else found
 
 
-def _nearest(source: Discovered, pointer: str) -> FindingLocation | None:
+def _nearest(source: SourceMap, pointer: str) -> FindingLocation | None:
     """Return the location of a part, or of what contains it; problems of discovery are under `/problems`."""
     if pointer.startswith("/problems/"):
         file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]

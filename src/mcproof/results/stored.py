@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.console import safe
-from mcproof.errors import InputError
+from mcproof.errors import InputError, Notice, Untested
 from mcproof.linting.code_help.code_snippets import CodeHelp
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
@@ -34,7 +34,7 @@ from mcproof.results.records import (
     summary_record,
     test_record,
 )
-from mcproof.results.run import AppliedConfiguration, Gate, Notice, RunResult, TargetResult, Trouble, Untested
+from mcproof.results.run import AppliedConfiguration, Gate, RunResult, TargetResult, Trouble
 from mcproof.results.scores import Descriptions, Scores, Weakness
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.scores.grade import Deduction, Gain, Grade

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.console import Style
 
 TestOutcome = Literal["passed", "failed", "error", "skipped", "not_applicable"]
 
@@ -88,3 +90,20 @@ def count_outcomes(tests: Iterable[TestResult]) -> dict[str, int]:
     for test in tests:
         counts[test.outcome] += 1
     return counts
+
+
+def reasons(test: TestResult, style: Style) -> Iterator[str]:
+    """Render why a test did not pass, line by line, and its location."""
+    if test.outcome == "error":
+        yield style.text(test.message, 1000)
+        yield from (style.paint(f"  {style.text(line, 400)}", "dim") for line in test.detail.splitlines())
+    for number, failure in enumerate(test.failures):
+        yield style.text(failure.sentence, 1000)
+        if failure.has_difference:
+            yield f"  {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}"
+            yield f"  {style.paint('got', 'dim')}      {style.text(failure.got, 400)}"
+        following = test.failures[number + 1] if number + 1 < len(test.failures) else None
+        if following is not None and following.line != failure.line and failure.line is not None:
+            yield style.paint(style.text(f"{test.file}:{failure.line}"), "dim")
+    if test.is_bad and (line := test.last_line) is not None:
+        yield style.paint(style.text(f"{test.file}:{line}"), "dim")

@@ -11,8 +11,8 @@ from mcproof.errors import InputError, reason_of
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
-    from mcproof.discovery import Discovered, SourceProblem
+    from mcproof.catalog.model import Catalog, SourceMap
+    from mcproof.discovery import SourceProblem
 
 
 def holds_source(folder: str) -> bool:
@@ -96,7 +96,7 @@ def read_servers_in(folder: str) -> list[Catalog]:
     return [catalog_of(found, name) for name, found in discover_servers(folder) if any(found.document.values())]
 
 
-def _nothing_found(name: str, found: Discovered, *, whole: bool) -> InputError:
+def _nothing_found(name: str, found: SourceMap, *, whole: bool) -> InputError:
     """The error for source without any item."""
     from mcproof.discovery import discover
 
@@ -115,7 +115,7 @@ def _nothing_found(name: str, found: Discovered, *, whole: bool) -> InputError:
     )
 
 
-def catalog_of(found: Discovered, name: str, *, indent: int | None = 2) -> Catalog:
+def catalog_of(found: SourceMap, name: str, *, indent: int | None = 2) -> Catalog:
     """The catalog in discovered source; its document has this indentation, and is made faster without any."""
     text = json.dumps(found.document, indent=indent, ensure_ascii=False)
     try:

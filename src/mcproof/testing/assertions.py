@@ -83,7 +83,7 @@ def assert_negative_path(
     __tracebackhide__ = True
     from mcproof.console import Style
     from mcproof.prove.proving import WEAK
-    from mcproof.report.terminal.test_list import reasons
+    from mcproof.results.suite_tests import reasons
     from mcproof.suite.run.execute_test import execute_part
     from mcproof.suite.snapshots import SnapshotStore
 

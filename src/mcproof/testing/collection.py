@@ -11,7 +11,7 @@ import pytest
 
 from mcproof.console import Style, safe
 from mcproof.errors import InputError
-from mcproof.report.terminal.test_list import reasons
+from mcproof.results.suite_tests import reasons
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.run.execute_test import parts_of, result_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.results.run import Notice
+    from mcproof.errors import Notice
     from mcproof.results.suite_tests import TestResult
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore

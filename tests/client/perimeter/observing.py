@@ -12,6 +12,7 @@ from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.live_observation import observe_server
 from mcproof.client.perimeter.probe_http import ProbeLimits
+from mcproof.execution.scan_facts import usual_arguments
 from mcproof.linting.engine import check
 from mcproof.linting.registry import FACTS, rules_of
 from mcproof.targets.snapshot import read_snapshot
@@ -54,7 +55,11 @@ def catalog_of(endpoint: Endpoint) -> Catalog:
 def facts_of(endpoint: Endpoint, *, is_deep: bool = False) -> tuple[Any, ...]:
     """All facts of a server that speaks MCP."""
     options = ConnectOptions(PATIENT)
-    seen = asyncio.run(observe_server(endpoint, options, catalog_of(endpoint), is_deep=is_deep, limits=LIMITS))
+    seen = asyncio.run(
+        observe_server(
+            endpoint, options, catalog_of(endpoint), arguments_for=usual_arguments if is_deep else None, limits=LIMITS
+        )
+    )
     gc.collect()
     return seen
 

@@ -11,6 +11,7 @@ from client.running import PATIENT, command
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.live_observation import may_call, observe_server
+from mcproof.execution.scan_facts import usual_arguments
 from servers.perimeters import Readable
 
 from .observing import LIMITS, catalog_of, fact, facts_of, findings, web
@@ -113,7 +114,9 @@ def test_a_server_that_dies_after_its_capture_leaves_parts_out() -> None:
     with web(Readable) as server:
         endpoint = UrlEndpoint(server.url, {})
         catalog = catalog_of(endpoint)
-    facts = asyncio.run(observe_server(endpoint, ConnectOptions(PATIENT), catalog, is_deep=True, limits=LIMITS))
+    facts = asyncio.run(
+        observe_server(endpoint, ConnectOptions(PATIENT), catalog, arguments_for=usual_arguments, limits=LIMITS)
+    )
     unobserved = {rule for each in facts for rule in getattr(each, "unobserved", {})}
     assert unobserved >= {
         "TRU-205",

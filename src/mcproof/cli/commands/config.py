@@ -23,8 +23,9 @@ from mcproof.results.records import SCHEMA_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.config.settings import IgnoreFor, Settings, WatchEntry
+    from mcproof.config.settings import Settings, WatchEntry
     from mcproof.execution.run_requests import SettingsSource
+    from mcproof.linting.suppression.ignores import IgnoreFor
 
 CONFIG_NOTES = """\
 The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest

@@ -37,11 +37,13 @@ def is_loopback(host: str) -> bool:
     """Whether a host is this machine."""
     from ipaddress import ip_address
 
+    from mcproof.catalog.network_addresses import LOOPBACK, special_kind
+
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
     try:
-        return ip_address(name).is_loopback
+        return special_kind(ip_address(name)) == LOOPBACK
     except ValueError:
         return False
 

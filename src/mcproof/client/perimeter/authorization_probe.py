@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.auth.challenges import LONGEST_CHALLENGE, bearer_challenge
 from mcproof.client.auth.issuer_metadata import metadata_places
 from mcproof.client.auth.resource_metadata import MOST_SERVERS, well_known_places
@@ -20,7 +21,6 @@ from mcproof.exchange.authorization_facts import (
     PublishedResource,
 )
 from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.network_hosts import is_this_machine
 
 if TYPE_CHECKING:
     from mcproof.client.perimeter.probe_http import ProbeClient

@@ -6,6 +6,7 @@ import json
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from mcproof.catalog.network_addresses import internal_kind
 from mcproof.client.connect import authorizer_of
 from mcproof.client.failures import UNAUTHORIZED, ConnectError
 from mcproof.client.introduction import CLIENT, meta_of
@@ -16,7 +17,6 @@ from mcproof.client.protocol_headers import stateless_headers
 from mcproof.client.secrets import hide_inside, hiding, redacted_url
 from mcproof.client.transports.http_exchange import new_client
 from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.network_hosts import internal_kind
 from mcproof.exchange.perimeter_facts import (
     CorsProbe,
     EndpointResponse,

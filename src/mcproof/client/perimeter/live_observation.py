@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.probe_http import LIMITS
 from mcproof.client.perimeter.read_only_requests import call_readers, offered_resources, read_resources
 from mcproof.client.perimeter.session_probes import observe_sessions
-from mcproof.exchange.network_hosts import is_this_machine
 from mcproof.exchange.read_calls import ReadCalls
 from mcproof.exchange.server_identity import ServerIdentity
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.perimeter.probe_http import ProbeLimits
+    from mcproof.client.perimeter.read_only_requests import ArgumentsFor
     from mcproof.exchange.perimeter_facts import PerimeterFacts
 
 REMOTE = "tools are called only on this machine"
@@ -29,13 +30,14 @@ async def observe_server(
     options: ConnectOptions,
     catalog: Catalog | None,
     *,
-    is_deep: bool = False,
+    arguments_for: ArgumentsFor | None = None,
     limits: ProbeLimits = LIMITS,
 ) -> tuple[Any, ...]:
     """The facts for the `trust` rules: each element is of a class that is the scope of rules.
 
     `catalog` is what the server serves; None if it does not speak MCP, or refuses access: then only its perimeter is
-    observed. Tools are called only with `is_deep`. Never raises because of the server.
+    observed. Tools are called only in a deep scan: one that passes `arguments_for`, which makes their arguments. Never
+    raises because of the server.
     """
     facts: list[Any] = []
     perimeter: PerimeterFacts | None = None
@@ -53,11 +55,11 @@ async def observe_server(
     async def read(connection: Connection) -> None:
         nonlocal bodies, calls
         bodies = await read_resources(connection, catalog, server)
-        if is_deep and may_call(server):
-            calls = await call_readers(connection, catalog, server)
+        if arguments_for is not None and may_call(server):
+            calls = await call_readers(connection, catalog, server, arguments_for)
 
     stability, ids = await observe_sessions(server, options, catalog.connection, read)
-    return (*facts, stability, ids, bodies, *([calls] if is_deep else []))
+    return (*facts, stability, ids, bodies, *([] if arguments_for is None else [calls]))
 
 
 def may_call(server: Endpoint) -> bool:

@@ -13,9 +13,14 @@ from mcproof.exchange.read_calls import ReadCall, ReadCalls
 from mcproof.exchange.resource_bodies import ResourceBodies
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
+
+    ArgumentsFor = Callable[[Tool], dict[str, Any] | None]
+    """Returns arguments that a tool's input schema accepts; None if there are none."""
 
 MOST_RESOURCES = 3
 LONGEST_BODY = 8_192
@@ -57,12 +62,14 @@ def _text(result: Any) -> str:
     return whole.encode("utf-8", "surrogatepass")[:LONGEST_BODY].decode("utf-8", "ignore")
 
 
-async def call_readers(connection: Connection, catalog: Catalog, server: Endpoint) -> ReadCalls:
+async def call_readers(
+    connection: Connection, catalog: Catalog, server: Endpoint, arguments_for: ArgumentsFor
+) -> ReadCalls:
     """Call up to three tools that declare themselves read-only, with arguments that their schemas accept."""
     hide = hiding(server.secrets)
     calls: list[ReadCall] = []
     for tool in filter(_is_reader, catalog.tools):
-        arguments = _arguments(tool)
+        arguments = arguments_for(tool)
         if arguments is not None:
             call = await _called(connection, tool, arguments)
             calls.append(call._replace(detail=hide(cropped(call.detail))))
@@ -77,13 +84,6 @@ def _is_reader(tool: Tool) -> bool:
     if not tool.name or not isinstance(hints, dict):
         return False
     return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
-
-
-def _arguments(tool: Tool) -> dict[str, Any] | None:
-    """Arguments that the input schema accepts; None if there are none."""
-    from mcproof.generation.valid_values import valid_arguments
-
-    return None if tool.schema is None else valid_arguments(tool.schema).value
 
 
 async def _called(connection: Connection, tool: Tool, arguments: dict[str, Any]) -> ReadCall:

@@ -42,7 +42,7 @@ from mcproof.discovery.flows.flow_values import (
     extended,
     merged,
 )
-from mcproof.discovery.flows.sink_tables import PATH, PREFIX, SQL
+from mcproof.discovery.flows.source_flows import PATH, PREFIX, SQL
 from mcproof.discovery.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:

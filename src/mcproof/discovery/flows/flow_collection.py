@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.discovery.flows.flow_engine import FlowEngine, FlowLimitError
 from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
 from mcproof.discovery.flows.function_walk import FlowUse, described
-from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, COMMAND, EVAL, PATH, PROGRAM, SHELL, SQL, URL
-from mcproof.discovery.flows.source_flows import SourceFlow, SourceFlows
+from mcproof.discovery.flows.source_flows import (
+    ARGUMENT,
+    ATTRIBUTE,
+    COMMAND,
+    EVAL,
+    PATH,
+    PROGRAM,
+    SHELL,
+    SQL,
+    URL,
+    SourceFlow,
+    SourceFlows,
+)
 from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries, unused_methods
 from mcproof.discovery.locations import FlowStep, SourceLocation
 from mcproof.discovery.rendering.node_locations import location_of

@@ -28,7 +28,7 @@ from mcproof.discovery.flows.flow_values import (
     extended,
     merged,
 )
-from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH
+from mcproof.discovery.flows.source_flows import ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.discovery.interp.values import UNKNOWN, Class, Function, Instance
 
 if TYPE_CHECKING:

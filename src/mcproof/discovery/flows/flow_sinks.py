@@ -11,30 +11,24 @@ from mcproof.discovery.flows.flow_tables import PATH_TYPES
 from mcproof.discovery.flows.flow_values import HOLE, FlowValue, dotted_name
 from mcproof.discovery.flows.sink_tables import (
     ANY_OBJECT,
-    ARGUMENT,
     CODE_FLAGS,
-    COMMAND,
-    EVAL,
     EVERY,
     GIT_COMMANDS,
     INTERPRETERS,
     PATH_METHODS,
-    PROGRAM,
     QUERY_METHODS,
     RECEIVER,
     REQUEST_METHODS,
     RUNNER_KEYWORDS,
     RUNNERS,
-    SHELL,
     SHELL_FLAGS,
     SHELLS,
     SINKS,
     SPREAD_RUNNERS,
-    SQL,
     SWITCHES,
-    URL,
     Sink,
 )
+from mcproof.discovery.flows.source_flows import ARGUMENT, COMMAND, EVAL, PROGRAM, SHELL, SQL, URL
 from mcproof.discovery.flows.symbols import QUERY
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.discovery.flows.flow_state import EQUALS, FlowState, checked, joined
 from mcproof.discovery.flows.flow_values import MOST_FIELDS, NOTHING, CodePlace, FlowValue, LabelMark, constant
-from mcproof.discovery.flows.sink_tables import SQL
+from mcproof.discovery.flows.source_flows import SQL
 from mcproof.discovery.flows.symbols import OUTER, symbolic
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Function
 from mcproof.discovery.locations import FlowStep

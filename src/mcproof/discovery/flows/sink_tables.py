@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SHELL, PROGRAM, COMMAND, EVAL, SQL = "shell", "program", "command", "eval", "sql"
-PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
-"""The kinds of use. `program` is one that the parameter chooses, `command` a program and its arguments in one text."""
+from mcproof.discovery.flows.source_flows import (
+    ATTRIBUTE,
+    EVAL,
+    PATH,
+    SHELL,
+    SQL,
+    URL,
+)
+
 RECEIVER = -1
 """The position of the object whose method is called."""
 EVERY = -2

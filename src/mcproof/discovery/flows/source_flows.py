@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.discovery.flows.sink_tables import ARGUMENT, ATTRIBUTE, EVAL, PATH, PREFIX, SHELL, SQL, URL
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.discovery.locations import FlowStep, SourceLocation
 
+SHELL, PROGRAM, COMMAND, EVAL, SQL = "shell", "program", "command", "eval", "sql"
+PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
+"""The kinds of use. `program` is one that the parameter chooses, `command` a program and its arguments in one text."""
 
 RULES = {
     SHELL: "TRU-301",
@@ -29,7 +30,7 @@ class SourceFlow(NamedTuple):
     """A parameter of a tool that reaches a dangerous call without a check."""
 
     kind: str
-    """The kind of use, as in `sink_tables`."""
+    """The kind of use, such as `shell`."""
     parameters: tuple[str, ...]
     """The parameters that reach the call, the most direct first."""
     tools: tuple[str, ...]

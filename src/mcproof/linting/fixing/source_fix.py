@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Collection
 
-    from mcproof.catalog.model import Catalog
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import Catalog, SourceMap
     from mcproof.linting.finding import Finding
     from mcproof.linting.fixing.snapshot_fix import MemberChange
 
@@ -149,7 +148,7 @@ def edits_by_finding(catalog: Catalog, findings: list[Finding]) -> dict[int, Sou
     return edits
 
 
-def may_be_fixed(source: Discovered, finding: Finding) -> bool:
+def may_be_fixed(source: SourceMap, finding: Finding) -> bool:
     """Whether a fix is plausible: the schema is written out, and the object is a literal."""
     if finding.fix is None or finding.item.kind != "tool":
         return False
@@ -163,7 +162,7 @@ def may_be_fixed(source: Discovered, finding: Finding) -> bool:
 class _Project:
     """The files of a target, and the literals in them."""
 
-    def __init__(self, source: Discovered) -> None:
+    def __init__(self, source: SourceMap) -> None:
         self._source = source
         self._texts = SourceTexts(source.target, source.instead)
         self._own = set(self._texts.files)
@@ -235,7 +234,7 @@ class _Project:
 class _Verifier:
     """Finds the fixes with the intended effect, by running discovery on the edited text."""
 
-    def __init__(self, project: _Project, source: Discovered) -> None:
+    def __init__(self, project: _Project, source: SourceMap) -> None:
         self._project = project
         self._source = source
         self._left = MOST_RUNS
@@ -260,7 +259,9 @@ class _Verifier:
             files = self._project.files_with(fixes)
         except UncertainError:
             return False
-        found = self._source.again({os.path.realpath(each.file): each.after for each in files})
+        from mcproof.discovery import rediscover  # here, as fixes of snapshots load this module, too
+
+        found = rediscover(self._source, {os.path.realpath(each.file): each.after for each in files})
         if found is None or found.problems != self._source.problems:
             return False
         same = found.tools == self._source.tools

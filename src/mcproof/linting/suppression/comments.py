@@ -13,8 +13,7 @@ from mcproof.linting.suppression.ignores import COMMENTED, IgnoreNotice, Suppres
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog, Item
-    from mcproof.discovery import Discovered
+    from mcproof.catalog.model import Catalog, Item, SourceMap
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.ignores import IgnoreTracker
@@ -106,7 +105,7 @@ Lines = dict[tuple[str, int], list[str]]
 """The pointers of the values written on each line of a file."""
 
 
-def _is_about(source: Discovered, finding: Finding, parts: frozenset[str]) -> bool:
+def _is_about(source: SourceMap, finding: Finding, parts: frozenset[str]) -> bool:
     """Whether a finding's value, or the nearest value around it with a location, is one of these parts."""
     near = finding.near if isinstance(finding.near, str) else finding.item.pointer + finding.pointer
     while near and near not in source.locations:
@@ -160,7 +159,7 @@ def _comments_by_item(catalog: Catalog, comments: list[IgnoreComment]) -> dict[s
     return about
 
 
-def _written_on(source: Discovered, lines: Collection[tuple[str, int]]) -> dict[str, Lines]:
+def _written_on(source: SourceMap, lines: Collection[tuple[str, int]]) -> dict[str, Lines]:
     """The values written on some lines, by item; for lines where no value starts, those that continue there."""
     by_item: dict[str, Lines] = {}
     going_on = {

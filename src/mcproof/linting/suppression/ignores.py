@@ -1,20 +1,64 @@
-"""Apply `[[ignore-for]]` entries, and track which entries and comments are needed."""
+"""The `[[ignore-for]]` entries: apply them, and track which entries and comments are needed."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.linting.registry import is_ignored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from mcproof.config.settings import IgnoreFor
+    from mcproof.catalog.model import Item
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 
 IGNORED, ACCEPTED, COMMENTED = "ignore-for", "baseline", "comment"
 """The sources of suppressions: an entry of the configuration, one of the baseline, a comment in the source."""
+
+
+class SettingLocation(NamedTuple):
+    """The location of a setting: the file as a user would name it, and the line."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class IgnoreFor(NamedTuple):
+    """An `[[ignore-for]]` entry: rules that are suppressed for some items."""
+
+    kind: str | None
+    """The kind of item; None for everything, the server included."""
+    glob: str
+    rules: frozenset[str]
+    """The ids of the rules."""
+    named: tuple[str, ...]
+    """The rules and rulesets as written."""
+    reason: str | None
+    location: SettingLocation
+
+    def matches(self, rule_id: str, item: Item) -> bool:
+        """Whether it suppresses findings of this rule about this item."""
+        return rule_id in self.rules and self.concerns(item)
+
+    def concerns(self, item: Item) -> bool:
+        """Whether it applies to this item. A full name always matches itself."""
+        if self.kind is None:
+            return True
+        return item.kind == self.kind and (item.label == self.glob or _pattern(self.glob)(item.label) is not None)
+
+
+@cache
+def _pattern(glob: str) -> Callable[[str], object]:
+    """The compiled matcher of a glob."""
+    import re
+    from fnmatch import translate
+
+    return re.compile(translate(glob)).match
 
 
 class Suppression(NamedTuple):

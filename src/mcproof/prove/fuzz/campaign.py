@@ -14,12 +14,12 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Session
+from mcproof.errors import Untested
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.fuzz.slice_sender import SliceSender
 from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
 from mcproof.prove.fuzz.work_queue import ShrinkJob, WorkQueue
 from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
-from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.console import plural
+from mcproof.errors import Untested
 from mcproof.exchange.connection_facts import cropped
 from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
 from mcproof.exchange.responses import OutputContract
@@ -21,7 +22,6 @@ from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.case_slice import CaseSlice, SentCase
 from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, Judgement, failure_key, fault_of, judge, signature
 from mcproof.prove.fuzz.shrinking import same_promise, shrink
-from mcproof.results.run import Untested
 from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:

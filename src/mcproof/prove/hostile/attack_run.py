@@ -6,6 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
+from mcproof.errors import Untested
 from mcproof.exchange.probe_facts import SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.blame import Sender
 from mcproof.prove.hostile.attacks import FAMILIES, FAMILY_NAMES
@@ -13,7 +14,6 @@ from mcproof.prove.hostile.server_folders import folders_of
 from mcproof.prove.hostile.tool_attacker import ToolAttacker
 from mcproof.prove.hostile.traps import Traps
 from mcproof.results.proof import ProbeResult
-from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

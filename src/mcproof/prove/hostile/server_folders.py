@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.prove.hostile.attacks import MOST_FOLDERS
 
@@ -87,7 +87,6 @@ def _outside(folders: tuple[str, ...]) -> str | None:
 
 def _is_loopback(url: str) -> bool:
     try:
-        host = urlsplit(url).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return is_this_machine(urlsplit(url).hostname or "")
     except ValueError:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.errors import Untested
 from mcproof.exchange.probe_facts import FAILURE_OF, SERVER_LOST, ProbeRecord, ResponseFlaw, as_json
 from mcproof.generation.cases import fuller_arguments
 from mcproof.generation.valid_values import valid_arguments
@@ -11,7 +12,6 @@ from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, signature
 from mcproof.prove.hostile.attack_cases import MOST_ARGUMENTS, ToolAttacks
 from mcproof.prove.hostile.observing import AttackResult, injection, observe
-from mcproof.results.run import Untested
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.report.outcome_phrases import merge_unrun, tests_sentence
+from mcproof.results.suite_tests import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,23 +34,6 @@ def _lines(test: TestResult, style: Style) -> Iterator[str]:
     yield "\n"
     for line in reasons(test, style):
         yield f"      {line}\n"
-
-
-def reasons(test: TestResult, style: Style) -> Iterator[str]:
-    """Return why a test did not pass, line by line, and its location."""
-    if test.outcome == "error":
-        yield style.text(test.message, 1000)
-        yield from (style.paint(f"  {style.text(line, 400)}", "dim") for line in test.detail.splitlines())
-    for number, failure in enumerate(test.failures):
-        yield style.text(failure.sentence, 1000)
-        if failure.has_difference:
-            yield f"  {style.paint('expected', 'dim')} {style.text(failure.expected, 400)}"
-            yield f"  {style.paint('got', 'dim')}      {style.text(failure.got, 400)}"
-        following = test.failures[number + 1] if number + 1 < len(test.failures) else None
-        if following is not None and following.line != failure.line and failure.line is not None:
-            yield style.paint(style.text(f"{test.file}:{failure.line}"), "dim")
-    if test.is_bad and (line := test.last_line) is not None:
-        yield style.paint(style.text(f"{test.file}:{line}"), "dim")
 
 
 def tests_concise(result: TargetResult, style: Style) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, AnyStr
 
 from mcproof.rules.polish.lexicon import ENGLISH, FOREIGN, WATCHED
@@ -89,11 +90,10 @@ class ToolWords:
         return bool(present) and any(matches_from(present, match_at, self.lowered))
 
 
+@lru_cache(maxsize=1)  # all rules judge one tool, then the next
 def tool_words(tool: Tool) -> ToolWords:
-    """The words of a tool, cached on the tool."""
-    if tool.words is None:
-        tool.words = ToolWords(tool)
-    return tool.words
+    """The words of a tool, kept until another tool is judged."""
+    return ToolWords(tool)
 
 
 def unquoted(text: str) -> str:

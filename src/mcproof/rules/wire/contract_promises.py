@@ -255,7 +255,7 @@ def _names(record: ProbeRecord) -> list[str]:
 
 def evidence(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
-    from mcproof.generation.promises import ROOT  # here, as static runs load these rules, too
+    from mcproof.exchange.probe_facts import ROOT  # here, as static runs load these rules, too
 
     found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.argument and record.argument != ROOT:
