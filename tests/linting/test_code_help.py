@@ -258,7 +258,7 @@ ZOD = {"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}
     ],
 )  # fmt: skip
 def test_the_snippet_for_zod_has_the_type_of_the_parameter(rule: str, properties: dict[str, Any], code: str) -> None:
-    """Applied to a server once, with the result recorded in docs/decisions/snippets-are-tried.md."""
+    """Applied to a server once, with the result recorded in docs/decisions/0036-snippets-are-tried.md."""
     (found,) = help_for(live(tools({**ZOD, "properties": properties}), ("node", "index.js")), rule)
     assert (found.framework, found.code) == ("TypeScript SDK with zod", code)
 
