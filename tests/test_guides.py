@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
+from mcproof.cli.introspection import parser_of
 from testing.installed import python_path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -114,7 +114,7 @@ COMMAND_LINES = [
 def test_a_command_line_of_the_documentation_is_understood(line: str) -> None:
     """Lines without output: what they print depends on the server of the reader."""
     _, name, *words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
-    import_module(f"mcproof.cli.commands.{name.replace('-', '_')}").parser().parse_args(words)
+    parser_of(name).parse_args(words)
 
 
 def test_the_readme_installs_what_is_there() -> None:

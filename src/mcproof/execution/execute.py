@@ -5,15 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.execution.events import ignore
-from mcproof.execution.run_requests import (
-    CompatRequest,
-    DiffRequest,
-    FixRequest,
-    FuzzRequest,
-    ProbeRequest,
-    ScanRequest,
-    SuiteRequest,
-)
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
@@ -27,6 +18,16 @@ def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
     An interrupt ends the run with a partial result. Raises McproofError if nothing could be checked. Each kind of run
     is imported on demand, because `lint` must start fast.
     """
+    from mcproof.execution.run_requests import (
+        CompatRequest,
+        DiffRequest,
+        FixRequest,
+        FuzzRequest,
+        ProbeRequest,
+        ScanRequest,
+        SuiteRequest,
+    )
+
     if isinstance(request, ProbeRequest):
         from mcproof.execution.probe_server import probe_server
 

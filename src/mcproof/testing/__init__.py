@@ -6,10 +6,14 @@ context manager; the assertions raise AssertionError.
 
 from __future__ import annotations
 
-from mcproof.testing.assertions import assert_negative_path, assert_schema_strict
-from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
-from mcproof.testing.mcp_server import McpError, McpServer, ServerError, ServerStarter
-from mcproof.testing.pytest_snapshots import McpSnapshot
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mcproof.testing.assertions import assert_negative_path, assert_schema_strict
+    from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
+    from mcproof.testing.mcp_server import McpError, McpServer, ServerError, ServerStarter
+    from mcproof.testing.pytest_snapshots import McpSnapshot
 
 __all__ = [
     "CallResult",
@@ -24,5 +28,23 @@ __all__ = [
     "assert_schema_strict",
 ]
 
-for _name in __all__:  # show the public module in tracebacks and reprs
-    globals()[_name].__module__ = __name__
+_HOMES = {
+    "assert_negative_path": "mcproof.testing.assertions",
+    "assert_schema_strict": "mcproof.testing.assertions",
+    "CallResult": "mcproof.testing.call_results",
+    "PromptResult": "mcproof.testing.call_results",
+    "ReadResult": "mcproof.testing.call_results",
+    "McpError": "mcproof.testing.mcp_server",
+    "McpServer": "mcproof.testing.mcp_server",
+    "ServerError": "mcproof.testing.mcp_server",
+    "ServerStarter": "mcproof.testing.mcp_server",
+    "McpSnapshot": "mcproof.testing.pytest_snapshots",
+}
+"""The module of each public name."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import what users are promised here on first use: the other modules of the package do not need a client."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

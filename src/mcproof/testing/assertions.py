@@ -133,3 +133,7 @@ def _negative_test(
         timeout_ms=limit,
         negative_path=block,
     )
+
+
+for _public in (assert_negative_path, assert_schema_strict):
+    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

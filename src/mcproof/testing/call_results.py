@@ -95,3 +95,7 @@ class PromptResult(_Result):
 def _texts(blocks: list[Any]) -> str:
     texts = [block.get("text") for block in blocks if isinstance(block, dict)]
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+for _public in (CallResult, PromptResult, ReadResult):
+    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

@@ -322,3 +322,7 @@ def _subject(method: str, params: dict[str, Any] | None) -> str:
     """Return the method and the name or URI it concerns, for messages."""
     named = (params or {}).get("uri" if method == "resources/read" else "name")
     return f"{method} {named}" if isinstance(named, str) else method
+
+
+for _public in (McpError, McpServer, ServerError, ServerStarter):
+    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

@@ -73,3 +73,7 @@ def _described(mismatch: Mismatch) -> str:
             f"  got      {style.text(mismatch.got, 400)}",
         )
     )
+
+
+for _public in (McpSnapshot,):
+    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

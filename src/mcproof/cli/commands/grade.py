@@ -11,7 +11,6 @@ from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.execution.planning import GRADE
 from mcproof.execution.run_requests import GradeRequest
-from mcproof.scores.grade import LETTERS
 
 GRADE_EXAMPLES = """\
 mcproof grade -- python server.py  a live server
@@ -50,6 +49,8 @@ def grade_command(arguments: list[str]) -> int:
 
 
 def _letter(text: str) -> str:
+    from mcproof.scores.grade import LETTERS
+
     if text.upper() not in LETTERS:
         raise argparse.ArgumentTypeError(f"`{text}` is not a grade; there are {', '.join(LETTERS)}")
     return text.upper()
