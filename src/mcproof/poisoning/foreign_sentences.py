@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mcproof.poisoning.sentence_words import Word
 
-_TABLE = {
+_FOREIGN_TABLE = {
     (CONCEALS, ""): """
         NEG TELL USER within 9
         WITHOUT TELL USER within 8
@@ -85,7 +85,7 @@ class Cluster(NamedTuple):
 def _clusters() -> list[Cluster]:
     bits = class_bits()
     found = []
-    for (kind, about), lines in _TABLE.items():
+    for (kind, about), lines in _FOREIGN_TABLE.items():
         for line in filter(None, map(str.strip, lines.splitlines())):
             sequence, _, conditions = line.partition(" if ")
             names, _, within = sequence.partition(" within ")

@@ -135,5 +135,5 @@ def _negative_test(
     )
 
 
-for _public in (assert_negative_path, assert_schema_strict):
-    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs
+for _public_assertion in (assert_negative_path, assert_schema_strict):
+    _public_assertion.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

@@ -97,5 +97,5 @@ def _texts(blocks: list[Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-for _public in (CallResult, PromptResult, ReadResult):
-    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs
+for _public_result in (CallResult, PromptResult, ReadResult):
+    _public_result.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

@@ -324,5 +324,5 @@ def _subject(method: str, params: dict[str, Any] | None) -> str:
     return f"{method} {named}" if isinstance(named, str) else method
 
 
-for _public in (McpError, McpServer, ServerError, ServerStarter):
-    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs
+for _public_server in (McpError, McpServer, ServerError, ServerStarter):
+    _public_server.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

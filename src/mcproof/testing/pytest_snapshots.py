@@ -75,5 +75,5 @@ def _described(mismatch: Mismatch) -> str:
     )
 
 
-for _public in (McpSnapshot,):
-    _public.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs
+for _public_snapshot in (McpSnapshot,):
+    _public_snapshot.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

@@ -28,7 +28,7 @@ def changes_text(result: TargetResult, style: Style) -> Iterator[str]:
         mark = style.paint(_LEVEL_SYMBOLS[each.level], each.level)
         yield f"  {mark} {style.text(each.message)} ({_word(each, style)})\n"
         yield "      " + style.paint(f"{each.rule.id}  {location_of(each, style)}", "dim") + "\n"
-    yield ("\n" if result.findings else "") + _summary(result, style)
+    yield ("\n" if result.findings else "") + _changes_summary(result, style)
 
 
 def changes_concise(result: TargetResult, style: Style) -> Iterator[str]:
@@ -42,7 +42,7 @@ def _word(each: ReportedFinding, style: Style) -> str:
     return style.paint(CHANGE_WORDS[each.level], each.level)
 
 
-def _summary(result: TargetResult, style: Style) -> str:
+def _changes_summary(result: TargetResult, style: Style) -> str:
     older = result.payload.compared_with if result.payload.kind == "diff" else "?"
     between = f"from {style.text(older)} to {style.text(result.target)}"
     if not result.findings:

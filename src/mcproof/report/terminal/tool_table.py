@@ -39,7 +39,7 @@ def _table(tools: list[ListedTool], style: Style) -> Iterator[str]:
 
 
 def _row(tool: ListedTool, hints: list[str], widths: tuple[int, ...], style: Style) -> Iterator[str]:
-    columns = [_wrapped(_parameters(tool), widths[1], style), _wrapped(hints, widths[2], style)]
+    columns = [_wrapped(_parameter_lines(tool), widths[1], style), _wrapped(hints, widths[2], style)]
     names, tokens = [style.text(tool.name)], f"{tool.tokens:,}"
     if display_width(names[0]) > widths[0]:
         yield f"{names[0]}\n"
@@ -49,7 +49,7 @@ def _row(tool: ListedTool, hints: list[str], widths: tuple[int, ...], style: Sty
         yield _line([*cells, tokens if number == 0 else ""], widths) + "\n"
 
 
-def _parameters(tool: ListedTool) -> list[str]:
+def _parameter_lines(tool: ListedTool) -> list[str]:
     return [f"{each.name}{'*' if each.required else ''}" for each in tool.parameters] or ["-"]
 
 
@@ -62,7 +62,7 @@ def _widths(tools: list[ListedTool], hints: list[list[str]], style: Style) -> tu
     hint_texts = (", ".join(each) if wide else f"{word}," for each in hints for word in each)
     hint = min(max(map(display_width, (_HEADINGS[2], *hint_texts))), 40 if wide else most)
     used = name + hint + tokens + 3 * len(_GAP)
-    lists = (style.text(", ".join(_parameters(tool))) for tool in tools)
+    lists = (style.text(", ".join(_parameter_lines(tool))) for tool in tools)
     widest = max(map(display_width, (_HEADINGS[1], *lists)))
     parameters = min(widest, max(_NARROWEST, style.width - used))
     return name, parameters, hint, tokens
