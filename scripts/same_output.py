@@ -374,8 +374,9 @@ def store_job(files: Sequence[str]) -> Job:
 
 
 def sweep_job(files: Sequence[str]) -> Job:
-    command = ("sweep", *JSON, "--output", "sweep.jsonl", *files)
-    return Job(f"sweep {' '.join(files)}", (command,), ("sweep.jsonl",), in_process=False)
+    first = ("sweep", *JSON, "--scan", "--output", "page.html", *files)
+    names = ("sweep.jsonl", "page.html")
+    return Job(f"sweep {' '.join(files)}", (first,), names, in_process=False)
 
 
 def source_jobs(folders: Sequence[str]) -> Iterator[Job]:
