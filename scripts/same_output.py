@@ -6,8 +6,8 @@
 
 An installation is a Python interpreter, or a source tree that this interpreter (or that of `--python`) runs. Every
 command runs in both, and exit code, standard output, standard error and written files must be the same, after masking
-what differs from run to run (`MASKED_KEYS` and `MASKED_TEXTS`). It is for changes that must not change any result, such
-as moving modules. What is compared:
+what differs from run to run: `MASKED_KEYS`, `MASKED_TEXTS`, times of the comparison itself, and the folders of both. It
+is for changes that must not change any result, such as moving modules. What is compared:
 
 - always: the help of every command, the rules in their order, the explanation of each, schemas, clients, advisories
 - FOLDER: every `*.json` below it as a catalog, with every command that takes snapshots, and neighbours with `diff`
@@ -35,6 +35,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
+from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -51,14 +52,13 @@ EXIT_CODE = " (exit code)"
 SECONDS = 900
 """How long a command may take."""
 
-MASKED_KEYS = ("started_at", "recorded_at", "duration_ms", "seconds", "uid")
-"""Members of JSON documents whose values are times, durations or random ids."""
+MASKED_KEYS = ("duration_ms", "seconds", "uid")
+"""Members of JSON documents whose values are durations or random ids."""
 _STRING = r'"(?:[^"\\]|\\.)*"'
-MASKED_TEXTS = (
-    (rf'("timings": ?)\{{(?:[^{{}}"]|{_STRING}|\{{(?:[^{{}}"]|{_STRING})*\}})*\}}', r"\1<masked>"),
-    (r"(?m)^(  )20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?=  )", r"\1<masked>"),  # the runs of `history`
-)
+MASKED_TEXTS = ((rf'("timings": ?)\{{(?:[^{{}}"]|{_STRING}|\{{(?:[^{{}}"]|{_STRING})*\}})*\}}', r"\1<masked>"),)
 """The same in texts: a pattern, and what replaces it."""
+TIME = re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
+"""A time in UTC; it is masked if it is one of the comparison itself."""
 
 
 class Server(NamedTuple):
@@ -198,6 +198,7 @@ class Installation:
     """A process that runs the commands of one installation."""
 
     def __init__(self, place: str, python: str, folder: pathlib.Path) -> None:
+        self._started = datetime.now(UTC).replace(tzinfo=None, microsecond=0)
         is_tree = os.path.isdir(place)
         self.source = os.path.abspath(place) if is_tree else ""
         interpreter = python if is_tree else place
@@ -239,9 +240,18 @@ class Installation:
         for path, word in self._own:
             text = text.replace(path, word)
         text = _KEYS.sub(r"\1<masked>", text)
+        text = TIME.sub(self._masked_time, text)
         for pattern, replacement in MASKED_TEXTS:
             text = re.sub(pattern, replacement, text)
         return text
+
+    def _masked_time(self, match: re.Match[str]) -> str:
+        """A time, unless it is between the start of the comparison and now."""
+        now = datetime.now(UTC).replace(tzinfo=None)
+        with contextlib.suppress(ValueError):  # 2026-02-31
+            if self._started <= datetime.fromisoformat(match[0]) <= now:
+                return "<now>"
+        return match[0]
 
     def close(self) -> None:
         self._process.communicate()
