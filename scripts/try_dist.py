@@ -1,5 +1,5 @@
 """Build the wheel and the source distribution in dist/, check their metadata, and run `mcproof demo` from each in a
-clean environment, as a new user would.
+clean environment, as a new user would. Then install the wheel with all extras, and run every command and format once.
 
 `make dist` runs this, and the release workflow does.
 """
@@ -13,8 +13,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import venv
 import zipfile
+
+from try_commands import CommandError, try_commands
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
@@ -43,14 +46,25 @@ def missing_files(distribution: pathlib.Path) -> list[str]:
     return sorted(wanted - contents(distribution))
 
 
+def install(distribution: str, folder: str) -> pathlib.Path:
+    """Install a distribution into a new environment; return the console script."""
+    venv.create(folder, with_pip=True)
+    python = pathlib.Path(folder, "Scripts/python.exe" if os.name == "nt" else "bin/python")
+    words = [str(python), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", distribution]
+    subprocess.run(words, check=True)
+    return python.with_name("mcproof")
+
+
+def extras() -> str:
+    """Return the extras for users, but for Ray, which is larger than all others and not on every Python."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return ",".join(name for name in project["optional-dependencies"] if name not in ("dev", "ci", "ray"))
+
+
 def demo(distribution: pathlib.Path) -> str:
     """Return what `mcproof demo` prints after an installation in a clean environment."""
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = pathlib.Path(folder, "Scripts/python.exe" if os.name == "nt" else "bin/python")
-        install = [str(python), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, str(distribution)], check=True)
-        program = python.with_name("mcproof")
+        program = install(str(distribution), folder)
         subprocess.run([str(program), "--version"], cwd=folder, check=True)
         return subprocess.run(
             [str(program), "demo"], cwd=folder, check=True, capture_output=True, text=True, encoding="utf-8"
@@ -67,6 +81,12 @@ def main() -> None:
         if "Contract matrix" not in demo(distribution):
             sys.exit(f"{distribution.name}: `mcproof demo` printed no contract matrix")
         print(f"{distribution.relative_to(ROOT)}: installed, demo ran")
+    with tempfile.TemporaryDirectory() as folder:
+        program = install(f"{distributions[0]}[{extras()}]", folder)
+        try:
+            print(f"{distributions[0].relative_to(ROOT)}: {try_commands(str(program))} with all extras")
+        except CommandError as error:
+            sys.exit(str(error))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from modules import existing
+
 PACKAGE = Path(__file__).resolve().parents[1] / "src" / "mcproof"
 NAMED_AFTER_FEATURES = ("cli/commands", "rules", "scores")
 """Their modules are named after commands, rulesets and schemes, so they may repeat the name of another module."""
@@ -41,13 +43,32 @@ def test_no_class_name_is_used_twice() -> None:
 
 def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> None:
     """A snapshot is checked in a tenth of a second, most of which is imports."""
+    heavy = existing(
+        *("dataclasses", "inspect", "asyncio", "sqlalchemy"),
+        *("mcproof.generation", "mcproof.prove", "mcproof.suite", "mcproof.store"),
+        *("mcproof.rules.trust.perimeter", "mcproof.rules.trust.capabilities"),
+    )
     code = (
         "import sys; from mcproof.cli.main import main; main(['lint', '-']);"
-        "heavy = ('dataclasses', 'inspect', 'asyncio', 'mcproof.generation', 'mcproof.prove', 'mcproof.suite',"
-        " 'mcproof.rules.trust.perimeter', 'mcproof.rules.trust.capabilities', 'mcproof.store', 'sqlalchemy');"
-        "print([name for name in sys.modules if name.startswith(heavy)])"
+        f"print([name for name in sys.modules if name.startswith({heavy})])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input='{"tools": []}', capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_process_that_serves_visitors_loads_no_rules() -> None:
+    """They are loaded by the process that visits are forked from; here they would delay the start of the service."""
+    (rules,) = existing("mcproof.rules")
+    code = f"import sys, mcproof.web.visits; print([name for name in sys.modules if name.startswith({rules!r})])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_process_that_visits_are_forked_from_has_loaded_the_rules() -> None:
+    (rules,) = existing("mcproof.rules")
+    counting = f"len([name for name in sys.modules if name.startswith({rules!r})])"
+    code = f"import sys, mcproof.web.visit_warmup; print({counting})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 10

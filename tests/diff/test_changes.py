@@ -14,6 +14,7 @@ from mcproof.diff.change_kinds import CHANGE_KINDS
 from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshot import read_snapshot
 from mcproof.text.pointers import resolve
+from modules import existing
 
 if TYPE_CHECKING:
     from mcproof.catalog.model import Catalog
@@ -486,6 +487,6 @@ def test_every_kind_is_documented() -> None:
 
 
 def test_the_schema_library_is_loaded_on_demand() -> None:
-    program = "import sys, mcproof.diff.compare_catalogs; sys.exit('jsonschema_rs' in sys.modules)"
+    program = f"import sys, mcproof.diff.compare_catalogs; sys.exit({existing('jsonschema_rs')[0]!r} in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -15,6 +15,7 @@ from mcproof.poisoning.model_texts import ModelTexts
 from mcproof.poisoning.substrings import rare_signs
 from mcproof.poisoning.suspicious_texts import HARMLESS, encoded_suspects, hiding_suspects
 from mcproof.targets.snapshot import read_snapshot
+from modules import existing
 
 DEMO = Path(__file__).parents[2] / "src/mcproof/demo/weather.json"
 
@@ -81,5 +82,6 @@ def test_a_clean_file_loads_no_decoder() -> None:
         [sys.executable, "-c", code, "lint", str(DEMO)], capture_output=True, text=True, check=False, timeout=60
     )
     assert "mcproof.poisoning.suspicious_texts" in done.stderr
-    for name in ("judged_texts", "encodings", "ciphers", "hidden_text", "lookalikes", "concealed_markup"):
-        assert f"mcproof.poisoning.{name}'" not in done.stderr
+    decoders = ("judged_texts", "encodings", "ciphers", "hidden_text", "lookalikes", "concealed_markup")
+    for name in existing(*(f"mcproof.poisoning.{decoder}" for decoder in decoders)):
+        assert f"{name}'" not in done.stderr

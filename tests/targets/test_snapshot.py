@@ -14,6 +14,7 @@ from mcproof.errors import InputError
 from mcproof.targets.argument import Input, LiveOptions, find_inputs, is_single, read_bytes
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 from mcproof.text.pointers import resolve
+from modules import existing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -279,7 +280,7 @@ def test_a_folder_of_snapshots_is_recognised_without_importing_discovery(tmp_pat
     (tmp_path / "below" / ".hidden" / "server.py").write_text("")
     code = (
         "import sys\nfrom mcproof.targets.argument import LiveOptions, find_inputs\n"
-        "print(len(find_inputs(sys.argv[1:], LiveOptions())), 'mcproof.discovery' in sys.modules)"
+        f"print(len(find_inputs(sys.argv[1:], LiveOptions())), {existing('mcproof.discovery')[0]!r} in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["1", "False"]

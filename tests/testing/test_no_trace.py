@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from client.running import assert_nothing_is_left
+from modules import existing
 from servers import raw
 from suite.suites import write_suite
 
@@ -30,6 +31,7 @@ def test_an_unused_plugin_imports_nothing_of_mcproof(project: pytest.Pytester) -
     (project.path / "pytest.ini").write_text(CONFIGURATION, encoding="utf-8")
     (project.path / "compose.yaml").write_text("services: {}\n", encoding="utf-8")
     write_suite(project.path, {})
+    existing("mcproof.pytest_plugin", "yaml", "httpx2", "jsonschema_rs")
     project.makepyfile("""
         import sys, threading
 
