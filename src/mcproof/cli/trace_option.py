@@ -13,7 +13,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import refuse_unwritable
-from mcproof.client.tracing import Trace, tracing
 from mcproof.console import Style, safe, tell, without_commands
 from mcproof.errors import UsageError, WriteError, reason_of
 from mcproof.results.records import SCHEMA_VERSION
@@ -34,6 +33,8 @@ LARGEST_FILE = 1 << 30
 
 def traced(command: Callable[[list[str]], int], arguments: list[str]) -> int:
     """Run a command without its `--trace`, and trace what it sends and receives."""
+    from mcproof.client.tracing import Trace, tracing
+
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     at = next(number for number, word in enumerate(ours) if _is_option(word))
     taken, file = _taken(ours, at)
