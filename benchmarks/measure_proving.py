@@ -13,12 +13,12 @@ from measure_servers import call_tool
 from measurement import Comparison
 from timing import best_of
 
-from mcproof.exchange.probe_facts import MAX_CALLS
+from mcproof.core.observations.probes import MAX_CALLS
 
 if TYPE_CHECKING:
     from measurement import Workspace
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.prove.proving import Proof
 
 _SLOW = (sys.executable, str(pathlib.Path(__file__).with_name("servers") / "slow_server.py"))

@@ -23,7 +23,7 @@ from package_cache import InstallError, cache_folder, install_npm, install_pypi
 from mcproof.compat.client_choice import ClientChoice
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.linting.registry import all_rules
 from mcproof.linting.rulebook import cases_of
 from mcproof.targets.snapshot import read_snapshot
@@ -31,7 +31,7 @@ from mcproof.targets.snapshot import read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ROOT / "scripts" / "judges"

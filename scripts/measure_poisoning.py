@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 from mcproof.linting.engine import check
 from mcproof.linting.registry import all_rules
 from mcproof.targets.snapshot import read_snapshot
@@ -23,7 +23,7 @@ from mcproof.targets.snapshot import read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 RULES = [
     rule

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.catalog.network_addresses import METADATA_ADDRESSES, METADATA_HOSTS, internal_kind, is_this_machine
-from mcproof.catalog.resource_addresses import danger_of
 from mcproof.client.auth.safe_urls import checked_url
 from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.failures import AuthorizationError, ConnectError
 from mcproof.client.perimeter.probe_http import AddressGuard, RefusedUrlError
+from mcproof.core.addresses import METADATA_ADDRESSES, METADATA_HOSTS, danger_of, internal_kind, is_this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable

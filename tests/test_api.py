@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof import api
-from mcproof.errors import InputError, McproofError, UsageError
+from mcproof.core.errors import InputError, McproofError, UsageError
 
 if TYPE_CHECKING:
     from mcproof.results.run import TargetResult

@@ -14,7 +14,7 @@ from mcproof.targets.snapshot import read_snapshot
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GOOD = {"name": "good", "inputSchema": {"type": "object", "properties": {}}}

@@ -23,7 +23,7 @@ import pytest
 from mcproof import api
 from mcproof.cli.introspection import parser_of
 from mcproof.cli.main import COMMANDS
-from mcproof.console import Style
+from mcproof.core.console import Style
 from mcproof.linting.registry import RULESETS, rules_of
 from mcproof.report.formats import FORMATS, harmless, render_target
 from mcproof.results.payloads import Kind, empty_payload
@@ -118,9 +118,9 @@ def test_every_module_that_a_page_names_exists() -> None:
 
 def test_a_name_without_a_module_is_noticed() -> None:
     assert resolves("mcproof.demo.server")
-    assert resolves("mcproof.errors.UsageError.__init__")
+    assert resolves("mcproof.core.errors.UsageError.__init__")
     assert not resolves("mcproof.demo.waiter")
-    assert not resolves("mcproof.errors.NoSuchError")
+    assert not resolves("mcproof.core.errors.NoSuchError")
     assert not resolves("mcproof.no_such_package.server")
     assert names_in("see `mcproof.toml`, https://x.example/mcproof.web and -m mcproof.web.x") == ["mcproof.web.x"]
 

@@ -1,12 +1,12 @@
 """The Python API: one function for each kind of run.
 
-A target is a catalog in memory (a dict, or a list of tools), a path, a URL, `FILE.json#NAME` of a client configuration,
-or the command of a server (a list of words). Every function checks one target and returns its result. Nothing is
-printed, nothing exits, no configuration is read unless `config` names one, and no file is written except the snapshots
-of a suite. A `McproofError` is raised if the target cannot be checked.
+A target is a catalog in memory (a dict, or a list of tools), a path, a URL, `FILE.json#NAME` of a client
+configuration, or the command of a server (a list of words). Every function checks one target and returns its
+result. Nothing is printed, nothing exits, no configuration is read unless `config` names one, and no file is
+written except the snapshots of a suite. A `McproofError` is raised if the target cannot be checked.
 
 For several targets at once, events while a run is under way, or more detail in results, build a request of
-`mcproof.execution.run_requests` and pass it to `mcproof.execution.execute.execute`.
+`mcproof.runs.requests` and pass it to `mcproof.runs.execute`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from mcproof.errors import INTERRUPTED, InputError, UsageError, from_exception
-from mcproof.exchange.probe_facts import MAX_CALLS
+from mcproof.core.errors import INTERRUPTED, InputError, UsageError, from_exception
+from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.execution.events import RunStarted, ignore
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (

@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Find the configured suites, and refuse snapshot updates in CI jobs."""
     if config.getoption("mcproof_update_snapshots"):
-        from mcproof.errors import UsageError
+        from mcproof.core.errors import UsageError
         from mcproof.suite.snapshots import refuse_update
 
         is_allowed = config.getoption("mcproof_allow_update_in_ci")
@@ -157,8 +157,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def _save(store: SnapshotStore, session: pytest.Session) -> str:
     """Write one snapshot file; return a line for the summary."""
-    from mcproof.console import plural
-    from mcproof.errors import McproofError
+    from mcproof.core.console import plural
+    from mcproof.core.errors import McproofError
 
     try:
         store.save()

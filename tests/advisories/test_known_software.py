@@ -17,8 +17,8 @@ from mcproof.targets.snapshot import read_snapshot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.advisories.known_software import KnownSoftware
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.source import KnownSoftware
 
 
 def catalog(server: Any = None, info: Any = None) -> Catalog:

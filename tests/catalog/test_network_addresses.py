@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.catalog.network_addresses import internal_kind, is_this_machine
+from mcproof.core.addresses import internal_kind, is_this_machine
 
 
 @pytest.mark.parametrize(

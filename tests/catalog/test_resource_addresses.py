@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.catalog.resource_addresses import danger_of
+from mcproof.core.addresses import danger_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcproof.catalog.model import Tool
 from mcproof.catalog.tool_capabilities import capabilities_of
+from mcproof.core.catalog.model import Tool
 
 from . import more_tools
 

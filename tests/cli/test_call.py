@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.console import Style, print_lines
+from mcproof.core.console import Style, print_lines
 from mcproof.execution.one_request import OneResponse
 from mcproof.report.response_document import response_document
 from mcproof.report.terminal.response_text import response_text

@@ -10,7 +10,7 @@ import pytest
 
 from mcproof.compat.client_effects import client_effects
 from mcproof.compat.client_hits import ClientChecks
-from mcproof.console import display_width
+from mcproof.core.console import display_width
 from mcproof.results.stored import read_run
 
 from .running import CLEAN_TOOL, document_of, run, write
@@ -18,7 +18,7 @@ from .running import CLEAN_TOOL, document_of, run, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.console import Style, display_width, print_lines
+from mcproof.core.console import Style, display_width, print_lines
 from mcproof.report.terminal.tool_table import tool_table
 from mcproof.report.tool_listing import ListedParameter, ListedTool, ToolListing, listing_document
 from prove.running import CONTRACT

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.client import confirmation
 from mcproof.client.transports.cpu_usage import CpuUsage
-from mcproof.exchange.connection_facts import SLOW_START
+from mcproof.core.observations.connection import SLOW_START
 from mcproof.rules.wire import connection_health
 from prove.running import tried
 from servers import slow

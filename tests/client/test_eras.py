@@ -11,7 +11,7 @@ from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.transports.stdio import Stdio
-from mcproof.exchange.revisions import HANDSHAKE, STATELESS
+from mcproof.core.protocol import HANDSHAKE, STATELESS
 from servers.web import FAULTS
 
 from .running import PATIENT, captured, command, document, kinds, refused, tool_names

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcproof.client.protocol_headers import LONGEST_VALUE, ParameterHeaders
-from mcproof.schema.header_parameters import header_parameters
-from mcproof.schema.tree import SchemaTree
+from mcproof.core.schema.keywords import header_parameters
+from mcproof.core.schema.tree import SchemaTree
 
 
 def schema(**properties: Any) -> dict[str, Any]:

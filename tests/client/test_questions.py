@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from mcproof.client.answers import AnswerSource
     from mcproof.client.endpoints import Endpoint
-    from mcproof.exchange.questions import QuestionKind
+    from mcproof.core.observations.connection import QuestionKind
 
 ASKING = (sys.executable, "-I", "-S", asking.__file__)
 ERAS = ("handshake", "stateless")

@@ -7,7 +7,7 @@ from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response, Session
-from mcproof.exchange.probe_facts import LONGEST_EXCERPT
+from mcproof.core.observations.probes import LONGEST_EXCERPT
 
 
 def shown(raw: bytes) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.exchange.connection_facts import ProcessEnd
+from mcproof.core.observations.connection import ProcessEnd
 
 from .running import SDK, captured, document
 

@@ -13,7 +13,7 @@ from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.failures import ConnectError
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response, Session, is_refusal
-from mcproof.exchange.probe_facts import LONGEST_EXCERPT
+from mcproof.core.observations.probes import LONGEST_EXCERPT
 from prove.running import command, http
 
 from .running import PATIENT, children

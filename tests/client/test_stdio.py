@@ -12,7 +12,7 @@ from mcproof.client import confirmation
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports import stdio
-from mcproof.exchange.connection_facts import ProcessEnd
+from mcproof.core.observations.connection import ProcessEnd
 from mcproof.targets.snapshot import read_snapshot
 from servers.raw import TOOLS
 

@@ -9,9 +9,9 @@ import pytest
 
 from mcproof.compat.client_choice import choose_clients
 from mcproof.compat.client_fix import fix_for_clients
+from mcproof.core.text.json_document import splice
 from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import splice
 
 from .demanding_client import DEMANDING_ONLY
 

@@ -15,12 +15,12 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from mcproof.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.cli import check_options as options
 from mcproof.config.config_values import GRADES, MAX_NUMBER
 from mcproof.config.setting_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
 from mcproof.config.settings import DEFAULTS, Settings, SettingsFinder, directory_of, read_settings, settings_for
-from mcproof.errors import ConfigError
+from mcproof.core.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.core.errors import ConfigError
 from mcproof.linting.finding import _LEVEL_OF
 from mcproof.linting.registry import RULESETS, all_rules, rules_of
 from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation
@@ -529,7 +529,7 @@ def loaded_by(statement: str) -> set[str]:
 
 HEAVY = {
     *("tomllib", "re", "difflib", "fnmatch", "json", "jsonschema_rs"),
-    *("mcproof.text.tomltext", "mcproof.text.jsontext"),
+    *("mcproof.core.text.toml_document", "mcproof.core.text.json_document"),
 }
 
 
@@ -538,7 +538,7 @@ def test_importing_the_module_imports_little() -> None:
         "mcproof",
         "mcproof.config",
         "mcproof.config.settings",
-        "mcproof.errors",
+        "mcproof.core.errors",
     }
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.core.text.json_positions import resolve
 from mcproof.diff.change_kinds import CHANGE_KINDS
 from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.pointers import resolve
 from modules import existing
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.diff.changes import CatalogChange
 
 

@@ -10,7 +10,7 @@ from mcproof.discovery import discover, flows_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery.flows.source_flows import SourceFlow
+    from mcproof.core.observations.source import SourceFlow
 
 IMPORTS = """\
 import ast, asyncio, importlib, ipaddress, json, os, pickle, re, shlex, shutil, socket, sqlite3, subprocess, yaml

@@ -10,7 +10,7 @@ from mcproof.discovery import discover
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import SourceMap
+    from mcproof.core.catalog.model import SourceMap
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:

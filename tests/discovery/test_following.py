@@ -13,7 +13,7 @@ from .sources import found, is_conditional, names, tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import SourceMap
+    from mcproof.core.catalog.model import SourceMap
 
 SERVER = """
 import contextlib

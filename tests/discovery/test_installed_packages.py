@@ -14,7 +14,7 @@ from .sources import names, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import SourceMap
+    from mcproof.core.catalog.model import SourceMap
 
 SERVER = """
     import heavy

@@ -11,7 +11,7 @@ from .sources import found, tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import SourceMap
+    from mcproof.core.catalog.model import SourceMap
 
 PRELUDE = """
 import os

@@ -16,7 +16,7 @@ from .sources import found, is_conditional, names, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import SourceMap
+    from mcproof.core.catalog.model import SourceMap
 
 SERVER = """
 from mcp.server.fastmcp import FastMCP

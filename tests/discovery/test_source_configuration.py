@@ -14,7 +14,7 @@ from mcproof.discovery.configuration.collect_configuration import source_configu
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.discovery.configuration.source_configuration import SourceConfiguration
+    from mcproof.core.observations.source import SourceConfiguration
 
 SERVER = "from fastmcp import FastMCP\nmcp = FastMCP('demo')\n@mcp.tool\ndef one() -> str:\n    'One.'\n    return ''\n"
 KEY = "ghp_" + "8fQ2zLk0Vw7RtYb5Nn3JxC4mPd9GsQ1eHu6A"

@@ -14,7 +14,7 @@ from .sources import found, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import SourceMap
+    from mcproof.core.catalog.model import SourceMap
 
 
 def text_at(result: SourceMap, pointer: str) -> str:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.core.errors import InputError
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.drift.part_differences import LONGEST, MOST_PLACES, difference
 from mcproof.drift.surface_hashes import hash_of
-from mcproof.errors import InputError
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.drift.catalog_drift import CatalogDrift
 
 TOOL: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from limits import cpu_limit
-from mcproof.exchange.error_texts import PHRASES, is_error_text, reported_error
+from mcproof.core.observations.responses import PHRASES, is_error_text, reported_error
 
 ERRORS = [
     "Missing parameter: 'id'",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from limits import cpu_limit
-from mcproof.exchange.information_leaks import LOOKED_AT, leak_in
+from mcproof.core.observations.responses import LOOKED_AT, leak_in
 
 RANDOM = "k3Vd9QzLm2Xw7RtYb5Nc8HsJf4Gp6TaEu1Wo"
 """As many characters as a token of GitHub has."""

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from mcproof.exchange.probe_facts import LONGEST_EXCERPT, as_json
+from mcproof.core.observations.probes import LONGEST_EXCERPT, as_json
 
 
 @pytest.mark.parametrize(

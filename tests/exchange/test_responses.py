@@ -11,8 +11,8 @@ from limits import cpu_limit
 from mcproof.client.peer import RpcResponse
 from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Response
-from mcproof.exchange.probe_facts import ResponseFlaw
-from mcproof.exchange.responses import OutputContract, error_text, flaws_of
+from mcproof.core.observations.probes import ResponseFlaw
+from mcproof.core.observations.responses import OutputContract, error_text, flaws_of
 from mcproof.prove.fuzz.outcomes import judge
 
 NEW, OLD = "2025-11-25", "2024-11-05"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mcproof.catalog.model import Server, Tool
-from mcproof.exchange.probe_facts import ItemProbes, ProbeRecord, ResponseFlaw
-from mcproof.exchange.shared_failures import with_shared_failures
+from mcproof.core.catalog.model import Server, Tool
+from mcproof.core.observations.probes import ItemProbes, ProbeRecord, ResponseFlaw, with_shared_failures
 
 SERVER = Server({}, "")
 EXTRA = "FAULT-SCHEMA-UNEXPECTED-FIELD"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.errors import FINDINGS, INTERRUPTED, InputError, UsageError
+from mcproof.core.errors import FINDINGS, INTERRUPTED, InputError, UsageError
 from mcproof.execution.events import (
     CallsPlanned,
     Event,

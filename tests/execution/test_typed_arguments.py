@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.execution.typed_arguments import PairParser
 
 STRINGS = {"type": "array", "items": {"type": "string"}}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.generation.oracle import Oracle
+from mcproof.core.schema.validation import Oracle
 
 URI = {"type": "object", "properties": {"x": {"type": "string", "format": "uri", "maxLength": 30}}}
 

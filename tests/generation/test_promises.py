@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.generation.coercion import is_coerced
-from mcproof.generation.oracle import Oracle
+from mcproof.core.schema.validation import Oracle, is_coerced
 from mcproof.generation.promises import UNVISITED, Promise, SchemaPromises, promises_of
 from mcproof.generation.valid_values import ValueBuilder
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
-from mcproof.generation.oracle import Oracle
+from mcproof.core.schema.validation import Oracle
 from mcproof.generation.patterns import seeded_random
 from mcproof.generation.random_cases import Sampler
 

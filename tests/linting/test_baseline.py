@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.errors import InputError, WriteError
+from mcproof.core.errors import InputError, WriteError
 from mcproof.execution.check_catalog import Plan, find_problems
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose_rules, find_rule
@@ -18,7 +18,7 @@ from mcproof.targets.snapshot import read_snapshot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 RULES = choose_rules(["strict"])
 LOOSE: dict[str, Any] = {"type": "object", "properties": {"q": {"type": "string"}}}

@@ -21,7 +21,7 @@ from mcproof.linting.registry import find_rule
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 
 class Case(NamedTuple):

@@ -13,7 +13,7 @@ from mcproof.results.findings import group_by_fault
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 LOOSE = {"type": "object", "properties": {"q": {"description": "Words."}}}
 

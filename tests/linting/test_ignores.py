@@ -14,7 +14,7 @@ from mcproof.linting.suppression.ignores import IGNORED, IgnoreFor, IgnoreTracke
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 STRICT = choose_rules(["strict"])
 

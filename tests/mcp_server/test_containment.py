@@ -14,7 +14,7 @@ import pytest
 from pydantic import FileUrl
 
 from cli.running import CLEAN_TOOL, LOOSE_TOOL, write
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.mcp_server.allowed_roots import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
 from mcproof.mcp_server.checker import encoded
 from mcproof.mcp_server.checker_process import CheckerProcess

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from mcproof.text.json_positions import Span
+from mcproof.core.text.json_positions import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

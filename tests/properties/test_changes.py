@@ -10,9 +10,9 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
+from mcproof.core.text.json_positions import resolve
 from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.pointers import resolve
 
 from .layouts import as_objects, write
 from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations
@@ -20,7 +20,7 @@ from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.diff.changes import CatalogChange
 
 seeds = st.randoms(use_true_random=True)

@@ -15,9 +15,9 @@ from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import RANK, known_profiles
+from mcproof.core.text.json_document import splice
 from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import splice
 
 from .schemas import Instances, input_schemas
 from .test_fix import catalog_text, layouts, seeds

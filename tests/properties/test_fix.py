@@ -10,11 +10,11 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
+from mcproof.core.text.json_document import JsonText
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import JsonText
 
 from .layouts import as_objects, write
 from .schemas import DOCUMENT, EndlessError, Instances, escaped, input_schemas, locations

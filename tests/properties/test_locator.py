@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.text.jsontext import JsonText
-from mcproof.text.pointers import escape, resolve, unescape
+from mcproof.core.text.json_document import JsonText
+from mcproof.core.text.json_positions import escape, resolve, unescape
 
 from .layouts import Written, strings, written_documents
 

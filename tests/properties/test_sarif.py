@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.console import Style
+from mcproof.core.console import Style
 from mcproof.execution.check_catalog import Plan, check_catalog, find_problems
 from mcproof.execution.run_requests import Detail
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot

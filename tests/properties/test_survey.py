@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcproof.compat.client_choice import ClientChoice
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
-from mcproof.schema.schema_marks import ODD
+from mcproof.core.schema.keywords import ODD
 from mcproof.targets.snapshot import read_snapshot
 
 SURVEYED = ClientChecks(ClientChoice(known_profiles()).all_active())

@@ -18,11 +18,11 @@ import pytest
 
 from cli.running import environment
 from client.running import processes
-from mcproof.catalog.model import Tool
 from mcproof.client.peer import RpcResponse
 from mcproof.client.secrets import hiding
 from mcproof.client.session import Response
-from mcproof.errors import InputError
+from mcproof.core.catalog.model import Tool
+from mcproof.core.errors import InputError
 from mcproof.prove.failure_store import StoredFailure, store
 from mcproof.prove.fuzz.shrinking import shrink
 from mcproof.prove.permission import permission

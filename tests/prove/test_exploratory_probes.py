@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.prove.probe_cases import ProbeCase
 from mcproof.prove.promise_probes import PROVE_CHECKS, probes_of_promises
 

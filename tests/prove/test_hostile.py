@@ -16,7 +16,7 @@ from mcproof.client.captures import capture_session
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Session
-from mcproof.exchange.probe_facts import HOSTILE_PROBES
+from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.prove.hostile.attack_cases import ToolAttacks
 from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
 from mcproof.prove.hostile.attacks import FAMILIES
@@ -28,7 +28,7 @@ from mcproof.targets.snapshot import read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
     from mcproof.prove.hostile.tool_attacker import HostileFailure, ToolAttacker
 
 SERVER = Path(__file__).parents[1] / "servers" / "hostile.py"

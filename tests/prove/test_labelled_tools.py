@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.prove.permission import Permission, permission
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import validator
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.prove import blame
 from mcproof.prove.blame import SETTLE
 from mcproof.prove.failure_store import StoredFailure, failure_id, is_own, load, store, stored

@@ -9,12 +9,12 @@ import pytest
 
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response
-from mcproof.exchange.responses import OutputContract
+from mcproof.core.observations.responses import OutputContract
 from mcproof.prove.probe_cases import ProbeCase
 from mcproof.prove.seen_responses import SeenResponse, seen_response, showing
 
 if TYPE_CHECKING:
-    from mcproof.exchange.probe_facts import Expectation, Outcome
+    from mcproof.core.observations.probes import Expectation, Outcome
 
 VALID = {"symbol": "AAPL", "limit": 1}
 

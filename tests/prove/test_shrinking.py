@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcproof.core.schema.validation import Oracle
 from mcproof.generation.cases import deterministic_cases
-from mcproof.generation.oracle import Oracle
 from mcproof.generation.smaller_values import reductions
 from mcproof.prove.fuzz.shrinking import same_promise
 

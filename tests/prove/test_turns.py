@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.prove.fuzz import turns as turns_module
 from mcproof.prove.fuzz.case_slice import CaseSlice, PendingCase, SentCase
 from mcproof.prove.fuzz.outcomes import Judgement
@@ -15,7 +15,7 @@ from mcproof.prove.fuzz.tool_fuzzer import MOST_CRASHES, FuzzPlan, ToolFuzzer, c
 from mcproof.prove.fuzz.turns import FIRST, LATER, turns
 
 if TYPE_CHECKING:
-    from mcproof.exchange.probe_facts import Outcome
+    from mcproof.core.observations.probes import Outcome
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 20}}, "required": ["text"]}
 

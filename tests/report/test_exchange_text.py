@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.console import Style, display_width
+from mcproof.core.console import Style, display_width
 from mcproof.report.formats import harmless
 from mcproof.report.terminal.exchange_text import readable_response
 from mcproof.results.payloads import FuzzPayload, ProvePayload

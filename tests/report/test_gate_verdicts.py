@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcproof.console import Style
-from mcproof.errors import Untested
+from mcproof.core.console import Style
+from mcproof.core.errors import Untested
 from mcproof.report.formats import harmless
 from mcproof.report.gate_verdicts import run_verdict, target_verdict
 from mcproof.report.outcome_phrases import server_sentence

@@ -10,11 +10,11 @@ import junitparser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.console import Style
+from mcproof.core.console import Style
+from mcproof.core.errors import Untested
+from mcproof.core.observations.probes import ALL_OUTCOMES
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.errors import Untested
-from mcproof.exchange.probe_facts import ALL_OUTCOMES
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jinja2 import UndefinedError
 
-from mcproof.console import without_commands
-from mcproof.errors import Notice, Untested
+from mcproof.core.console import without_commands
+from mcproof.core.errors import Notice, Untested
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
 from mcproof.linting.registry import all_rules, find_rule

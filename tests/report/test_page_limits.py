@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.errors import Notice
+from mcproof.core.errors import Notice
 from mcproof.report.html.page import document
 from mcproof.report.html.page_limits import MOST, MOST_ROWS
 from mcproof.results import suite_tests

@@ -13,8 +13,8 @@ import junitparser
 import pytest
 
 from mcproof.cli.main import main
-from mcproof.console import Style, display_width
-from mcproof.errors import InputError, Untested
+from mcproof.core.console import Style, display_width
+from mcproof.core.errors import InputError, Untested
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid

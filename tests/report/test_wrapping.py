@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from mcproof.console import PIPE_WIDTH, Style, display_width, wrapped
+from mcproof.core.console import PIPE_WIDTH, Style, display_width, wrapped
 
 
 class _Terminal(io.StringIO):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.errors import Untested
+from mcproof.core.errors import Untested
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import ReportedFinding, RuleFacts
 from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload

@@ -10,7 +10,7 @@ from mcproof.linting.registry import all_rules, find_rule
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
 
 

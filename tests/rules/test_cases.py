@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.catalog.model import Neighbour
 from mcproof.client.peer import Peer
 from mcproof.compat.client_choice import ClientChoice, choose_clients
 from mcproof.compat.client_fix import fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
+from mcproof.core.catalog.model import Neighbour
+from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
+from mcproof.core.text.json_document import splice
 from mcproof.discovery import flows_of
 from mcproof.discovery.configuration.collect_configuration import source_configuration
 from mcproof.drift.compare_surfaces import drift_against
-from mcproof.exchange.connection_facts import ConnectionFacts, ProcessEnd
 from mcproof.linting.engine import RuleCrash, check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import Rule, all_rules
@@ -27,13 +28,12 @@ from mcproof.linting.rulebook import METHODS, RuleCase, cases_of
 from mcproof.prove.protocol_probes import PROBES
 from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import splice
 
 from .facts import built_facts
 from .trials import tried
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
 
 ALL = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.exchange.exposure import Exposure
-from mcproof.exchange.resource_bodies import ResourceBodies
+from mcproof.core.observations.perimeter import Exposure
+from mcproof.core.observations.responses import ResourceBodies
 from mcproof.linting.engine import check
 from mcproof.linting.registry import find_rule
 from mcproof.poisoning import encodings, sentence_survey

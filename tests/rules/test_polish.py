@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from limits import cpu_limit
-from mcproof.catalog.model import SourceTool, Tool
+from mcproof.core.catalog.model import SourceTool, Tool
+from mcproof.core.schema.validation import objections
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, find_rule, rules_of
 from mcproof.rules.polish.naming import COMMON, GENERIC
 from mcproof.rules.polish.prose import is_latin, may_be_english, size, unquoted
-from mcproof.schema.dialects import objections
 
 from .helpers import catalog_of, findings_in, findings_on_tool, pointers
 
@@ -119,7 +119,7 @@ def test_every_dialect_is_judged_by_its_own_meta_schema_at_every_depth(address: 
 
 
 def test_an_unknown_dialect_is_neither_judged_nor_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.schema.dialects._meta_validator", None)
+    monkeypatch.setattr("mcproof.core.schema.validation._meta_validator", None)
     assert objections({"$schema": "http://127.0.0.1:9/dialect", "type": "nonsense"}) == []
     assert objections({"$schema": "draft-07", "type": "nonsense"}) == []
 

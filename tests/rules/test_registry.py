@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.linting.registry import FAULTS, RULESETS, Rule, all_rules, choose_rules, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of
 

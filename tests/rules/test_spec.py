@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.exchange.revisions import REVISIONS
+from mcproof.core.protocol import REVISIONS
 from mcproof.linting.engine import check
 from mcproof.linting.judged_items import JudgedItem, judging_revision
 from mcproof.linting.registry import find_rule, rules_of
@@ -18,7 +18,7 @@ from mcproof.rules.spec.demands import address_of
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
 
 FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)

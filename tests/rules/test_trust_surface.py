@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.exchange.exposure import Exposure
+from mcproof.core.observations.perimeter import Exposure
 from mcproof.linting.engine import check
 from mcproof.linting.finding import fingerprints
 from mcproof.linting.registry import find_rule, rules_of

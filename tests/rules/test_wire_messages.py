@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcproof.catalog.model import Tool
-from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord, ResponseFlaw
+from mcproof.core.catalog.model import Tool
+from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord, ResponseFlaw
 from mcproof.linting.registry import find_rule
 
 

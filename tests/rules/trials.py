@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from mcproof.catalog.model import Server, Tool
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection, Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.failures import LostError
 from mcproof.client.peer import Peer
 from mcproof.client.session import Session
-from mcproof.exchange.probe_facts import ItemProbes
+from mcproof.core.catalog.model import Server, Tool
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.generation.cases import GeneratedCase
 from mcproof.linting.rulebook import METHODS
 from mcproof.prove import protocol_probes
@@ -37,8 +37,8 @@ from mcproof.prove.proving import record_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcproof.exchange.connection_facts import ProcessEnd
-    from mcproof.exchange.probe_facts import ProbeRecord
+    from mcproof.core.observations.connection import ProcessEnd
+    from mcproof.core.observations.probes import ProbeRecord
 
 REVISION = "2025-11-25"
 STATELESS = "2026-07-28"

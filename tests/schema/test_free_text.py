@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.schema.free_text import role_of
+from mcproof.core.schema.keywords import role_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcproof.schema.header_parameters import header_parameters
-from mcproof.schema.tree import SchemaTree
+from mcproof.core.schema.keywords import header_parameters
+from mcproof.core.schema.tree import SchemaTree
 
 
 def test_a_property_that_is_not_an_object_is_left_out() -> None:

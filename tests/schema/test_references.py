@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.schema.tree import SchemaTree
+from mcproof.core.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
-    from mcproof.schema.references import Reference
+    from mcproof.core.schema.references import Reference
 
 BASE = "https://example.com/schemas/root.json"
 TEXT = {"type": "string"}

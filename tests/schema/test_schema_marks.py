@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.schema.schema_marks import (
+from mcproof.core.schema.keywords import (
     BARE_ARRAY,
     DEEP,
     EXTERNAL,
@@ -16,9 +16,9 @@ from mcproof.schema.schema_marks import (
     TYPE_LIST,
     UNDECLARED,
     UNTYPED,
+    plain_look,
 )
-from mcproof.schema.schema_shapes import plain_look
-from mcproof.schema.tree import SchemaTree
+from mcproof.core.schema.tree import SchemaTree
 
 PLAIN = {
     "type": "object",

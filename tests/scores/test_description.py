@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores, judge
 from mcproof.targets.snapshot import read_snapshot
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limits import assert_linear, cpu_limit
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.scores.description import describe_score, description_scores, judge
 from mcproof.targets.snapshot import read_snapshot
 

@@ -15,7 +15,7 @@ from mcproof.scores.grade import Grade, grade, letter_of
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 GOOD_TOOL = {
     "name": "get_time",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.catalog.model import Server
-from mcproof.exchange.exposure import Exposure
+from mcproof.core.catalog.model import Server
+from mcproof.core.observations.perimeter import Exposure
 from mcproof.linting.finding import Finding, Problem
 from mcproof.linting.registry import Rule
 from mcproof.linting.trust_verdicts import Thresholds
@@ -18,7 +18,7 @@ from mcproof.scores.trust import trust_score
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.scores.trust import Trust
 
 STARTED, OPEN, GUARDED = Exposure(), Exposure(is_http=True), Exposure(is_http=True, needs_credentials=True)

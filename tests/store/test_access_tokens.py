@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.store.access_tokens import create_token, find_token, list_tokens, revoke_token
 from mcproof.store.tables import TOKENS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.store.queries import list_findings, list_runs
 from mcproof.store.recording import record_run
 from mcproof.store.server_list import (

@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import func, select, update
 
-from mcproof.errors import InputError, McproofError, UsageError
+from mcproof.core.errors import InputError, McproofError, UsageError
 from mcproof.results.stored import read_run
 from mcproof.store.consistency import problems_of
 from mcproof.store.database import database_url, open_database

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from generation.random_schemas import input_schemas
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.core.text.yaml_document import UnwritableError
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.permission import permission
 from mcproof.suite.parse.suite_parser import read_suite
@@ -29,14 +30,13 @@ from mcproof.suite.scaffold.server_entry import (
     server_name,
 )
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.yamlwriter import UnwritableError
 from text.test_yamlwriter import TEXTS, VALUES
 
 from .suites import SEARCH
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.catalog.model import Catalog
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 READS = {"readOnlyHint": True}

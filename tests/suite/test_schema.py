@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
+from mcproof.core.text.yaml_document import json_value, parse
 from mcproof.suite import definition
 from mcproof.suite.matchers import NAMES
 from mcproof.suite.parse import answer_fields, expectations, server_entries, suite_parser
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.text.yamltext import json_value, parse
 
 from .test_suite_parser import BROKEN
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.running import document_of, fails, run
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.suite.selection import parse_expression
 
 from .suites import outcomes_of, run_json, small, write_suite

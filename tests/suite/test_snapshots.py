@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.errors import InputError, UsageError
+from mcproof.core.errors import InputError, UsageError
 from mcproof.suite.snapshots import SnapshotStore, mask_of, refuse_update
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.errors import InputError, UsageError
+from mcproof.core.errors import InputError, UsageError
 from mcproof.sweep.key_set import KeySet
 from mcproof.sweep.results_file import ResultsFile, rows_of
 

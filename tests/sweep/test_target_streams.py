@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.sweep.sweep_target import Permissions, SweepTarget
 from mcproof.sweep.target_streams import TargetSources
 

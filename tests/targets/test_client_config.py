@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.targets.client_config import ConfiguredServer, pick, read_servers, server_of
 
 FILES = CommandEndpoint(("npx", "-y", "files", "/data"), {"DEBUG": "1"})

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.cli.main import main
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
+from mcproof.core.text.json_positions import resolve
 from mcproof.targets.argument import Input, LiveOptions, find_inputs, is_single, read_bytes
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
-from mcproof.text.pointers import resolve
 from modules import existing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 TOOLS: list[Any] = [
     {"name": "search", "description": "Search the index.", "inputSchema": {"type": "object", "properties": {}}},

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.errors import WriteError
-from mcproof.text.atomic import append_file, replace_file, write_file
+from mcproof.core.errors import WriteError
+from mcproof.core.text.files import append_file, replace_file, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path

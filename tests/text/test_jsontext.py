@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcproof.errors import InputError
-from mcproof.text.json_positions import Span
-from mcproof.text.jsontext import Edit, JsonText, Position, splice
-from mcproof.text.pointers import escape, resolve, unescape
+from mcproof.core.errors import InputError
+from mcproof.core.text.json_document import Edit, JsonText, Position, splice
+from mcproof.core.text.json_positions import Span, escape, resolve, unescape
 
 
 def position_of(text: JsonText, offset: int) -> Position:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.text.jsontext import Edit, splice
-from mcproof.text.revised_text import RevisedText
+from mcproof.core.text.json_document import Edit, RevisedText, splice
 
 
 @st.composite

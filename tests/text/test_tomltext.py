@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.errors import ConfigError
-from mcproof.text.tomltext import DEEPEST, Path, decode, parse, positions
+from mcproof.core.errors import ConfigError
+from mcproof.core.text.toml_document import DEEPEST, Path, decode, parse, positions
 
 
 def refusal(text: str) -> ConfigError:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.text.yamltext import YamlError, decode, json_value, parse
+from mcproof.core.text.yaml_document import YamlError, decode, json_value, parse
 
 
 def read(text: str) -> Any:

@@ -8,9 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcproof.core.text.yaml_document import (
+    DEEPEST_VALUE,
+    Node,
+    UnwritableError,
+    comment_text,
+    count_values,
+    decode,
+    json_value,
+    parse,
+    to_yaml,
+)
 from mcproof.suite.parse.variables import Substitution, SubstitutionContext
-from mcproof.text.yamltext import Node, decode, json_value, parse
-from mcproof.text.yamlwriter import DEEPEST_VALUE, UnwritableError, comment_text, count_values, to_yaml
 
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8")),

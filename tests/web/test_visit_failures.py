@@ -12,7 +12,7 @@ from mcproof.client.failures import (
     UnauthorizedError,
     UnreachableError,
 )
-from mcproof.errors import InputError, UsageError
+from mcproof.core.errors import InputError, UsageError
 from mcproof.web.visit_jobs import failed
 
 

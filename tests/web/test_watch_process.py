@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from limits import HANG
+from mcproof.core.errors import UsageError
 from mcproof.drift.surface_hashes import known_parts, surface_hash
-from mcproof.errors import UsageError
 from mcproof.execution.events import RunStarted
 from mcproof.targets.argument import Input
 from mcproof.targets.client_config import ConfiguredServer

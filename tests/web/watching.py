@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.config.settings import WatchEntry, Webhook
+from mcproof.core.errors import FAILED
 from mcproof.drift.surface_hashes import known_parts, surface_hash
-from mcproof.errors import FAILED
 from mcproof.linting.suppression.ignores import SettingLocation
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.targets.snapshot import read_snapshot

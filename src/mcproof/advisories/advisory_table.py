@@ -12,7 +12,7 @@ from mcproof.advisories.version_order import in_range
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.advisories.known_software import KnownPackage, KnownSoftware
+    from mcproof.core.observations.source import KnownPackage, KnownSoftware
 
 
 class Advisory(NamedTuple):

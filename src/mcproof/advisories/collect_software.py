@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.advisories.advisory_table import advisory_hits, packages_of
 from mcproof.advisories.command_packages import command_packages
-from mcproof.advisories.known_software import KnownPackage, KnownSoftware
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.core.observations.source import KnownPackage, KnownSoftware
 from mcproof.discovery.project.distributions import normalized
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.catalog.model import Catalog
 
 _ECOSYSTEMS = {"pypi": "pypi", "pip": "pypi", "npm": "npm"}
 KNOWN_ADVISORY, VULNERABLE_FRAMEWORK = "TRU-401", "TRU-402"

@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.advisories.known_software import KnownPackage
 from mcproof.advisories.version_order import version_key
+from mcproof.core.observations.source import KnownPackage
 from mcproof.discovery.project.distributions import normalized
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from glob import escape, glob
 from typing import TYPE_CHECKING
 
 from mcproof.advisories.command_packages import RUNNERS, command_packages, program_name, program_of, unwrapped
-from mcproof.advisories.known_software import KnownPackage
 from mcproof.advisories.node_packages import MODULES, local_module, module_packages
 from mcproof.advisories.project_packages import PYTHON_FRAMEWORKS, project_packages
+from mcproof.core.observations.source import KnownPackage
 from mcproof.discovery.project.distributions import distribution_of, distributions_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.advisories.command_packages import npm_package
-from mcproof.advisories.known_software import KnownPackage
+from mcproof.core.observations.source import KnownPackage
 from mcproof.discovery.project.distributions import text_of
 from mcproof.discovery.project.project_metadata import nested_table
 

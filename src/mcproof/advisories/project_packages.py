@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.advisories.command_packages import pypi_package
-from mcproof.advisories.known_software import KnownPackage
 from mcproof.advisories.node_packages import node_project
+from mcproof.core.observations.source import KnownPackage
 from mcproof.discovery.project.distributions import distributions_in, normalized, text_of
 from mcproof.discovery.project.project_metadata import nested_table, read_toml
 

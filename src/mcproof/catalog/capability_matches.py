@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

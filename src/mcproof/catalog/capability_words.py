@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.catalog.tool_names import word_set
+from mcproof.core.text.english import word_set
 
 # Code
 

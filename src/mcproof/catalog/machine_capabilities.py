@@ -18,7 +18,7 @@ from mcproof.catalog.capability_matches import (
     effects,
     parameters_with,
 )
-from mcproof.catalog.tool_names import word_set, words_of
+from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.catalog.tool_acts import LONGEST, Source, parameters_of
-from mcproof.catalog.tool_names import word_set, words_of
+from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 _WORDS = word_set(
     "birthdate birthday cvv dob email emails ethnicity gender iban passport password passwords patient patients phone "

@@ -6,13 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.catalog import tool_verbs as verbs
-from mcproof.catalog.imperatives import first_sentence, lead_end, verb_forms
-from mcproof.catalog.tool_names import word_set, words_of
+from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 Source = Literal["name", "description", "schema"]
 

@@ -21,7 +21,7 @@ from mcproof.catalog.tool_acts import text_of
 
 if TYPE_CHECKING:
     from mcproof.catalog.capability_matches import CapabilityMatch
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 _FINDERS = (
     execute_code,

@@ -10,11 +10,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.catalog import tool_verbs as verbs
-from mcproof.catalog.imperatives import first_sentence, lead_end, verb_forms
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.text.english import first_sentence, lead_end, verb_forms, words_of
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 _LONGEST_DESCRIPTION = 4_000
 """How much of a description is read, in characters."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.catalog.tool_names import word_set
+from mcproof.core.text.english import word_set
 
 DESTRUCTIVE = word_set(
     "abort ban cancel clear del delete deprovision destroy discard disconnect drop erase evict expunge flush hdel "

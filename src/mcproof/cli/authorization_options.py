@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof.client.auth.access_options import AccessOptions
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.parser import whole_number, words
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.execution.run_requests import CallOptions, GivenArguments
 
 if TYPE_CHECKING:

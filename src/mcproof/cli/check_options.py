@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import words
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.execution.run_requests import Policy, RuleSelection, SettingsSource
 
 if TYPE_CHECKING:

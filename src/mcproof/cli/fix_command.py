@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.request_runner import ConsoleListener
-from mcproof.console import plural, print_lines, safe, safe_line, tell
-from mcproof.errors import FINDINGS, UsageError
+from mcproof.core.console import plural, print_lines, safe, safe_line, tell
+from mcproof.core.errors import FINDINGS, UsageError
 from mcproof.execution.events import FixPlanned, RunStarted, TargetFinished, TargetFixed
 from mcproof.execution.execute import execute
 from mcproof.execution.planning import few
@@ -89,7 +89,7 @@ class FixListener(ConsoleListener):
 
     def _show_fixed(self, fixed: FixedTarget) -> None:
         if self._options.prints_diff:
-            from mcproof.text.unified_diff import unified_diff
+            from mcproof.core.text.json_document import unified_diff
 
             for each in fixed.files:
                 print_lines(map(safe_line, unified_diff(each.text, each.edits, each.file)), sys.stdout)

@@ -12,8 +12,8 @@ from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import Style, print_document, print_lines, tell
-from mcproof.errors import FINDINGS, OK, UsageError
+from mcproof.core.console import Style, print_document, print_lines, tell
+from mcproof.core.errors import FINDINGS, OK, UsageError
 from mcproof.execution.one_request import OneRequest, send_one
 
 if TYPE_CHECKING:

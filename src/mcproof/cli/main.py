@@ -1,6 +1,8 @@
 """`mcproof COMMAND …`: find the command, run it, turn errors into one line and an exit code.
 
-A command's module is imported only when it is called, because start-up time counts.
+A command's module is imported only when it is called, because start-up time counts. The exit code of a run is
+decided in `runs.exit_code`.
+Why nothing else is imported: docs/decisions/0001-argparse-and-namedtuple.md.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from mcproof.client.transports.started_processes import STARTED
-from mcproof.errors import FAILED, INTERRUPTED, OK, McproofError, from_exception, reason_of
+from mcproof.core.errors import FAILED, INTERRUPTED, OK, McproofError, from_exception, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,7 +193,7 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
     """Report an error in the requested format, or as a line on standard error."""
     wanted = _wanted_format(arguments)
     if wanted not in ("", "text", "concise") and sys.stdout is not None:
-        from mcproof.console import print_document
+        from mcproof.core.console import print_document
         from mcproof.report.formats import render_failure
 
         try:
@@ -201,7 +203,7 @@ def _fail(error: McproofError, arguments: list[str]) -> int:
             _discard_output()
         except LookupError:  # an unknown format
             pass
-    from mcproof.console import tell
+    from mcproof.core.console import tell
 
     tell(str(error))
     return FAILED
@@ -220,6 +222,6 @@ def _wanted_format(arguments: list[str]) -> str:
 
 
 def _discard_output() -> None:
-    from mcproof.console import discard_output
+    from mcproof.core.console import discard_output
 
     discard_output()

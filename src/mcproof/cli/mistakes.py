@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.near_misses import shown_words
 from mcproof.config.settings import settings_for
-from mcproof.errors import McproofError, UsageError
+from mcproof.core.errors import McproofError, UsageError
 from mcproof.targets.mistaken_targets import (
     is_launcher,
     is_program,

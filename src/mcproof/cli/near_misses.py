@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.console import shell_word
-from mcproof.errors import UsageError, nearest
+from mcproof.core.console import shell_word
+from mcproof.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

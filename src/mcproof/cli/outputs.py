@@ -1,4 +1,4 @@
-"""Outputs: a result on standard output while the run goes on, and in files at its end."""
+"""Outputs: a result on standard output while the run goes on, in files at its end, and recorded in the store."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.cli.record_options import add_recording, parse_recording
 from mcproof.cli.recorder import Recorder
-from mcproof.console import EXAMPLES, NORMAL, QUIET, VERBOSE, Style, discard_output, print_document, print_lines, tell
-from mcproof.errors import FINDINGS, UsageError
+from mcproof.core.console import (
+    EXAMPLES,
+    NORMAL,
+    QUIET,
+    VERBOSE,
+    Style,
+    discard_output,
+    print_document,
+    print_lines,
+    tell,
+)
+from mcproof.core.errors import FINDINGS, UsageError
+from mcproof.core.text.files import leads_out
 from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
-from mcproof.text.folder_bounds import leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from mcproof.catalog.model import Catalog
     from mcproof.cli.parser import Parser
     from mcproof.cli.record_options import RecordOptions
+    from mcproof.core.catalog.model import Catalog
     from mcproof.report.formats import Output
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
 
@@ -257,7 +267,7 @@ def _print_if_read(write: Callable[[], None]) -> None:
 
 
 def _write(file: str, pieces: Iterable[str]) -> None:
-    from mcproof.text.atomic import write_file
+    from mcproof.core.text.files import write_file
 
     write_file(file, "".join(pieces).encode("utf-8", "backslashreplace"))
 
@@ -265,8 +275,8 @@ def _write(file: str, pieces: Iterable[str]) -> None:
 def _append_job_summary(run: RunResult) -> None:
     """Append the findings to the summary page of a GitHub Actions job."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+        from mcproof.core.text.files import append_file
         from mcproof.report.markdown import document
-        from mcproof.text.atomic import append_file
 
         append_file(file, "".join(document(run)).encode("utf-8", "backslashreplace"))
 

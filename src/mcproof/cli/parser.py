@@ -7,8 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from mcproof.console import set_console
-from mcproof.errors import UsageError
+from mcproof.core.console import set_console
+from mcproof.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse

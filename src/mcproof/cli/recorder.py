@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from mcproof.console import remark
-from mcproof.errors import INTERRUPTED, UsageError
+from mcproof.core.console import remark
+from mcproof.core.errors import INTERRUPTED, UsageError
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.cli.record_options import RecordOptions
+    from mcproof.core.catalog.model import Catalog
     from mcproof.results.run import RunResult
     from mcproof.store.database import Database
 

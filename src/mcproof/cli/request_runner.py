@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import Outputs
-from mcproof.console import NORMAL, VERBOSE, Counter, plural, remark, tell
-from mcproof.errors import INTERRUPTED
+from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell
+from mcproof.core.errors import INTERRUPTED
 from mcproof.execution.clock import interrupts_deferred
 from mcproof.execution.events import (
     CallsPlanned,

@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.config.settings import settings_for
-from mcproof.errors import ConfigError
+from mcproof.core.errors import ConfigError
+from mcproof.core.text.files import leaves_folder
 from mcproof.execution.planning import given_settings
-from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
     from mcproof.config.settings import Settings, StoreSettings

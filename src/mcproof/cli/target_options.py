@@ -1,4 +1,8 @@
-"""The options that name targets and reach live servers."""
+"""Options that name targets and reach live servers, with authorization and `--trace`.
+
+`--trace` is taken off the command line before the command runs, so commands need not know about it.
+Why the trace is global: docs/decisions/0035-one-trace-per-process.md.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.authorization_options import add_authorization, parse_authorization
 from mcproof.cli.parser import seconds
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.execution.run_requests import TargetSelection
 from mcproof.targets.argument import LiveOptions
 

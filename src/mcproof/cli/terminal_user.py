@@ -13,15 +13,15 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.answers import Reply, declined, fields_of, form_problem, schema_problem
-from mcproof.console import safe
-from mcproof.exchange.connection_facts import cropped
-from mcproof.generation.oracle import Oracle
+from mcproof.core.console import safe
+from mcproof.core.observations.connection import cropped
+from mcproof.core.schema.validation import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.client.answers import AnswerSource
-    from mcproof.exchange.questions import QuestionKind
+    from mcproof.core.observations.connection import QuestionKind
 
 MOST_FIELDS, MOST_CHOICES = 50, 50
 """How many fields a form may have, and how many choices a field, to be shown."""

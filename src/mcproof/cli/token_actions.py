@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import whole_number
 from mcproof.cli.record_options import parse_store
-from mcproof.console import Style, display_width, print_lines, remark
-from mcproof.errors import OK, UsageError, nearest
+from mcproof.core.console import Style, display_width, print_lines, remark
+from mcproof.core.errors import OK, UsageError, nearest
 
 if TYPE_CHECKING:
     import argparse

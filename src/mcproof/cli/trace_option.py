@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.cli.outputs import refuse_unwritable
-from mcproof.console import Style, safe, tell, without_commands
-from mcproof.errors import UsageError, WriteError, reason_of
+from mcproof.core.console import Style, safe, tell, without_commands
+from mcproof.core.errors import UsageError, WriteError, reason_of
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:

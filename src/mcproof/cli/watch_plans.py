@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.egress.network_guard import NetworkGuard
 from mcproof.config.settings import read_settings
-from mcproof.errors import ConfigError, McproofError
+from mcproof.core.errors import ConfigError, McproofError
 from mcproof.targets.client_config import server_of
 from mcproof.web.watch.watcher import WatchPlan
 from mcproof.web.watch.webhook_posts import filled_url, variable

@@ -9,8 +9,8 @@ from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import tell
-from mcproof.errors import FAILED, INTERRUPTED, McproofError
+from mcproof.core.console import tell
+from mcproof.core.errors import FAILED, INTERRUPTED, McproofError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,7 +15,7 @@ import uvicorn
 
 from mcproof.cli.watch_plans import watch_plan
 from mcproof.client.egress.network_guard import NetworkPolicy
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.web.health import Metrics
 from mcproof.web.service import ServiceBackground, WebSettings, create_service
 from mcproof.web.service_log import LogHandler, ServiceLog

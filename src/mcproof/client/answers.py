@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.questions import NO_ANSWER
-from mcproof.generation.oracle import Oracle
+from mcproof.core.observations.connection import NO_ANSWER, cropped
+from mcproof.core.schema.validation import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.exchange.questions import QuestionKind, ReplyKind
+    from mcproof.core.observations.connection import QuestionKind, ReplyKind
 
 REFUSED = -1
 """The error code for a prompt that the user does not want to be answered, as in the specification."""

@@ -16,7 +16,7 @@ from mcproof.client.interrupts import Interruptible
 from mcproof.client.list_variation import list_variation
 from mcproof.client.listing import list_everything
 from mcproof.client.secrets import hiding, hiding_in_catalogs
-from mcproof.exchange.connection_facts import ConnectionFacts, cropped
+from mcproof.core.observations.connection import ConnectionFacts, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.listing import Listing
     from mcproof.client.session import Session
-    from mcproof.exchange.connection_facts import Anomaly, ProcessEnd
+    from mcproof.core.observations.connection import Anomaly, ProcessEnd
 
 AT_ONCE = 8
 """How many servers are captured concurrently."""

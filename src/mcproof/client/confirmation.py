@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.client.failures import ConnectError, LostError
-from mcproof.exchange.connection_facts import LINGERING, SLOW_START
+from mcproof.core.observations.connection import LINGERING, SLOW_START
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcproof.client.connection import Connection
-    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.core.observations.connection import ConnectionFacts
 
 GRACE = 5.0
 """Seconds that a process has to exit when it matters whether it does; real servers take up to four."""

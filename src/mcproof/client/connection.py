@@ -1,4 +1,9 @@
-"""An initialized connection: requests in the form that its protocol era requires."""
+"""An initialized connection: its first request, and later ones in the form that the era of the server requires.
+
+`Limits` has the time limits. `ServerMemory` has what outlasts a connection, such as the headers that tools declare
+and the sessions that have expired.
+Why sessions are recovered below a request: docs/decisions/0041-recovery-below-a-request.md.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from mcproof.client.introduction import CLIENT, handshake, meta_of
 from mcproof.client.protocol_headers import HEADER_MISMATCH, stateless_headers
 from mcproof.client.respondent import Respondent
 from mcproof.client.server_memory import ServerMemory
-from mcproof.exchange.revisions import HANDSHAKE
+from mcproof.core.protocol import HANDSHAKE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from mcproof.client.answers import AnswerSource
     from mcproof.client.peer import Peer, RpcResponse
     from mcproof.client.transports.cpu_usage import CpuUsage
-    from mcproof.exchange.connection_facts import ProcessEnd
+    from mcproof.core.observations.connection import ProcessEnd
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from mcproof.client.connection import Connection
 from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError, UnreachableError
 from mcproof.client.introduction import DiscoverResult, Handshake, announce, discover, handshake, initialize
 from mcproof.client.protocol_headers import stateless_headers
-from mcproof.exchange.revisions import HANDSHAKE, STATELESS
+from mcproof.core.protocol import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof import __version__
 from mcproof.client.failures import ConnectError
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.revisions import HANDSHAKE
+from mcproof.core.observations.connection import cropped
+from mcproof.core.protocol import HANDSHAKE
 
 if TYPE_CHECKING:
     from mcproof.client.connection import Connection

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.client import confirmation
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.listing import METHODS, list_everything
-from mcproof.exchange.connection_facts import Anomaly, cropped
+from mcproof.core.observations.connection import Anomaly, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

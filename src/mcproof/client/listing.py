@@ -1,4 +1,4 @@
-"""List everything that a server offers, page by page, for each capability that it declares."""
+"""List everything that a server offers, page by page, and compare two lists of one server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connection import in_seconds
 from mcproof.client.failures import ConnectError, HttpStatusError, LostError
-from mcproof.text.jsontext import kind_of
+from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

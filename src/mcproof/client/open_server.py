@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.client.captures import Capture
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.core.observations.connection import ConnectionFacts
 
 
 class OpenServer:

@@ -2,6 +2,7 @@
 
 Every violation is recorded as an anomaly, and the message is used anyway if its meaning is clear: a response with a
 wrong id or without `jsonrpc` should not end in a timeout.
+Why mcproof has a client of its own: docs/decisions/0015-own-mcp-client.md.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from mcproof.client.failures import ConnectError, EndlessQuestionsError, LostErr
 from mcproof.client.respondent import METHOD_NOT_FOUND
 from mcproof.client.server_notifications import ServerNotifications
 from mcproof.client.tracing import PeerTrace
-from mcproof.errors import McproofError
-from mcproof.exchange.connection_facts import Anomaly, cropped
-from mcproof.text.jsontext import kind_of
+from mcproof.core.errors import McproofError
+from mcproof.core.observations.connection import Anomaly, cropped
+from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.schema.header_parameters import ANNOTATION, header_parameters
-from mcproof.schema.tree import SchemaTree
+from mcproof.core.schema.keywords import ANNOTATION, header_parameters
+from mcproof.core.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
-    from mcproof.schema.header_parameters import HeaderParameter
+    from mcproof.core.schema.keywords import HeaderParameter
 
 HEADER_MISMATCH = -32020
 """The JSON-RPC error of a request whose headers do not repeat its message."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.client.answers import AnswerList, Reply, declined
 from mcproof.client.failures import EndlessQuestionsError
-from mcproof.exchange.probe_facts import cropped_value
-from mcproof.exchange.questions import METHODS, Question, kind_of_question, message_of
+from mcproof.core.observations.connection import METHODS, Question, kind_of_question, message_of
+from mcproof.core.observations.probes import cropped_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.client.answers import AnswerSource
-    from mcproof.exchange.questions import QuestionKind
+    from mcproof.core.observations.connection import QuestionKind
 
 METHOD_NOT_FOUND = -32601
 MOST_QUESTIONS = 100

@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.probe_facts import cropped_value
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.probes import cropped_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

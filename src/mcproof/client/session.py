@@ -23,8 +23,8 @@ from mcproof.client.patience import CPU_FACTOR, PatientTimeout
 from mcproof.client.peer import MOST_ANOMALIES
 from mcproof.client.secrets import hiding
 from mcproof.client.server_memory import ServerMemory
-from mcproof.exchange.probe_facts import LONGEST_EXCERPT, excerpt
-from mcproof.exchange.questions import first_unanswered
+from mcproof.core.observations.connection import first_unanswered
+from mcproof.core.observations.probes import LONGEST_EXCERPT, excerpt
 
 if TYPE_CHECKING:
     from mcproof.client.answers import AnswerSource
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from mcproof.client.connection import Connection, Limits
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.peer import RpcResponse
-    from mcproof.exchange.connection_facts import Anomaly, ProcessEnd
-    from mcproof.exchange.probe_facts import Outcome
-    from mcproof.exchange.questions import Question
+    from mcproof.core.observations.connection import Anomaly, ProcessEnd, Question
+    from mcproof.core.observations.probes import Outcome
 
 MALFORMED = frozenset(
     {"no-jsonrpc", "result-and-error", "no-result", "result-not-object", "malformed-error", "wrong-id", "not-a-number"}

@@ -9,8 +9,8 @@ from mcproof.compat.client_hits import ClientChecks, hits_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
     from mcproof.compat.client_hits import ClientHit, ClientHits, Found
+    from mcproof.core.catalog.model import Catalog, Tool
 
 
 class CatalogHits:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.compat.client_profiles import known_profiles
-from mcproof.errors import UsageError, nearest
+from mcproof.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

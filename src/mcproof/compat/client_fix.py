@@ -9,21 +9,21 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import Tool
 from mcproof.compat.client_choice import ClientChoice
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import RANK
 from mcproof.compat.schema_edits import SINGLE_EDITS, EditedSchema, Inlining, Obstacle
 from mcproof.compat.schema_text import SchemaText, indent_of
-from mcproof.schema.tree import SchemaTree
-from mcproof.text.revised_text import RevisedText
+from mcproof.core.catalog.model import Tool
+from mcproof.core.schema.tree import SchemaTree
+from mcproof.core.text.json_document import RevisedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog
     from mcproof.compat.client_hits import ClientHit
-    from mcproof.text.jsontext import Edit
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.text.json_document import Edit
 
 SCHEMAS = ("inputSchema", "outputSchema")
 SIZE_KINDS = frozenset(

@@ -14,8 +14,8 @@ from mcproof.compat.tool_surface import ToolSurface, server_surface
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcproof.catalog.model import Catalog, Tool
     from mcproof.compat.client_choice import ActiveConstraint
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.linting.finding import Level
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.tool_marks import (
+from mcproof.compat import schema_constraints as schema
+from mcproof.compat import surface_constraints as surface
+from mcproof.compat import whole_schema_constraints as whole
+from mcproof.compat.surface_marks import (
+    LARGE,
+    LARGE_BYTES,
+    LONG_NAME,
+)
+from mcproof.core.catalog.tool_marks import (
     HYPHENATED,
     LONG_DESCRIPTION,
     NO_DESCRIPTION,
@@ -19,25 +27,8 @@ from mcproof.catalog.tool_marks import (
     ROOT_KEYWORDS,
     root_mark,
 )
-from mcproof.compat import schema_constraints as schema
-from mcproof.compat import surface_constraints as surface
-from mcproof.compat import whole_schema_constraints as whole
-from mcproof.compat.surface_marks import (
-    LARGE,
-    LARGE_BYTES,
-    LONG_NAME,
-)
-from mcproof.schema.schema_marks import (
-    BARE_ARRAY,
-    DEEP,
-    ODD,
-    ODD_ENUM,
-    ODD_KEY,
-    TYPE_LIST,
-    UNDECLARED,
-    UNTYPED,
-)
-from mcproof.schema.schema_survey import DEEP_LEVELS
+from mcproof.core.schema.keywords import BARE_ARRAY, DEEP, ODD, ODD_ENUM, ODD_KEY, TYPE_LIST, UNDECLARED, UNTYPED
+from mcproof.core.schema.tree import DEEP_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.compat.linear_patterns import matches_whole
 from mcproof.compat.tool_surface import optional_names
-from mcproof.schema.schema_shapes import TYPE_KEYWORDS
+from mcproof.core.schema.keywords import TYPE_KEYWORDS
+from mcproof.core.text.json_positions import escape
 from mcproof.text.javascript import stringify
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.compat.tool_surface import ToolSurface
-    from mcproof.schema.tree import SchemaNode
+    from mcproof.core.schema.tree import SchemaNode
 
     Params = Mapping[str, Any]
 

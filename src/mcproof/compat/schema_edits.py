@@ -10,16 +10,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.compat.dialect_changes import ANNOTATIONS, obstacle_to_dropping_dialect
-from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS
-from mcproof.schema.tree import STRICT_LEVELS, SchemaTree
+from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
+from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from mcproof.compat.schema_text import SchemaText
-    from mcproof.schema.references import Reference
-    from mcproof.schema.tree import SchemaNode
-    from mcproof.text.jsontext import Edit
+    from mcproof.core.schema.references import Reference
+    from mcproof.core.schema.tree import SchemaNode
+    from mcproof.core.text.json_document import Edit
 
 _REFERENCES = frozenset(REFERENCE_KEYWORDS)
 _MOST_TEXT = 200_000

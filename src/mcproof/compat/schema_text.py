@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.text.json_positions import members_at
-from mcproof.text.jsontext import Edit, JsonText, splice
+from mcproof.core.text.json_document import Edit, JsonText, splice
+from mcproof.core.text.json_positions import members_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from mcproof.text.json_positions import Member
-    from mcproof.text.pointers import Pointer
-    from mcproof.text.revised_text import RevisedText
+    from mcproof.core.text.json_document import RevisedText
+    from mcproof.core.text.json_positions import Member, Pointer
 
 
 class SchemaText:

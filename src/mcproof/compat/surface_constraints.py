@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.tool_marks import HINTS
 from mcproof.compat.linear_patterns import matches_whole, occurs_in
 from mcproof.compat.tool_surface import ToolSurface, optional_names
 from mcproof.compat.whole_schema_constraints import bytes_of
+from mcproof.core.catalog.tool_marks import HINTS
 from mcproof.text.javascript import length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.catalog.model import Tool
     from mcproof.compat.tool_surface import ServerSurface
+    from mcproof.core.catalog.model import Tool
 
     Params = Mapping[str, Any]
     Hit = tuple[Tool | None, str]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.schema.schema_marks import ODD
+from mcproof.core.schema.keywords import ODD
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 LONG_NAME = "(long name)"
 """The name is too long for some client once the server's name is put before it."""

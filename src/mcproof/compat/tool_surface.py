@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.schema.schema_marks import ODD
+from mcproof.core.schema.keywords import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
-    from mcproof.schema.tree import SchemaNode
+    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.schema.tree import SchemaNode
 
 
 class ToolSurface:

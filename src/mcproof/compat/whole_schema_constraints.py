@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.schema.dialects import is_valid_in
-from mcproof.schema.tree import STRICT_LEVELS
+from mcproof.core.schema.tree import STRICT_LEVELS
+from mcproof.core.schema.validation import is_valid_in
 from mcproof.text.javascript import is_longer, stringify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mcproof.compat.tool_surface import ToolSurface
-    from mcproof.schema.references import Reference
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.schema.references import Reference
+    from mcproof.core.schema.tree import SchemaTree
 
     Params = Mapping[str, Any]
     Fault = Callable[[Reference, Params], bool]

@@ -25,7 +25,7 @@ from mcproof.config.config_values import (
 from mcproof.config.service_keys import read_store, read_watches, with_targets
 from mcproof.config.settings import SHARED_FILE, TABLE, Settings
 from mcproof.config.target_keys import read_targets
-from mcproof.errors import ConfigError, UsageError, nearest
+from mcproof.core.errors import ConfigError, UsageError, nearest
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import RULESETS, find_rule, rules_of
 from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import ConfigError, reason_of
+from mcproof.core.errors import ConfigError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +126,7 @@ class SettingsFinder:
         except OSError:  # the working directory was deleted
             return DEFAULTS
         if self._top is not None:
-            from mcproof.text.folder_bounds import is_inside
+            from mcproof.core.text.files import is_inside
 
             here = os.path.realpath(here)
             if here != self._top and not is_inside(here, self._top):
@@ -192,16 +192,16 @@ def settings_of(data: bytes, path: str) -> Settings | None:
         return None
     from mcproof.config.config_values import ConfigFile
     from mcproof.config.setting_keys import parse_settings
-    from mcproof.text import tomltext
+    from mcproof.core.text import toml_document
 
-    text = tomltext.decode(data, file)
-    table: Any = tomltext.parse(text, file)
+    text = toml_document.decode(data, file)
+    table: Any = toml_document.parse(text, file)
     if is_shared:
         table = table.get(TABLE[0])
         if not isinstance(table, dict) or TABLE[1] not in table:
             return None
         table = table[TABLE[1]]
-    return parse_settings(ConfigFile(file, TABLE if is_shared else (), tomltext.positions(text)), table)
+    return parse_settings(ConfigFile(file, TABLE if is_shared else (), toml_document.positions(text)), table)
 
 
 def _bytes_of(path: str, file: str) -> bytes:

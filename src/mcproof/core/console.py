@@ -1,4 +1,8 @@
-"""Terminal output: colours, progress, and escaping of untrusted text."""
+"""Terminal output: colours, progress, and escaping of untrusted text.
+
+Text from outside reaches a terminal only through `safe`.
+Why all input is treated as hostile: docs/decisions/0010-hostile-input.md.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Exit codes, the errors that end a run with exit code 2, and what a run remarks or leaves undone without ending.
+"""Exit codes, the errors that end a run with exit code 2, and remarks about what was not done.
 
-Each error carries a one-line message and, if known, a location. No other exception is meant for users, so the command
-line can render all of them as text or JSON.
+Each error carries a one-line message and, if known, a location. No other exception is meant for users, so the
+command line can render all of them as text or JSON. Which exit code a run gets is decided in `runs.exit_code`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The protocol revisions that mcproof speaks, by era."""
+"""The protocol revisions that mcproof speaks, by era.
+
+A new revision of MCP starts here. What it demands is in `checks.rules.spec`, whose `demand` names the revisions;
+what changes on the wire is in `client.connection` and `client.http.headers`.
+"""
 
 from __future__ import annotations
 

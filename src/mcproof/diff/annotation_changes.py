@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_positions import escape
 from mcproof.diff.change_wording import member_change, names_text, shortened_name, text_change
 from mcproof.diff.equality import changed_keys, same_json
 from mcproof.diff.schema_document import unknown_in_chain
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.diff.schema_comparison import SchemaComparison, SchemaPair

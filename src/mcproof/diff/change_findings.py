@@ -11,10 +11,10 @@ from mcproof.results.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFac
 from mcproof.results.source_locations import SourceLines, locate
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.text.json_positions import Span
     from mcproof.diff.change_kinds import ChangeKind
     from mcproof.diff.changes import CatalogChange
-    from mcproof.text.json_positions import Span
 
 
 class _LocatedChange(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.diff.change_kinds import CHANGE_KINDS
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Item
+    from mcproof.core.catalog.model import Item
     from mcproof.diff.change_kinds import ChangeKind
 
 

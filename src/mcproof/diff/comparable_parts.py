@@ -10,11 +10,11 @@ from __future__ import annotations
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import CONDITIONAL, Tool
-from mcproof.text.pointers import unescape
+from mcproof.core.catalog.model import CONDITIONAL, Tool
+from mcproof.core.text.json_positions import unescape
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
 
 
 class ComparableTools(NamedTuple):

@@ -17,7 +17,7 @@ from mcproof.diff.server_changes import server_changes
 from mcproof.diff.tool_changes import tool_changes
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.diff.changes import CatalogChange
 
 

@@ -15,8 +15,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mcproof.diff.equality import json_key
-from mcproof.diff.keywords import (
+from mcproof.core.schema.keywords import (
     ALTERNATIVES,
     ASSERTIONS,
     DYNAMIC,
@@ -26,6 +25,7 @@ from mcproof.diff.keywords import (
     SINGLE_SCHEMAS,
     unknown_keywords,
 )
+from mcproof.diff.equality import json_key
 from mcproof.diff.property_names import constrains_unnamed, declared_properties, mentioned_names, required_names
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.diff.keywords import DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS, assertions
+from mcproof.core.schema.keywords import DYNAMIC, SCHEMA_LISTS, SCHEMA_MAPS, SINGLE_SCHEMAS, assertions
 from mcproof.diff.schema_document import Subschema, unknown_in_chain
 
 if TYPE_CHECKING:

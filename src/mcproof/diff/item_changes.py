@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_positions import escape
 from mcproof.diff.change_wording import names_text, text_change
 from mcproof.diff.changes import CatalogChange
 from mcproof.diff.comparable_parts import is_conditional, may_be_incomplete, served_members
 from mcproof.diff.equality import changed_keys
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
 
 _HARMLESS_MEMBERS = frozenset({"_meta", "icons", "annotations", "size", "name"})
 """Members that do not affect how an item is used."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from mcproof.catalog.model import Item
+from mcproof.core.catalog.model import Item
 from mcproof.diff.equality import json_key
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.keywords import DYNAMIC, VALUE_KEYWORDS, has_in_place_applicator
 from mcproof.diff.change_wording import names_text
 from mcproof.diff.equality import same_keyword, same_schema
-from mcproof.diff.keywords import DYNAMIC, VALUE_KEYWORDS, has_in_place_applicator
 from mcproof.diff.property_changes import compare_properties, property_label
 from mcproof.diff.value_effects import value_effects
 

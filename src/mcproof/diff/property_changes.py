@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.keywords import assertions
 from mcproof.diff.equality import same_json
-from mcproof.diff.keywords import assertions
 from mcproof.diff.property_names import constrains_unnamed, declared_properties, mentioned_names, required_names
 
 if TYPE_CHECKING:

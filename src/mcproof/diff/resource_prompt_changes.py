@@ -16,7 +16,7 @@ from mcproof.diff.item_matching import match_items
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
 
 _RESOURCE_MEMBERS = frozenset({"uri", "uriTemplate", "title", "description", "mimeType"})
 _PROMPT_MEMBERS = frozenset({"name", "title", "description", "arguments"})

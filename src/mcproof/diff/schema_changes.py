@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from mcproof.core.schema.keywords import ALTERNATIVES, DYNAMIC, assertions, has_in_place_applicator, is_union
 from mcproof.diff.annotation_changes import compare_annotations, compare_unknown_keywords
 from mcproof.diff.change_wording import counted, value_text
 from mcproof.diff.containment import ContainmentBudget
 from mcproof.diff.equality import same_json, same_schema
 from mcproof.diff.keyword_changes import compare_keywords
-from mcproof.diff.keywords import ALTERNATIVES, DYNAMIC, assertions, has_in_place_applicator, is_union
 from mcproof.diff.schema_comparison import SchemaChange, SchemaComparison, SchemaPair
 from mcproof.diff.schema_document import SchemaDocument, Subschema
 from mcproof.diff.union_changes import compare_unions

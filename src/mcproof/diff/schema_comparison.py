@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.schema.keywords import VALUE_KEYWORDS
 from mcproof.diff.change_wording import shortened_name
 from mcproof.diff.containment import contains, contains_inlined
-from mcproof.diff.keywords import VALUE_KEYWORDS
 from mcproof.diff.value_effects import Effect
 
 if TYPE_CHECKING:

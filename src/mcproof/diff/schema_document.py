@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.diff.keywords import assertions, unknown_keywords
+from mcproof.core.schema.keywords import assertions, unknown_keywords
+from mcproof.core.schema.tree import SchemaTree
+from mcproof.core.text.json_positions import escape
 from mcproof.diff.property_names import declared_properties, mentioned_names
-from mcproof.schema.tree import SchemaTree
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schema.references import Reference
+    from mcproof.core.schema.references import Reference
 
 _DRAFTS = {"2020-12": 20, "2019-09": 19, "draft-07": 7, "draft-06": 6, "draft-04": 4}
 DEFAULT_DRAFT = 20

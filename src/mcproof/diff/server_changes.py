@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.core.text.json_positions import escape
 from mcproof.diff.change_wording import text_change
 from mcproof.diff.changes import CatalogChange
 from mcproof.diff.item_changes import as_text
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 
 def server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_document import kind_of
 from mcproof.diff.change_wording import names_text, value_text
 from mcproof.diff.changes import CatalogChange
 from mcproof.diff.comparable_parts import comparable_tools
@@ -12,12 +13,11 @@ from mcproof.diff.equality import changed_keys, same_json
 from mcproof.diff.item_changes import annotations_of, member_changes, removal_doubt, text_changes
 from mcproof.diff.item_matching import match_items
 from mcproof.diff.schema_changes import compare_schemas
-from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.diff.schema_changes import Direction
 
 _EMPTY_INPUT: dict[str, Any] = {"type": "object", "properties": {}}

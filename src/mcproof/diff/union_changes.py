@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.keywords import ALTERNATIVES, DYNAMIC, assertions, is_union
 from mcproof.diff.change_wording import counted, value_text
 from mcproof.diff.equality import json_key, same_schema
-from mcproof.diff.keywords import ALTERNATIVES, DYNAMIC, assertions, is_union
 from mcproof.diff.property_names import declared_properties
 from mcproof.diff.value_effects import Effect, accepted_types, for_type, type_effect
 

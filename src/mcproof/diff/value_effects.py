@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.schema.keywords import unknown_keywords
 from mcproof.diff.change_wording import member_change, value_text, values_text
 from mcproof.diff.equality import json_key, same_json
-from mcproof.diff.keywords import unknown_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

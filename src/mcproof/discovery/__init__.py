@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcproof.catalog.model import SourceTool
+from mcproof.core.catalog.model import SourceTool
+from mcproof.core.observations.source import SourceLocation, SourceProblem
 from mcproof.discovery.frameworks.source_prefilter import may_register
-from mcproof.discovery.locations import SourceLocation, SourceProblem
 from mcproof.discovery.pipeline import discover, discover_servers, flows_of, rediscover
 from mcproof.discovery.project.source_files import decoded, python_files, read_bytes
 

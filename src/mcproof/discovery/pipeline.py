@@ -9,7 +9,8 @@ from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import SourceMap
+from mcproof.core.catalog.model import SourceMap
+from mcproof.core.observations.source import SourceProblem
 from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
 from mcproof.discovery.document.omissions import NO_END
 from mcproof.discovery.entry_points import FunctionDefinition, entry_points
@@ -24,7 +25,6 @@ from mcproof.discovery.interp.instances import instantiate
 from mcproof.discovery.interp.interpreter import Interpreter
 from mcproof.discovery.interp.modules import Modules
 from mcproof.discovery.interp.values import MOST_WRAPPERS, UNKNOWN, BudgetExceededError, Call, Class, Function, Instance
-from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.boundary import Boundary
 from mcproof.discovery.project.project_metadata import ProjectDeclarations
 from mcproof.discovery.project.source_files import mcproof_comments, python_files
@@ -35,8 +35,8 @@ from mcproof.discovery.rendering.server_groups import ServerGroup, group_by_serv
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.core.observations.source import SourceFlows
     from mcproof.discovery.document.assembly import RenderedItem
-    from mcproof.discovery.flows.source_flows import SourceFlows
     from mcproof.discovery.frameworks.servers import ServerValue
     from mcproof.discovery.interp.kept_trees import KeptTrees
     from mcproof.discovery.interp.modules import Module

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.catalog.model import Item
+    from mcproof.core.catalog.model import Item
 
 DriftKind = Literal["new-tool", "description", "schema", "other", "removed-tool"]
 """What a difference is about: `other` is everything that is neither a description nor a schema of a tool."""
@@ -67,7 +67,7 @@ class CatalogDrift(NamedTuple):
     @property
     def summary(self) -> str:
         """The differences in numbers, such as "1 new tool, 2 changes"; empty if there are none."""
-        from mcproof.console import plural
+        from mcproof.core.console import plural
 
         new, removed = len(self.of_kind("new-tool")), len(self.of_kind("removed-tool"))
         changed = len(self.differences) - new - removed

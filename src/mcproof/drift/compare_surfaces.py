@@ -31,7 +31,7 @@ from mcproof.drift.surface_hashes import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.diff.changes import CatalogChange
     from mcproof.drift.catalog_drift import DriftKind
 

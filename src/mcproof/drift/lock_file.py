@@ -11,17 +11,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import Catalog, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.core.catalog.model import Catalog, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.core.errors import InputError, reason_of
+from mcproof.core.text.json_document import JsonText
+from mcproof.core.text.json_positions import escape
 from mcproof.diff.server_changes import instructions_in
 from mcproof.drift.surface_hashes import finite, hash_of, item_hash, known_parts, part_hashes, surface_hash
-from mcproof.errors import InputError, reason_of
-from mcproof.text.jsontext import JsonText
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.catalog.model import Item
+    from mcproof.core.catalog.model import Item
 
 LOCK = "mcproof.lock"
 KIND = "lock"

@@ -9,7 +9,7 @@ from mcproof.drift.surface_hashes import PARTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.drift.catalog_drift import Difference
     from mcproof.linting.finding import Finding
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.text.pointers import escape
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,13 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.errors import InputError
 from mcproof.diff.server_changes import instructions_in
-from mcproof.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
 
 OTHER = "other"
 """The part of an item that has all members without a part of their own."""

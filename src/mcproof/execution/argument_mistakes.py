@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import nearest
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.errors import nearest
+from mcproof.core.observations.connection import cropped
 from mcproof.execution.tool_calls import listed_names
 
 if TYPE_CHECKING:
-    from mcproof.generation.oracle import Objection
+    from mcproof.core.schema.validation import Objection
 
 
 def declared_parameters(schema: dict[str, Any]) -> list[str]:

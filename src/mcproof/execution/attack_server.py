@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.probe_facts import cropped_value, excerpt
+from mcproof.core.observations.probes import cropped_value, excerpt
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.tool_calls import server_of
 from mcproof.prove.failure_store import described

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import Untested
+from mcproof.core.errors import Untested
 from mcproof.linting.engine import check
 from mcproof.linting.registry import CRASHED, is_ignored, rules_of
 from mcproof.linting.suppression.ignores import ACCEPTED
@@ -22,10 +22,10 @@ from mcproof.results.scores import Descriptions, Scores, Weakness
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcproof.catalog.model import Catalog
     from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks
     from mcproof.compat.client_profiles import Profile
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.run_requests import Detail
     from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.finding import Finding

@@ -10,7 +10,7 @@ from mcproof.compat.client_effects import improvements
 from mcproof.compat.client_fix import is_fixable_for_clients
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_verdicts import judge_clients
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.results.payloads import CompatPayload
@@ -20,11 +20,11 @@ from mcproof.rules.compat.client_remedies import remedy_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog
     from mcproof.compat.client_choice import ClientChoice
     from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_profiles import Profile
     from mcproof.compat.client_verdicts import ClientOutcome
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CompatRequest
     from mcproof.execution.target_run import LoadedTarget

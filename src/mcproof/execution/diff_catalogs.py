@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.config.settings import settings_for
+from mcproof.core.errors import McproofError, UsageError
 from mcproof.diff.change_findings import report_changes
 from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.errors import McproofError, UsageError
 from mcproof.execution.clock import Clock
 from mcproof.execution.events import RunFinished, RunStarted, TargetFinished
 from mcproof.execution.exit_code import exit_code

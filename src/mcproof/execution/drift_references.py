@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import shell_word
-from mcproof.errors import InputError, UsageError
+from mcproof.core.console import shell_word
+from mcproof.core.errors import InputError, UsageError
 from mcproof.results.run import Gate
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.drift.catalog_drift import CatalogDrift
     from mcproof.drift.lock_file import Lock
     from mcproof.targets.argument import Input

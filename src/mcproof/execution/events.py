@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.catalog.model import Catalog
-    from mcproof.errors import McproofError, Notice
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.errors import McproofError, Notice
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.prove.permission import Permission
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.errors import FAILED, FINDINGS, INTERRUPTED, OK
+from mcproof.core.errors import FAILED, FINDINGS, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.errors import Notice
+    from mcproof.core.errors import Notice
     from mcproof.results.run import TargetResult
 
 

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.compat.client_choice import choose_clients
 from mcproof.compat.client_fix import KeptHit, fix_for_clients
 from mcproof.compat.client_hits import ClientChecks
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
+from mcproof.core.text.json_document import splice
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.source_fix import FixedFile
 from mcproof.targets.snapshot import read_snapshot
-from mcproof.text.jsontext import splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog
     from mcproof.compat.client_choice import ClientChoice
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.text.json_document import Edit
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.run_requests import CompatRequest
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.linting.finding import Finding
-    from mcproof.text.jsontext import Edit
 
 
 class ClientChanges(NamedTuple):

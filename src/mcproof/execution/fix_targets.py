@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.core.text.files import replace_files
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.events import FixPlanned, TargetFixed
 from mcproof.execution.fix_clients import ClientFixer, edited_file
@@ -15,11 +16,10 @@ from mcproof.linting.fixing.source_fix import FixedFile, fix_source
 from mcproof.results.build import report_findings
 from mcproof.results.run import TargetResult
 from mcproof.targets.argument import read_bytes
-from mcproof.text.atomic import replace_files
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.compat.client_fix import KeptHit
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import CatalogFindings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import FixRequest

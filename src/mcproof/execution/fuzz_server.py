@@ -7,8 +7,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.exchange.probe_facts import ALL_OUTCOMES, cropped_value, excerpt
-from mcproof.exchange.shared_failures import with_shared_failures
+from mcproof.core.observations.probes import ALL_OUTCOMES, cropped_value, excerpt, with_shared_failures
 from mcproof.execution.attack_server import attack_server, failures_of
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade

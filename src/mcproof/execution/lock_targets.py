@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.core.errors import INTERRUPTED, InputError, McproofError
+from mcproof.core.text.files import leaves_folder, write_file
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.drift.lock_file import LIVE, LOCK, Lock, ReadFrom, locked_entry
-from mcproof.errors import INTERRUPTED, InputError, McproofError
 from mcproof.execution.drift_references import locked_target
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.linting.code_help.framework_guess import FRAMEWORKS, recognised_frameworks
 from mcproof.results.run import TargetResult
-from mcproof.text.atomic import write_file
-from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.drift.catalog_drift import CatalogDrift
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import LockRequest

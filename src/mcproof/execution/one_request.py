@@ -5,7 +5,6 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.catalog.model import Tool
 from mcproof.client.captures import clean
 from mcproof.client.failures import ConnectError
 from mcproof.client.input_rounds import asks_for_input
@@ -13,14 +12,15 @@ from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.open_server import OpenServer
 from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
-from mcproof.errors import InputError, UsageError, nearest
-from mcproof.exchange.connection_facts import cropped, expired_text
+from mcproof.core.catalog.model import Tool
+from mcproof.core.errors import InputError, UsageError, nearest
+from mcproof.core.observations.connection import cropped, expired_text
+from mcproof.core.schema.validation import Oracle
 from mcproof.execution.argument_mistakes import declared_parameters, nearest_or_all, worded
 from mcproof.execution.events import MessageSent
 from mcproof.execution.target_inputs import connect_options, one_input
 from mcproof.execution.tool_calls import header_fault, listed_names
 from mcproof.execution.typed_arguments import PairParser
-from mcproof.generation.oracle import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

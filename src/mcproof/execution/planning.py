@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
-from mcproof.console import shell_word
-from mcproof.errors import ConfigError, Untested, UsageError
+from mcproof.core.console import shell_word
+from mcproof.core.errors import ConfigError, Untested, UsageError
+from mcproof.core.text.files import leaves_folder
 from mcproof.execution.check_catalog import Plan
 from mcproof.execution.run_requests import (
     CompatRequest,
@@ -25,7 +26,6 @@ from mcproof.linting.registry import CRASHED, RULESETS, choose_rules, find_rule,
 from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.run import BROKEN, AppliedConfiguration
 from mcproof.targets.argument import is_live
-from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.errors import UsageError, nearest
-from mcproof.exchange.shared_failures import with_shared_failures
+from mcproof.core.errors import UsageError, nearest
+from mcproof.core.observations.probes import with_shared_failures
 from mcproof.execution.attack_server import attack_server
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.events import ProgressMade
@@ -28,7 +28,7 @@ from mcproof.prove.worker_pool import TimeLimit
 from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import MAX_CALLS
+from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.targets.argument import LiveOptions
 
 if TYPE_CHECKING:

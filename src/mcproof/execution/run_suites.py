@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
 from mcproof.client.secrets import hiding_whole
-from mcproof.console import plural
-from mcproof.errors import InputError, McproofError
+from mcproof.core.console import plural
+from mcproof.core.errors import InputError, McproofError
 from mcproof.execution.clock import Clock
 from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
 from mcproof.execution.exit_code import exit_code
@@ -23,7 +23,7 @@ from mcproof.suite.selection import matches, named_tests, parse_expression
 from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
 
 if TYPE_CHECKING:
-    from mcproof.errors import Notice
+    from mcproof.core.errors import Notice
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import SuiteRequest
     from mcproof.suite.definition import Suite, SuiteTest

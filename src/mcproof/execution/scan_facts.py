@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.exchange.exposure import Exposure
+from mcproof.core.observations.perimeter import Exposure
 from mcproof.linting.unobserved import Observed, Unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.errors import McproofError
+    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.errors import McproofError
     from mcproof.targets.argument import Input
 
 _OF_SOURCE = ("SourceFlows", "SourceConfiguration")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.model import Catalog
 from mcproof.client.failures import ConnectError
+from mcproof.core.catalog.model import Catalog
+from mcproof.core.text.json_document import JsonText
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.drift_references import DriftReferences
 from mcproof.execution.scan_facts import is_seen_from_outside, observe_target, observe_unlisted
@@ -18,10 +19,9 @@ from mcproof.poisoning.tool_graph import graph_of
 from mcproof.results.payloads import ScanPayload
 from mcproof.results.run import Gate, Trouble
 from mcproof.scores.trust import trust_score
-from mcproof.text.jsontext import JsonText
 
 if TYPE_CHECKING:
-    from mcproof.errors import McproofError
+    from mcproof.core.errors import McproofError
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import Detail, ScanRequest

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof.config.settings import DEFAULTS
-from mcproof.errors import InputError, Notice, UsageError, nearest
-from mcproof.exchange.revisions import REVISIONS
+from mcproof.core.errors import InputError, Notice, UsageError, nearest
+from mcproof.core.protocol import REVISIONS
 from mcproof.execution.events import MessageSent, NoticeRaised, ignore
 from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
@@ -15,9 +15,9 @@ from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.config.settings import Settings
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
     from mcproof.targets.argument import SkippedFiles, Target

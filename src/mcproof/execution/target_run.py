@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
-from mcproof.catalog.model import Neighbour
-from mcproof.console import plural
-from mcproof.errors import FAILED, INTERRUPTED, SESSION_EXPIRED, InputError, McproofError, Notice
-from mcproof.exchange.connection_facts import expired_text
+from mcproof.core.catalog.model import Neighbour
+from mcproof.core.console import plural
+from mcproof.core.errors import FAILED, INTERRUPTED, SESSION_EXPIRED, InputError, McproofError, Notice
+from mcproof.core.observations.connection import expired_text
+from mcproof.core.text.files import leaves_folder
 from mcproof.execution.clock import Clock, interrupts_deferred
 from mcproof.execution.events import (
     ConfigurationApplied,
@@ -39,15 +40,14 @@ from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.targets.argument import SkippedFiles, read_catalog
-from mcproof.text.folder_bounds import leaves_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CheckRequest, LockRequest

@@ -5,16 +5,16 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import InputError, McproofError, UsageError, nearest
+from mcproof.core.errors import InputError, McproofError, UsageError, nearest
+from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.execution.events import CallsPlanned, MessageSent
 from mcproof.prove.permission import Permission, permission
-from mcproof.schema.header_parameters import ANNOTATION, header_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.open_server import OpenServer
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CallOptions, TargetSelection
     from mcproof.execution.target_run import LoadedTarget
@@ -140,8 +140,8 @@ def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[
 
 def _invalid_arguments(given: Mapping[str, dict[str, Any]], permissions: list[Permission]) -> Iterator[str]:
     """Messages about given arguments that break the schema: probes that vary them would prove little."""
+    from mcproof.core.schema.validation import Oracle
     from mcproof.execution.argument_mistakes import declared_parameters, worded
-    from mcproof.generation.oracle import Oracle
 
     schemas = {each.tool.name: each.tool.schema for each in permissions if each.tool.name in given}
     for name, schema in schemas.items():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
+from mcproof.core.schema.validation import Oracle
 from mcproof.generation.constraint_resolver import ConstraintResolver
-from mcproof.generation.oracle import Oracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.schema.validation import Oracle
 from mcproof.generation.boundaries import boundaries
 from mcproof.generation.json_values import canonical_json, json_size
 from mcproof.generation.mutation_points import mutation_points, with_value
-from mcproof.generation.oracle import Oracle
 from mcproof.generation.valid_values import ValueBuilder
 from mcproof.generation.violations import UNEXPECTED, violations
 

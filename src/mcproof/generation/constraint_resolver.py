@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.tree import SchemaTree
 from mcproof.generation.json_values import as_object
 from mcproof.generation.negation import excluded_values, negations
 from mcproof.generation.value_constraints import ValueConstraints
-from mcproof.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.oracle import Oracle
+    from mcproof.core.schema.validation import Oracle
 
 _REF_ONLY_DIALECTS = ("draft-07", "draft-06", "draft-04")
 """Dialects in which the keywords beside a `$ref` are ignored."""

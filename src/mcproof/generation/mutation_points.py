@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_positions import escape
 from mcproof.generation.json_values import shortened
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable

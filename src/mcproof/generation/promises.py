@@ -5,12 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import ROOT
-from mcproof.generation.coercion import is_coerced
+from mcproof.core.observations.probes import ROOT
+from mcproof.core.schema.validation import is_coerced
+from mcproof.core.text.json_positions import escape
 from mcproof.generation.json_values import canonical_json
 from mcproof.generation.mutation_points import Visit, VisitExtent, value_at, with_property
 from mcproof.generation.violations import SizeLimits, format_violations, promise_violations, unbreakable_bounds
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

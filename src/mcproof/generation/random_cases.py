@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.validation import Oracle
 from mcproof.generation.cases import MAX_CASE_SIZE, GeneratedCase
 from mcproof.generation.json_values import json_size
 from mcproof.generation.mutation_points import MutationPoint, Path, mutation_points, with_change
-from mcproof.generation.oracle import Oracle
 from mcproof.generation.strategies import MAX_CONTAINERS, StrategyCompiler
 from mcproof.generation.valid_values import ValueBuilder
 from mcproof.generation.violations import violations

@@ -9,9 +9,9 @@ from __future__ import annotations
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.schema.validation import Oracle
 from mcproof.generation.constraint_resolver import ConstraintResolver
 from mcproof.generation.json_values import MAX_SIZE, canonical_json, deep_copy, json_size, shortened
-from mcproof.generation.oracle import Oracle
 from mcproof.generation.patterns import matching_string, seeded_random
 from mcproof.generation.scalars import numbers, strings
 

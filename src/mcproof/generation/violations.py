@@ -8,7 +8,7 @@ from operator import add
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.generation.coercion import is_coerced
+from mcproof.core.schema.validation import is_coerced
 from mcproof.generation.format_samples import BROKEN_FORMATS, FORMAT_SAMPLES
 from mcproof.generation.json_values import canonical_json, is_huge, shortened
 from mcproof.generation.mutations import (

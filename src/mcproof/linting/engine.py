@@ -9,16 +9,16 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.linting.finding import Finding
 from mcproof.linting.judged_items import ItemSurvey, JudgedItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcproof.catalog.model import Catalog, Item
     from mcproof.compat.catalog_hits import CatalogHits
     from mcproof.compat.client_hits import ClientChecks, ClientHits
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.linting.kept_findings import KeptFindings
     from mcproof.linting.registry import Rule
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Item
-    from mcproof.discovery.locations import HiddenLine, SourceLocation
+    from mcproof.core.catalog.model import Item
+    from mcproof.core.observations.source import HiddenLine, SourceLocation
+    from mcproof.core.text.json_positions import Span
     from mcproof.linting.registry import Rule
-    from mcproof.text.json_positions import Span
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("error", "warning", "note")

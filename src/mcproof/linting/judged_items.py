@@ -10,12 +10,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog.model import Tool
-from mcproof.catalog.tool_marks import NULL, ODD_TITLE
-from mcproof.exchange.revisions import FIRST_STATELESS, HANDSHAKE, REVISIONS
+from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
+from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.linting.registry import Rule
 
 ASSUMED = HANDSHAKE[0]

@@ -10,7 +10,7 @@ from mcproof.linting.finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import SourceTool, Tool
+    from mcproof.core.catalog.model import SourceTool, Tool
     from mcproof.linting.finding import Problem
     from mcproof.linting.registry import Rule
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import UsageError, nearest
+from mcproof.core.errors import UsageError, nearest
 from mcproof.linting.finding import Level, level_of
 
 if TYPE_CHECKING:
@@ -189,17 +189,17 @@ SCOPES = (
 """What a rule can check of a catalog: the types of its first parameter."""
 
 FACTS = {
-    "PerimeterFacts": "mcproof.exchange.perimeter_facts",
-    "AuthorizationFacts": "mcproof.exchange.authorization_facts",
-    "ListStability": "mcproof.exchange.list_stability",
-    "SessionIds": "mcproof.exchange.session_ids",
-    "ServerIdentity": "mcproof.exchange.server_identity",
-    "ReadCalls": "mcproof.exchange.read_calls",
-    "ResourceBodies": "mcproof.exchange.resource_bodies",
-    "SourceFlows": "mcproof.discovery.flows.source_flows",
-    "SourceConfiguration": "mcproof.discovery.configuration.source_configuration",
+    "PerimeterFacts": "mcproof.core.observations.perimeter",
+    "AuthorizationFacts": "mcproof.core.observations.perimeter",
+    "ListStability": "mcproof.core.observations.connection",
+    "SessionIds": "mcproof.core.observations.connection",
+    "ServerIdentity": "mcproof.core.observations.connection",
+    "ReadCalls": "mcproof.core.observations.probes",
+    "ResourceBodies": "mcproof.core.observations.responses",
+    "SourceFlows": "mcproof.core.observations.source",
+    "SourceConfiguration": "mcproof.core.observations.source",
     "CatalogDrift": "mcproof.drift.catalog_drift",
-    "KnownSoftware": "mcproof.advisories.known_software",
+    "KnownSoftware": "mcproof.core.observations.source",
 }
 """What else a rule can check: facts that `scan` collects, each a class with its module."""
 

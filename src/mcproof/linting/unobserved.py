@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.unread_lists import METHODS, unread_lists
+from mcproof.core.catalog.model import METHODS, unread_lists
 from mcproof.linting.registry import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.registry import Rule
 
 NO_TOOLS = "no list of tools"

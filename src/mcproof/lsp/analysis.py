@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.config.settings import settings_of
+from mcproof.core.errors import McproofError, Notice, from_exception
 from mcproof.discovery import discover
 from mcproof.discovery.interp.kept_trees import KeptTrees
 from mcproof.discovery.pipeline import SourceMemory
 from mcproof.discovery.rendering.kept_renderings import KeptRenderings
-from mcproof.errors import McproofError, Notice, from_exception
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.target_inputs import omissions
 from mcproof.linting.kept_findings import KeptFindings
@@ -28,7 +28,7 @@ from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.linting.finding import Level
     from mcproof.results.findings import ReportedFinding

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
 
+from mcproof.core.text.json_document import Edit
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import fix_source
 from mcproof.lsp.diagnostics import diagnostic_of
 from mcproof.lsp.ignore_entries import FileEdits, comment_for, entry_for
 from mcproof.report.documentation import help_uri
 from mcproof.results.fix_edits import proven_edits
-from mcproof.text.jsontext import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

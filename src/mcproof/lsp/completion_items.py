@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lsprotocol.types import CompletionItem, CompletionItemKind, Position, TextEdit
 
 from mcproof.config.settings import TABLE
-from mcproof.exchange.revisions import REVISIONS
+from mcproof.core.protocol import REVISIONS
 from mcproof.linting.registry import RULESETS, all_rules
 from mcproof.linting.suppression.comments import IGNORE, IGNORE_FILE
 from mcproof.lsp.cursor_places import LONGEST_LINE, place_in_toml, place_in_yaml

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.config.setting_keys import KINDS
 from mcproof.config.settings import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of
-from mcproof.errors import McproofError
-from mcproof.text.jsontext import Edit
+from mcproof.core.errors import McproofError
+from mcproof.core.text.json_document import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.results.findings import ReportedFinding
 
 REASON = "TODO: why"

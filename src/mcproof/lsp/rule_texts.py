@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.linting.registry import find_rule
 from mcproof.lsp.ignore_entries import rules_on
 from mcproof.report.documentation import help_uri

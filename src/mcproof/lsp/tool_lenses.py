@@ -16,7 +16,7 @@ from mcproof.scores.tokens import tool_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.lsp.analysis import Analysis
     from mcproof.lsp.text_positions import TextPositions
 

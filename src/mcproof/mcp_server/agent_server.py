@@ -16,9 +16,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcproof import __version__
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
+from mcproof.core.schema.validation import Oracle
 from mcproof.execution.argument_mistakes import worded
-from mcproof.generation.oracle import Oracle
 from mcproof.mcp_server import rule_resources
 from mcproof.mcp_server.allowed_roots import client_roots
 from mcproof.mcp_server.tool_definitions import tool_definitions

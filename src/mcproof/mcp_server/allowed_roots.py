@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import InputError, reason_of
+from mcproof.core.errors import InputError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import McproofError, from_exception
+from mcproof.core.errors import McproofError, from_exception
 from mcproof.mcp_server.confinement import Confinement
 from mcproof.mcp_server.static_checks import run_check
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from mcproof.errors import McproofError, reason_of
+from mcproof.core.errors import McproofError, reason_of
 from mcproof.mcp_server.checker import HEADER, TIME_LIMIT, encoded
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from typing import Any
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 
 CURSOR_PATTERN = "^[0-9]{1,9}-[0-9a-f]{16}$"
 DEFAULT_LIMIT, LARGEST_LIMIT = 20, 100

@@ -9,7 +9,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 
-from mcproof.console import tell
+from mcproof.core.console import tell
 from mcproof.mcp_server.agent_server import create_server
 from mcproof.mcp_server.checker_process import CheckerProcess
 

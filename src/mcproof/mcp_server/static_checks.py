@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import InputError, UsageError
+from mcproof.core.errors import InputError, UsageError
 from mcproof.execution.events import RunStarted, TargetFixed
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -136,7 +136,7 @@ def _fixed_text(target: FixedTarget) -> str:
 
 
 def _diff_text(target: FixedTarget) -> str:
-    from mcproof.text.unified_diff import unified_diff
+    from mcproof.core.text.json_document import unified_diff
 
     return "".join(line for each in target.files for line in unified_diff(each.text, each.edits, each.file))
 

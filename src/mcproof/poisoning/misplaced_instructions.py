@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.tool_names import word_set
+from mcproof.core.text.english import word_set
 from mcproof.poisoning.text_places import PROSE
 
 if TYPE_CHECKING:

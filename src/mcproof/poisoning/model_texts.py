@@ -12,16 +12,16 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import Tool
-from mcproof.catalog.tool_names import word_set
+from mcproof.core.catalog.model import Tool
+from mcproof.core.text.english import word_set
+from mcproof.core.text.json_positions import escape
 from mcproof.poisoning.text_places import place_of
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.poisoning.sibling_names import ToolNames
     from mcproof.poisoning.text_places import Place
 

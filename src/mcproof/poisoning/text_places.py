@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcproof.catalog.model import Kind
+    from mcproof.core.catalog.model import Kind
 
 Place = Literal[
     "name",

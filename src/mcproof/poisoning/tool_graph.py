@@ -6,13 +6,13 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.core.text.json_positions import escape
 from mcproof.poisoning.substrings import occurrences
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
 
 EdgeKind = Literal["commands", "hint", "mentions"]
 KINDS: tuple[EdgeKind, ...] = ("commands", "hint", "mentions")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.session import Response
-from mcproof.exchange.probe_facts import SERVER_LOST, as_json
+from mcproof.core.observations.probes import SERVER_LOST, as_json
 
 if TYPE_CHECKING:
     from mcproof.client.session import Session

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.probe_facts import ROOT
-from mcproof.generation.oracle import Oracle
+from mcproof.core.observations.probes import ROOT
+from mcproof.core.schema.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
+from mcproof.core.schema.validation import Oracle
+from mcproof.core.text.json_positions import escape
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.generation.violations import UNEXPECTED
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
-from mcproof.schema.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mcproof.catalog.model import Tool
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.catalog.model import Tool
+    from mcproof.core.schema.tree import SchemaTree
 
 _WRONG: tuple[tuple[str, Any, str], ...] = (
     ("object", {"mcproof": "wrong type"}, "an object"),

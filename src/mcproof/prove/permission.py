@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.catalog.tool_effect import effect_of
-from mcproof.catalog.tool_names import words_of
 from mcproof.catalog.tool_verbs import DESTRUCTIVE
+from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 HOW_TO_ALLOW = "; --allow TOOL allows it"
 """The end of a refusal that an option can override."""

@@ -10,8 +10,8 @@ from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH,
 from mcproof.prove.repeated_texts import with_repeated, without_repeated
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Tool
-    from mcproof.exchange.probe_facts import Expectation
+    from mcproof.core.catalog.model import Tool
+    from mcproof.core.observations.probes import Expectation
     from mcproof.results.proof import Column
 
 FAULT_OF = {

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
-from mcproof.console import plural
-from mcproof.exchange.probe_facts import MAX_CALLS
-from mcproof.exchange.responses import OutputContract
+from mcproof.core.console import plural
+from mcproof.core.observations.probes import MAX_CALLS
+from mcproof.core.observations.responses import OutputContract
 from mcproof.generation.cases import fuller_arguments
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
@@ -30,8 +30,8 @@ from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from mcproof.catalog.model import Catalog, Item, Tool
     from mcproof.client.session import Response, Session
+    from mcproof.core.catalog.model import Catalog, Item, Tool
     from mcproof.prove.permission import Permission
     from mcproof.prove.protocol_probes import ProtocolProbe
     from mcproof.prove.seen_responses import SeenResponse

@@ -14,7 +14,7 @@ from mcproof.prove.probe_cases import COLUMN_OF, PROBE_OF, ProbeCase, SkippedPro
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
     from mcproof.generation.promises import PromiseCase, SchemaPromises
     from mcproof.results.proof import Column
 

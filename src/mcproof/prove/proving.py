@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import plural
-from mcproof.errors import Untested
-from mcproof.exchange.probe_facts import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
-from mcproof.exchange.responses import OutputContract
+from mcproof.core.console import plural
+from mcproof.core.errors import Untested
+from mcproof.core.observations.probes import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
+from mcproof.core.observations.responses import OutputContract
 from mcproof.prove import protocol_probes
 from mcproof.prove.contract_matrix import Trial, cell_of
 from mcproof.prove.failure_store import StoredFailure
@@ -22,9 +22,9 @@ from mcproof.results.proof import ProbeResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mcproof.catalog.model import Catalog, Item
     from mcproof.client.open_server import OpenServer
     from mcproof.client.session import Response, Session
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.prove.permission import Permission
     from mcproof.prove.probe_session import ProbePlan
     from mcproof.prove.seen_responses import SeenResponse

@@ -9,9 +9,9 @@ from mcproof.client.interrupts import Interruptible
 from mcproof.client.listing import list_everything
 from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Session
-from mcproof.exchange.probe_facts import FAILURE_OF
-from mcproof.exchange.responses import OutputContract
-from mcproof.generation.oracle import Oracle
+from mcproof.core.observations.probes import FAILURE_OF
+from mcproof.core.observations.responses import OutputContract
+from mcproof.core.schema.validation import Oracle
 from mcproof.prove.blame import NumberedRequest, Sender
 from mcproof.prove.fuzz.outcomes import Judgement, judge, passed
 from mcproof.prove.hostile.attack_again import attack_again

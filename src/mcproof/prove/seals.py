@@ -12,7 +12,7 @@ import json
 import os
 from typing import Any
 
-from mcproof.client.state_folder import state_folder
+from mcproof.core.text.files import state_folder
 
 _KEY_BYTES = 32
 

@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS
-from mcproof.exchange.responses import error_text
+from mcproof.core.observations.probes import ERROR_AS_SUCCESS
+from mcproof.core.observations.responses import error_text
 from mcproof.generation.json_values import json_size
 from mcproof.prove.fuzz.outcomes import flaws_in
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import Outcome, ResponseFlaw
-    from mcproof.exchange.responses import OutputContract
+    from mcproof.core.observations.probes import Outcome, ResponseFlaw
+    from mcproof.core.observations.responses import OutputContract
     from mcproof.prove.probe_cases import ProbeCase
 
 Showing = Literal["refused", "accepted", "nothing"]

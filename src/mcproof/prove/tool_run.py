@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import SERVER_LOST
-from mcproof.exchange.responses import OutputContract
+from mcproof.core.observations.probes import SERVER_LOST
+from mcproof.core.observations.responses import OutputContract
 from mcproof.prove.probe_cases import ProbeCase, SkippedProbe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcproof.catalog.model import Item
-    from mcproof.exchange.probe_facts import Outcome
+    from mcproof.core.catalog.model import Item
+    from mcproof.core.observations.probes import Outcome
     from mcproof.generation.promises import Promise
     from mcproof.prove.permission import Permission
     from mcproof.prove.probe_cases import ToolProbes

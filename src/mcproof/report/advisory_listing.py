@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.advisories.advisory_table import conditions
-from mcproof.console import plural, wrapped
+from mcproof.core.console import plural, wrapped
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcproof.advisories.advisory_table import Advisory
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.records import Record
 
 _INDENT = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.errors import INTERRUPTED
+from mcproof.core.errors import INTERRUPTED
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.registry import CRASHED
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.compat.client_effects import TOOL_OUTCOMES, client_effects
 from mcproof.compat.client_verdicts import VERDICTS
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.report.matrix_grid import Mark
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.compat.client_profiles import EFFECTS
 from mcproof.compat.constraint_words import in_a_sentence
-from mcproof.console import display_width, plural, wrapped
+from mcproof.core.console import display_width, plural, wrapped
 from mcproof.report.client_grid import KIND_WORDS
 from mcproof.results.records import SCHEMA_VERSION
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcproof.compat.client_profiles import Constraint, Profile
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.records import Record
 
 _SOURCES = {

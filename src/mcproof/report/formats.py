@@ -1,4 +1,9 @@
-"""The formats: the purpose of each, the detail it needs, and its renderer."""
+"""The formats: the purpose of each, the detail it needs, and its renderer.
+
+A new format is a module with `document(run)` and an entry of `FORMATS`; what it needs, such as lines or
+fingerprints, is computed for it.
+Why renderers get one value: docs/decisions/0013-one-result-many-formats.md.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,14 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import Style, harmless_lines
-from mcproof.errors import UsageError, nearest
+from mcproof.core.console import Style, harmless_lines
+from mcproof.core.errors import UsageError, nearest
 from mcproof.results.payloads import CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.errors import McproofError
+    from mcproof.core.errors import McproofError
     from mcproof.results.payloads import Kind
     from mcproof.results.run import RunResult, TargetResult
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import plural
-from mcproof.errors import INTERRUPTED
+from mcproof.core.console import plural
+from mcproof.core.errors import INTERRUPTED
 from mcproof.linting.finding import LEVELS
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
 from mcproof.results.findings import group_by_fault

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import safe, without_commands
-from mcproof.errors import INTERRUPTED
+from mcproof.core.console import safe, without_commands
+from mcproof.core.errors import INTERRUPTED
 from mcproof.linting.finding import LEVELS
 from mcproof.report.ci_paths import repository_path
 from mcproof.report.gate_verdicts import run_verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from mcproof.console import safe
+from mcproof.core.console import safe
 from mcproof.report.ci_paths import relative_path, repository_path
 from mcproof.results.records import encode, printable
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.records import Record
     from mcproof.store.queries import History, PastRun
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import safe, without_commands
+from mcproof.core.console import safe, without_commands
 from mcproof.report.as_tests import suites_of
 from mcproof.report.ci_paths import repository_path
 

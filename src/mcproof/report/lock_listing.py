@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural, wrapped
+from mcproof.core.console import plural, wrapped
 from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.drift.catalog_drift import Difference
     from mcproof.execution.lock_targets import LockedTarget, LockOutcome
     from mcproof.results.records import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural, safe
+from mcproof.core.console import plural, safe
 from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.report.client_grid import client_grid, gain_phrases
 from mcproof.report.markdown import code, escaped
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
-from mcproof.exchange.probe_facts import HOSTILE_PROBES
+from mcproof.core.console import plural
+from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.report.matrix_grid import mark_of, server_probes
 from mcproof.results.proof import promises
 from mcproof.results.suite_tests import count_outcomes

@@ -1,10 +1,14 @@
-"""Sentences and phrases that several formats share."""
+"""Sentences, links and names of files that several formats share.
+
+Sentences about counts, gates and fixes, about probes, cases and tests, and about trust; links to the documentation;
+paths from the root of a repository, as CI systems want them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural, shell_word
+from mcproof.core.console import plural, shell_word
 from mcproof.results.run import BROKEN, COMPLETE
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.exchange.probe_facts import HOSTILE_PROBES
+from mcproof.core.observations.probes import HOSTILE_PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

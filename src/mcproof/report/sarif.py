@@ -1,11 +1,15 @@
-"""SARIF 2.1.0, for code scanning."""
+"""SARIF 2.1.0, for code scanning.
+
+A finding is located by its file from the root of the repository, with line and column; a live server has a name
+only. Where a finding is in its file is found in `checks.reporting`.
+"""
 
 from __future__ import annotations
 
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from mcproof.console import safe
+from mcproof.core.console import safe
 from mcproof.linting.finding import LEVELS
 from mcproof.linting.rulebook import sentence
 from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED

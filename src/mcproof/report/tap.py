@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mcproof.console import safe
+from mcproof.core.console import safe
 from mcproof.report.as_tests import suites_of
 from mcproof.results.records import printable
 

@@ -10,7 +10,7 @@ from mcproof.scores.tokens import tool_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.results.records import Record
 
 HINTS = {

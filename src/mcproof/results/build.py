@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from mcproof.core.text.json_positions import Span
 from mcproof.linting.finding import fingerprints
 from mcproof.results.findings import FixFacts, RuleFacts, Snippet, reported_finding
 from mcproof.results.shared_findings import number_twins
-from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.text.json_document import JsonText, Position
+    from mcproof.core.text.json_positions import Pointer
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.ignores import Suppression
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.fix_edits import FileEdit
-    from mcproof.text.jsontext import JsonText, Position
-    from mcproof.text.pointers import Pointer
 
 BEFORE, AFTER = 100, 200
 """How many characters of a line a snippet keeps around the location; more than any terminal shows."""

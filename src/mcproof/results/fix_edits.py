@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.results.findings import TextEdit
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.text.json_document import JsonText, Position
     from mcproof.linting.finding import Finding
-    from mcproof.text.jsontext import JsonText, Position
 
 
 class FileEdit(NamedTuple):

@@ -110,7 +110,7 @@ class Fuzzing(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """The number of cases of every outcome that was looked for."""
-        from mcproof.exchange.probe_facts import ALL_OUTCOMES, CASE_OUTCOMES
+        from mcproof.core.observations.probes import ALL_OUTCOMES, CASE_OUTCOMES
 
         return {
             name: self.outcomes.get(name, 0) for name in ALL_OUTCOMES if name in CASE_OUTCOMES or name in self.outcomes
@@ -128,7 +128,7 @@ class NegativePathCounts(NamedTuple):
 
 def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
     """Count the checks of the negative path."""
-    from mcproof.exchange.probe_facts import CHECKS
+    from mcproof.core.observations.probes import CHECKS
 
     judged = [each.passed for each in probes if each.probe in CHECKS and each.passed is not None]
     failures = judged.count(False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcproof.compat.client_effects import Improvement
     from mcproof.compat.client_verdicts import ClientOutcome
-    from mcproof.errors import Notice
+    from mcproof.core.errors import Notice
     from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import McproofError, located
+from mcproof.core.errors import McproofError, located
 from mcproof.linting.finding import LEVELS
 from mcproof.results.payloads import LintPayload, ProbePayload, ProvePayload
 from mcproof.results.scores import Scores
 
 if TYPE_CHECKING:
-    from mcproof.errors import Notice, Untested
+    from mcproof.core.errors import Notice, Untested
     from mcproof.linting.code_help.code_snippets import CodeHelp
     from mcproof.linting.finding import Level
     from mcproof.results.findings import ReportedFinding, RuleFacts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from marshal import dumps
 from typing import TYPE_CHECKING
 
-from mcproof.text.pointers import resolve
+from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

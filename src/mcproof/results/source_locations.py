@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.core.text.json_positions import Span
 from mcproof.results.build import AFTER, BEFORE
 from mcproof.results.findings import Snippet
-from mcproof.text.json_positions import Span
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog, SourceMap
+    from mcproof.core.catalog.model import Catalog, SourceMap
     from mcproof.linting.finding import Finding
 
 

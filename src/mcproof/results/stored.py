@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.console import safe
-from mcproof.errors import InputError, Notice, Untested
+from mcproof.core.console import safe
+from mcproof.core.errors import InputError, Notice, Untested
 from mcproof.linting.code_help.code_snippets import CodeHelp
 from mcproof.linting.suppression.ignores import Suppression
 from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
 
 TestOutcome = Literal["passed", "failed", "error", "skipped", "not_applicable"]
 

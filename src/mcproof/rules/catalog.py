@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.core.schema.tree import STRICT_LEVELS
+from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.json_positions import escape
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.schema.tree import STRICT_LEVELS
-from mcproof.text.jsontext import kind_of
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Item, Tool
+    from mcproof.core.catalog.model import Catalog, Item, Tool
+    from mcproof.core.schema.tree import SchemaTree
     from mcproof.linting.engine import RuleCrash
-    from mcproof.schema.tree import SchemaTree
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 

@@ -10,16 +10,16 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.catalog.parameter_docs import documents_parameter
+from mcproof.core.schema.acceptance import are_all_optional
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
-from mcproof.schema.acceptance import are_all_optional
 from mcproof.text.javascript import is_blank, length, stringify, trim, truthy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Prompt, Resource, Tool
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.catalog.model import Catalog, Prompt, Resource, Tool
+    from mcproof.core.schema.tree import SchemaTree
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.core.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
-from mcproof.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.schema.tree import SchemaTree
 
 
 @rule(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.text.javascript import length, trim
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 

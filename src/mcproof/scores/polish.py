@@ -10,7 +10,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 

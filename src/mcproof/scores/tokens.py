@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.text.javascript import length, stringify
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
 
 CHARACTERS_PER_TOKEN = 3.5
 

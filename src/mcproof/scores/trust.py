@@ -13,7 +13,7 @@ from mcproof.linting.trust_verdicts import VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.exchange.exposure import Exposure
+    from mcproof.core.observations.perimeter import Exposure
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.trust_verdicts import Thresholds, Verdict

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import delete, insert, select
 
-from mcproof.errors import UsageError, nearest
+from mcproof.core.errors import UsageError, nearest
 from mcproof.store.tables import TOKENS
 
 if TYPE_CHECKING:

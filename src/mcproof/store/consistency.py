@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 from mcproof.results.stored import read_run
 from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SERVERS
 

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from mcproof.errors import InputError, McproofError, UsageError
+from mcproof.core.errors import InputError, McproofError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import select, tuple_
 
-from mcproof.errors import InputError, UsageError, nearest
+from mcproof.core.errors import InputError, UsageError, nearest
 from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SCORES, SERVERS
 
 if TYPE_CHECKING:

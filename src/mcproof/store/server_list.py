@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Integer, select, tuple_
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.store.server_conditions import narrowed
 from mcproof.store.tables import DAYS, FIRING, SERVERS, TALLIES, UNKNOWN
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from mcproof.errors import InputError
-from mcproof.text.folder_walk import files_below, start_of_file
+from mcproof.core.errors import InputError
+from mcproof.core.text.files import files_below, start_of_file
 
 DEFAULT_NAMES = ("mcproof.yaml", "mcproof.yml", "mcptest.yaml", "mcptest.yml")
 """Default suite files; the first that exists is used."""

@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_document import kind_of
 from mcproof.suite.value_paths import MissingValue, path_text
-from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,7 +105,7 @@ _SLOW = re.compile(r"\(\?<?[=!]|\(\?P=|\\[1-9k]")
 
 
 def _compile_schema(expected: Any) -> Any:
-    from mcproof.generation.oracle import Oracle
+    from mcproof.core.schema.validation import Oracle
 
     if expected is True or expected == {}:
         raise MatcherError("this schema accepts every value")
@@ -119,8 +119,8 @@ def _compile_schema(expected: Any) -> Any:
 
 def _refuse_unknown_keywords(schema: dict[str, Any]) -> None:
     """Refuse unknown keywords: validators ignore them, so a test with a typo would pass."""
-    from mcproof.errors import nearest
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.errors import nearest
+    from mcproof.core.schema.tree import SchemaTree
 
     for node in SchemaTree(schema).nodes:
         for word in node.schema if isinstance(node.schema, dict) else ():

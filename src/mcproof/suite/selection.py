@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.errors import InputError, UsageError, nearest
+from mcproof.core.errors import InputError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,9 +7,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import SERVER_INFO_META
 from mcproof.client.secrets import HIDDEN, hiding_whole
-from mcproof.errors import InputError, UsageError, nearest, reason_of
+from mcproof.core.catalog.model import SERVER_INFO_META
+from mcproof.core.errors import InputError, UsageError, nearest, reason_of
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
 from mcproof.suite.value_paths import EVERY, ValuePathError, parse_value_path
 
@@ -274,7 +274,7 @@ class SnapshotStore:
         """Write the file if anything changed."""
         if not self.changed and not self._removed:
             return
-        from mcproof.text.atomic import write_file
+        from mcproof.core.text.files import write_file
 
         if os.path.islink(self.file):  # in an untrusted checkout it may lead to any file of the user
             raise InputError("is a symbolic link; nothing was written", file=self.file)

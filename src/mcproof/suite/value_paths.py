@@ -7,9 +7,9 @@ import re
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from mcproof.errors import nearest
-from mcproof.text.jsontext import kind_of
-from mcproof.text.yamltext import DEEPEST
+from mcproof.core.errors import nearest
+from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.yaml_document import DEEPEST
 
 LONGEST = 1_000
 """Maximum length of a path, in characters."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.errors import McproofError, from_exception
+from mcproof.core.errors import McproofError, from_exception
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.clock import Clock
 from mcproof.execution.exit_code import exit_code
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.run_requests import RunRequest
     from mcproof.sweep.sweep_target import SweepTarget

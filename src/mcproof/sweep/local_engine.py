@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue
 from mcproof.sweep.worker_frames import read_frame, write_frame
 from mcproof.sweep.worker_process import READY

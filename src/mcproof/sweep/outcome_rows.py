@@ -10,7 +10,7 @@ from mcproof.results.records import encode, printable
 from mcproof.targets.snapshot import NoCatalogError
 
 if TYPE_CHECKING:
-    from mcproof.errors import McproofError
+    from mcproof.core.errors import McproofError
     from mcproof.results.run import TargetResult
     from mcproof.sweep.sweep_target import SweepTarget
 

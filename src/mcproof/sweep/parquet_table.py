@@ -6,7 +6,7 @@ import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import UsageError, WriteError, reason_of
+from mcproof.core.errors import UsageError, WriteError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

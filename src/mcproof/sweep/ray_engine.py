@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.started_processes import STARTED
-from mcproof.errors import McproofError, UsageError
+from mcproof.core.errors import McproofError, UsageError
 from mcproof.sweep.check_target import check_capture, check_live
 from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue
 

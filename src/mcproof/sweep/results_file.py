@@ -14,7 +14,7 @@ from time import monotonic
 from typing import IO, TYPE_CHECKING, Any
 from uuid import uuid4
 
-from mcproof.errors import InputError, UsageError, WriteError, reason_of
+from mcproof.core.errors import InputError, UsageError, WriteError, reason_of
 from mcproof.sweep.key_set import KeySet
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from mcproof import __version__
-from mcproof.console import plural
-from mcproof.errors import UsageError
+from mcproof.core.console import plural
+from mcproof.core.errors import UsageError
 from mcproof.sweep.check_target import SweepPlan, validate_plan
 from mcproof.sweep.conductor import Conductor, Politeness, Tally
 from mcproof.sweep.local_engine import LocalEngine, cores, descriptors_left

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.sweep.outcome_rows import CHECKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.sweep.sweep_summary import SweepSummary
 
 _WIDEST_BAR = 40

@@ -6,11 +6,11 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
+from mcproof.core.text.files import write_file
 from mcproof.results.records import printable
 from mcproof.sweep.results_file import rows_of
 from mcproof.sweep.sweep_summary import SweepSummary, summarize
-from mcproof.text.atomic import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +54,7 @@ def _text(summary: SweepSummary, kind: str, results: str) -> str:
         return leaderboard(summary)
     if kind == ".json":
         return "".join(summary_pieces(summary))
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.sweep.summary_text import summary_lines
 
     return "".join(summary_lines(summary, Style(), results))

@@ -7,7 +7,7 @@ import sys
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from mcproof.console import ProgressLine
+from mcproof.core.console import ProgressLine
 
 if TYPE_CHECKING:
     from mcproof.sweep.conductor import Tally

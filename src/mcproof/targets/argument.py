@@ -6,15 +6,15 @@ import os
 import sys
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from mcproof.catalog.model import Origin
 from mcproof.client.auth.access_options import AccessOptions
-from mcproof.errors import InputError, reason_of
+from mcproof.core.catalog.model import Origin
+from mcproof.core.errors import InputError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.catalog.model import Catalog
     from mcproof.targets.client_config import ConfiguredServer
     from mcproof.targets.folder_contents import LeftOut
 

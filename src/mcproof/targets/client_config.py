@@ -10,9 +10,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import InputError, nearest
-from mcproof.text.jsontext import JsonText, kind_of
-from mcproof.text.pointers import escape
+from mcproof.core.errors import InputError, nearest
+from mcproof.core.text.json_document import JsonText, kind_of
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import shell_word
-from mcproof.errors import InputError
-from mcproof.text.folder_walk import files_below, start_of_file
+from mcproof.core.console import shell_word
+from mcproof.core.errors import InputError
+from mcproof.core.text.files import files_below, start_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 MOST_FILES = 20_000
 """How many JSON files of a folder are looked at."""

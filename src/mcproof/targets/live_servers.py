@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.catalog.model import Catalog
     from mcproof.client.captures import Capture
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.failures import ConnectError
     from mcproof.client.open_server import OpenServer
-    from mcproof.errors import McproofError
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.errors import McproofError
     from mcproof.targets.argument import Input
 
 
@@ -37,7 +37,7 @@ class LiveCatalogs:
 
     def catalog(self, source: Input) -> Catalog | None:
         """The catalog of a server; None if the run was interrupted first. Raises the error that prevented it."""
-        from mcproof.errors import McproofError
+        from mcproof.core.errors import McproofError
 
         result = self._results[source.name]
         if result is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from itertools import islice
 
-from mcproof.errors import nearest
+from mcproof.core.errors import nearest
 
 _MOST_NAMES = 1_000
 """How many names of a folder are compared."""

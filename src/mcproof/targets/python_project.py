@@ -7,11 +7,11 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mcproof.errors import InputError, reason_of
+from mcproof.core.errors import InputError, reason_of
 from mcproof.targets.snapshot import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog, SourceMap
+    from mcproof.core.catalog.model import Catalog, SourceMap
     from mcproof.discovery import SourceProblem
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcproof.catalog.model import FROM_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
-from mcproof.errors import InputError
-from mcproof.text.jsontext import JsonText, kind_of
-from mcproof.text.utf8 import BYTE_ORDER_MARK, NotUtf8Error, decode_utf8
+from mcproof.core.catalog.model import FROM_SOURCE, Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.core.errors import InputError
+from mcproof.core.text.files import BYTE_ORDER_MARK, NotUtf8Error, decode_utf8
+from mcproof.core.text.json_document import JsonText, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

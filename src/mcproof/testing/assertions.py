@@ -1,17 +1,17 @@
-"""Assertions about the schemas and error handling of a server."""
+"""Assertions about servers in tests: their schemas, their error handling, and stored snapshots."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import UsageError, nearest
+from mcproof.core.errors import UsageError, nearest
 from mcproof.testing.mcp_server import NAME, McpServer, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.suite.definition import SuiteTest
 
 _MOST_SHOWN = 50
@@ -29,7 +29,7 @@ def assert_schema_strict(
     rules to skip, by id or name.
     """
     __tracebackhide__ = True
-    from mcproof.console import Style, plural
+    from mcproof.core.console import Style, plural
     from mcproof.linting.engine import check
     from mcproof.linting.registry import choose_rules
     from mcproof.results.build import report_findings
@@ -81,7 +81,7 @@ def assert_negative_path(
     unknown_tool, missing_required, wrong_type, extra_field and oversized; all by default.
     """
     __tracebackhide__ = True
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.prove.proving import WEAK
     from mcproof.results.suite_tests import reasons
     from mcproof.suite.run.execute_test import execute_part
@@ -107,7 +107,7 @@ def _negative_test(
     tool: str, args: Mapping[str, Any] | None, checks: Iterable[str] | None, timeout: float | None
 ) -> SuiteTest:
     """Return the equivalent test of a suite."""
-    from mcproof.exchange.probe_facts import CHECKS
+    from mcproof.core.observations.probes import CHECKS
     from mcproof.suite.definition import NegativePathBlock, SuiteLocation, SuiteTest
 
     __tracebackhide__ = True

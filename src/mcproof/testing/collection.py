@@ -1,4 +1,7 @@
-"""Collect suites as pytest tests: one item for each part of a test; the items of a file share its servers."""
+"""Collect suites as pytest tests: one item for each part of a test; the items of a file share its servers.
+
+Why suites are collected only where they are named: docs/decisions/0022-tests-in-threads.md.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from warnings import warn
 
 import pytest
 
-from mcproof.console import Style, safe
-from mcproof.errors import InputError
+from mcproof.core.console import Style, safe
+from mcproof.core.errors import InputError
 from mcproof.results.suite_tests import reasons
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.errors import Notice
+    from mcproof.core.errors import Notice
     from mcproof.results.suite_tests import TestResult
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.snapshots import SnapshotStore

@@ -12,8 +12,8 @@ from warnings import warn
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.secrets import plain_secrets
-from mcproof.console import safe
-from mcproof.errors import McproofError
+from mcproof.core.console import safe
+from mcproof.core.errors import McproofError
 from mcproof.suite.definition import ServerEntry, Suite, SuiteLocation
 from mcproof.suite.matchers import cropped
 from mcproof.suite.run.caller import Caller
@@ -263,7 +263,7 @@ def _entry(
     timeout: float | None,
     protocol: str | None,
 ) -> ServerEntry:
-    from mcproof.exchange.revisions import REVISIONS
+    from mcproof.core.protocol import REVISIONS
 
     if protocol is not None and protocol not in REVISIONS:
         raise ValueError(f"unknown protocol revision {protocol!r}; expected one of {', '.join(REVISIONS)}")

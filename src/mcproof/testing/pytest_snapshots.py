@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.suite.snapshots import map_texts, mask_of
 from mcproof.suite.value_paths import ValuePathError
 from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
@@ -63,7 +63,7 @@ def _json(value: Any) -> Any:
 
 
 def _described(mismatch: Mismatch) -> str:
-    from mcproof.console import Style
+    from mcproof.core.console import Style
 
     style = Style()
     return "\n".join(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import CatalogDocument, DiffRequest, SettingsSource, TargetSelection
 from mcproof.report.phrases import CHANGE_WORDS

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.console import Counter
+from mcproof.core.console import Counter
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
     CatalogDocument,

@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from sqlalchemy import select
 
 from mcproof import __version__
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 
 if TYPE_CHECKING:
     from mcproof.store.database import Database

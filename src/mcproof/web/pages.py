@@ -14,7 +14,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from mcproof.compat.client_profiles import known_profiles
-from mcproof.errors import InputError, UsageError
+from mcproof.core.errors import InputError, UsageError
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.rulebook import cases_of, facts_of, sentence
 from mcproof.linting.trust_verdicts import VERDICTS

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
-from mcproof.errors import McproofError, UsageError
+from mcproof.core.errors import McproofError, UsageError
 from mcproof.linting.rulebook import sentence
 from mcproof.web.rendering import render
 

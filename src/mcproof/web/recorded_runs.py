@@ -13,7 +13,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.results.stored import read_run
 from mcproof.store.recording import record_known
 from mcproof.store.server_rows import LONGEST

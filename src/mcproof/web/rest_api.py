@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, create_model
 
 from mcproof.client.egress.plain_urls import RefusedAddressError
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.rulebook import rule_record
 from mcproof.store.queries import PastRun, StoredFinding, list_findings, list_runs, run_report

@@ -13,7 +13,7 @@ from asyncio import CancelledError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcproof.console import safe, without_commands
+from mcproof.core.console import safe, without_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable

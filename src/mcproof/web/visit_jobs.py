@@ -17,7 +17,8 @@ from mcproof.client.auth.access_options import AccessOptions
 from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.failures import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
-from mcproof.errors import InputError, McproofError, UsageError, from_exception
+from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
+from mcproof.core.text.json_document import unified_diff
 from mcproof.execution.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -39,7 +40,6 @@ from mcproof.report.html.page import document as html_document
 from mcproof.report.json_documents import document
 from mcproof.results.stored import run_document
 from mcproof.targets.argument import LiveOptions
-from mcproof.text.unified_diff import unified_diff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

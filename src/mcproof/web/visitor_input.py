@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.web.visit_jobs import VisitJob
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
 from mcproof.client.egress.plain_urls import RefusedAddressError
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.web.form_bodies import form_fields
 from mcproof.web.protection import client_of
 from mcproof.web.rendering import render

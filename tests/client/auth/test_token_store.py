@@ -12,7 +12,7 @@ from mcproof.client.auth.token_requests import AccessToken
 from mcproof.client.auth.token_store import delete_token, load_token, save_token, stored_tokens, token_file
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import HIDDEN, hiding
-from mcproof.errors import WriteError
+from mcproof.core.errors import WriteError
 
 if TYPE_CHECKING:
     from pathlib import Path

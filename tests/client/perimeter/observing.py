@@ -19,9 +19,9 @@ from mcproof.targets.snapshot import read_snapshot
 from servers.web import Web
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.perimeter.endpoint_probes import PerimeterObservation
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
 
 W = TypeVar("W", bound=Web)

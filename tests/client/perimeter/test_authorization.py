@@ -16,7 +16,7 @@ from servers.web import Good
 from .observing import LIMITS, findings, perimeter, web
 
 if TYPE_CHECKING:
-    from mcproof.exchange.authorization_facts import AuthorizationFacts
+    from mcproof.core.observations.perimeter import AuthorizationFacts
     from servers.web import Web
 
 AUTH_RULES = {

@@ -12,7 +12,7 @@ import pytest
 from client.running import captured, refused, tool_names
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
-from mcproof.exchange.perimeter_facts import TlsHandshake
+from mcproof.core.observations.perimeter import TlsHandshake
 from servers.certificates import TLS_1_1
 from servers.perimeters import Careful
 
@@ -21,7 +21,7 @@ from .observing import BRIEF, findings, perimeter, web
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcproof.exchange.perimeter_facts import PerimeterFacts
+    from mcproof.core.observations.perimeter import PerimeterFacts
     from servers.certificates import Authority
 
 TLS_RULES = {"tls_handshake_succeeded", "tls_uses_modern_version", "tls_certificate_not_expiring_soon"}

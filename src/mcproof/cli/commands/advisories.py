@@ -8,8 +8,8 @@ import sys
 from mcproof.advisories.advisory_table import advisory_table
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.console import Style, print_lines, remark
-from mcproof.errors import OK, nearest
+from mcproof.core.console import Style, print_lines, remark
+from mcproof.core.errors import OK, nearest
 from mcproof.report.advisory_listing import advisory_document, advisory_lines
 
 ADVISORIES_NOTES = """\

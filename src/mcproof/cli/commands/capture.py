@@ -10,8 +10,8 @@ from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import plural, remark
-from mcproof.errors import OK, UsageError
+from mcproof.core.console import plural, remark
+from mcproof.core.errors import OK, UsageError
 from mcproof.execution.target_inputs import catalog_text, read_one
 
 CAPTURE_NOTES = """\
@@ -66,7 +66,7 @@ def capture_command(arguments: list[str]) -> int:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return OK
-    from mcproof.text.atomic import write_file
+    from mcproof.core.text.files import write_file
 
     write_file(options.output, data)
     remark(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")

@@ -12,8 +12,8 @@ from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.config.settings import settings_for
-from mcproof.console import Style, print_lines
-from mcproof.errors import OK, UsageError, nearest
+from mcproof.core.console import Style, print_lines
+from mcproof.core.errors import OK, UsageError, nearest
 from mcproof.execution.planning import all_profiles, given_settings
 from mcproof.report.client_listing import client_document, client_page, client_table
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.introspection import all_commands
 from mcproof.cli.parser import Parser
-from mcproof.errors import OK
+from mcproof.core.errors import OK
 from mcproof.linting.registry import FAULTS, RULESETS, all_rules
 
 if TYPE_CHECKING:

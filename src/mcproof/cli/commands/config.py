@@ -13,8 +13,8 @@ from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
 from mcproof.config.setting_keys import KEYS
 from mcproof.config.settings import directory_of, settings_for
-from mcproof.console import Style, display_width, print_lines
-from mcproof.errors import OK, UsageError
+from mcproof.core.console import Style, display_width, print_lines
+from mcproof.core.errors import OK, UsageError
 from mcproof.execution.planning import given_settings, resolve_target, shown_target
 from mcproof.linting.registry import RULESETS
 from mcproof.linting.trust_verdicts import Thresholds

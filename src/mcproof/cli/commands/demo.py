@@ -9,8 +9,8 @@ import mcproof
 from mcproof.cli.commands import grade, lint, prove
 from mcproof.cli.outputs import add_color
 from mcproof.cli.parser import Parser
-from mcproof.console import Style
-from mcproof.errors import FINDINGS, OK
+from mcproof.core.console import Style
+from mcproof.core.errors import FINDINGS, OK
 
 SERVER = ("python", "-m", "mcproof.demo.server")
 _ENVIRONMENT = (

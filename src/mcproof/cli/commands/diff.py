@@ -9,7 +9,7 @@ from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import add_live, parse_targets
-from mcproof.errors import InputError, UsageError
+from mcproof.core.errors import InputError, UsageError
 from mcproof.execution.run_requests import DiffRequest
 
 if TYPE_CHECKING:

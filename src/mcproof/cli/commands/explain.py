@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.console import Style
-from mcproof.errors import OK
+from mcproof.core.console import Style
+from mcproof.core.errors import OK
 from mcproof.linting.code_help.code_snippets import example_help
 from mcproof.linting.registry import FAULTS, RULESETS, find_rule, rules_of
 from mcproof.linting.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault

@@ -9,8 +9,8 @@ import sys
 from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
 from mcproof.cli.record_options import add_store, parse_store
-from mcproof.console import Style, print_lines
-from mcproof.errors import OK
+from mcproof.core.console import Style, print_lines
+from mcproof.core.errors import OK
 
 HISTORY_EXAMPLES = """\
 mcproof lint tools.json --record  keep a result

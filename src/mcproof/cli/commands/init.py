@@ -1,4 +1,4 @@
-"""`mcproof init`."""
+"""Commands to begin with: `mcproof init` writes a first suite, `mcproof demo` shows an example."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mcproof.cli.outputs import OUTPUT, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.target_options import SERVER_USAGE, add_live, header_variables, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import Counter, plural, print_document, remark, shell_word
-from mcproof.errors import FAILED, OK, InputError, McproofError, UsageError
+from mcproof.core.console import Counter, plural, print_document, remark, shell_word
+from mcproof.core.errors import FAILED, OK, InputError, McproofError, UsageError
 from mcproof.execution.planning import resolve_target, shown_target
 from mcproof.execution.run_requests import CallOptions
 from mcproof.execution.target_inputs import connect_options, inputs_of, refuse_partial
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.run_requests import TargetSelection
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
@@ -100,7 +100,7 @@ def init_command(arguments: list[str]) -> int:
     if file == "-":
         print_document([suite.text])
     else:
-        from mcproof.text.atomic import write_file
+        from mcproof.core.text.files import write_file
 
         write_file(file, suite.text.encode())
     _tell_next(suite, servers, variables, file)
@@ -233,8 +233,8 @@ def _name(source: Input) -> str:
 def _entry(
     source: Input, catalog: Catalog, name: str, variables: SecretVariables, folder: str, way: EntryOptions
 ) -> list[str]:
+    from mcproof.core.text.yaml_document import UnwritableError
     from mcproof.suite.scaffold.server_entry import captured_lines, entry_lines, placeholder_lines
-    from mcproof.text.yamlwriter import UnwritableError
 
     try:
         if source.server is not None:
@@ -307,7 +307,7 @@ def _tell_calls(drafts: list[Draft], of: str) -> None:
 
 def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
     """Raise an InputError if the suite is too large to be read back."""
-    from mcproof.text.yamltext import YamlError, decode, parse
+    from mcproof.core.text.yaml_document import YamlError, decode, parse
 
     try:
         parse(decode(suite.text.encode()))

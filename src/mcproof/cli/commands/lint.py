@@ -8,7 +8,7 @@ from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
-from mcproof.errors import UsageError
+from mcproof.core.errors import UsageError
 from mcproof.execution.planning import LINT
 from mcproof.execution.run_requests import LintRequest
 from mcproof.linting.registry import RULESETS

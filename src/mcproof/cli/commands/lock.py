@@ -9,8 +9,8 @@ from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
-from mcproof.console import Style, print_document, print_lines
-from mcproof.errors import OK
+from mcproof.core.console import Style, print_document, print_lines
+from mcproof.core.errors import OK
 from mcproof.execution.run_requests import LockRequest, Policy
 
 LOCK_NOTES = """\

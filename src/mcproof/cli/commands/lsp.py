@@ -8,8 +8,8 @@ import signal
 import sys
 
 from mcproof.cli.parser import Parser
-from mcproof.console import remark
-from mcproof.errors import OK, UsageError
+from mcproof.core.console import remark
+from mcproof.core.errors import OK, UsageError
 
 LSP_NOTES = """\
 Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \

@@ -8,8 +8,8 @@ import socket
 import sys
 
 from mcproof.cli.parser import Parser
-from mcproof.console import remark
-from mcproof.errors import OK, InputError, UsageError, reason_of
+from mcproof.core.console import remark
+from mcproof.core.errors import OK, InputError, UsageError, reason_of
 
 MCP_EXAMPLES = """\
 mcproof mcp  for a client that starts servers, such as Claude Code

@@ -8,7 +8,7 @@ from mcproof.cli.outputs import parse_outputs
 from mcproof.cli.parser import Parser, whole_number
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE
-from mcproof.exchange.probe_facts import MAX_CALLS
+from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.execution.run_requests import ProveRequest
 
 PROVE_EXAMPLES = """\

@@ -13,8 +13,8 @@ from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.config.settings import settings_for
-from mcproof.console import Style, print_document, print_lines, remark, wrapped
-from mcproof.errors import FAILED, FINDINGS, OK, InputError, UsageError
+from mcproof.core.console import Style, print_document, print_lines, remark, wrapped
+from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
 from mcproof.execution.target_inputs import connect_options, inputs_of, resolved_names
 
 if TYPE_CHECKING:

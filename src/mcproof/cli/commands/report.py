@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mcproof.cli.outputs import Outputs, add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.console import tell
-from mcproof.errors import OK
+from mcproof.core.console import tell
+from mcproof.core.errors import OK
 
 
 def report_parser() -> Parser:

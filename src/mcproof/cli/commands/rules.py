@@ -7,8 +7,8 @@ import sys
 
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.console import Style
-from mcproof.errors import OK
+from mcproof.core.console import Style
+from mcproof.core.errors import OK
 from mcproof.linting.registry import RULESETS, rules_of
 from mcproof.linting.rulebook import rule_record
 from mcproof.results.records import SCHEMA_VERSION

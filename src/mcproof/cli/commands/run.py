@@ -10,8 +10,8 @@ from mcproof.cli.commands.validate import add_suites
 from mcproof.cli.outputs import add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.target_options import SERVERS, add_start_timeout, add_trace
-from mcproof.console import tell
-from mcproof.errors import FAILED, UsageError
+from mcproof.core.console import tell
+from mcproof.core.errors import FAILED, UsageError
 from mcproof.execution.run_requests import SuiteRequest
 
 if TYPE_CHECKING:

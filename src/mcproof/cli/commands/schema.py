@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from mcproof.cli.parser import Parser
-from mcproof.errors import OK
+from mcproof.core.errors import OK
 
 SCHEMA_NOTES = """\
 An editor with a YAML language server checks suites while you type, if their first line is

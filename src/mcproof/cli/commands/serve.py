@@ -1,4 +1,4 @@
-"""`mcproof serve`."""
+"""Commands that stay up: `serve` with its tokens, `mcp`, `lsp`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.parser import Parser
 from mcproof.cli.record_options import add_store, parse_store
 from mcproof.cli.token_actions import add_tokens, run_token_action
-from mcproof.errors import OK, UsageError
+from mcproof.core.errors import OK, UsageError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

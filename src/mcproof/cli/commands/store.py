@@ -1,4 +1,4 @@
-"""`mcproof store`."""
+"""Commands about past runs: `store`, `history`, `report`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import Parser
 from mcproof.cli.record_options import add_store, parse_store
-from mcproof.console import Style, plural, print_lines, remark
-from mcproof.errors import FINDINGS, OK, InputError, UsageError, reason_of
+from mcproof.core.console import Style, plural, print_lines, remark
+from mcproof.core.errors import FINDINGS, OK, InputError, UsageError, reason_of
 
 if TYPE_CHECKING:
     from mcproof.store.database import Database

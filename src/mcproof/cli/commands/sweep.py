@@ -10,8 +10,8 @@ from mcproof.cli.check_options import add_config, add_selection, parse_config, p
 from mcproof.cli.outputs import OUTPUT, add_color, add_verbosity
 from mcproof.cli.parser import Parser, seconds, whole_number
 from mcproof.cli.record_options import RECORDING, add_database
-from mcproof.console import Style, print_document, print_lines, remark, tell
-from mcproof.errors import INTERRUPTED, OK, UsageError
+from mcproof.core.console import Style, print_document, print_lines, remark, tell
+from mcproof.core.errors import INTERRUPTED, OK, UsageError
 from mcproof.execution.run_requests import SettingsSource
 
 if TYPE_CHECKING:

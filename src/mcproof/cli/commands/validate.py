@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.console import Style
-from mcproof.errors import FAILED, OK, McproofError
+from mcproof.core.console import Style
+from mcproof.core.errors import FAILED, OK, McproofError
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Suite
@@ -62,7 +62,7 @@ def _read(file: str) -> Suite | SuiteError:
 
 
 def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
-    from mcproof.console import plural
+    from mcproof.core.console import plural
     from mcproof.suite.parse.deprecated import warnings_of
 
     if isinstance(suite, McproofError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcproof.client.secrets import redacted_url
-from mcproof.console import shell_word
+from mcproof.core.console import shell_word
 
 WITHOUT_BROWSER = (
     "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite"

@@ -1,4 +1,8 @@
-"""Get the authorization that a server requires: a stored token, a refreshed one, or a new one."""
+"""The authorization that a server requires: a stored token, a refreshed one, or a new login; and logging out.
+
+One authorizer serves all connections of an event loop to a server. Only `auth login` and `--login` ask a user.
+Why it works between two attempts of a request: docs/decisions/0037-authorization-between-attempts.md.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from mcproof.client.auth.token_requests import Grant, refresh, use_client_creden
 from mcproof.client.auth.token_store import load_token, save_token
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
-from mcproof.errors import WriteError
+from mcproof.core.errors import WriteError
 
 if TYPE_CHECKING:
     import httpx2

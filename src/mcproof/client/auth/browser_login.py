@@ -13,8 +13,8 @@ from mcproof.client.auth.oauth_clients import configured_client, oauth_error, re
 from mcproof.client.auth.token_requests import Grant, exchange_code
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
-from mcproof.console import tell
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.console import tell
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     from mcproof.client.auth.access_options import AccessOptions

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.failures import AuthorizationError
-from mcproof.errors import reason_of
+from mcproof.core.errors import reason_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,7 +9,7 @@ from mcproof.client.auth.resource_metadata import scopes_of
 from mcproof.client.auth.safe_urls import checked_url, is_same_issuer, origin_of
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 _OAUTH = "/.well-known/oauth-authorization-server"
 _OPENID = "/.well-known/openid-configuration"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.auth.fetching import post_json
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import learn_secret, redacted_url
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     from mcproof.client.auth.access_options import AccessOptions

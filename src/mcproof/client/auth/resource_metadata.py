@@ -9,7 +9,7 @@ from mcproof.client.auth.fetching import first_document, get_json
 from mcproof.client.auth.safe_urls import checked_url, is_within, origin_of
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     from mcproof.client.auth.challenges import Challenge

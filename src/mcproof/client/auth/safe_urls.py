@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import redacted_url
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -37,7 +37,7 @@ def is_loopback(host: str) -> bool:
     """Whether a host is this machine."""
     from ipaddress import ip_address
 
-    from mcproof.catalog.network_addresses import LOOPBACK, special_kind
+    from mcproof.core.addresses import LOOPBACK, special_kind
 
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):

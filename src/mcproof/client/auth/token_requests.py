@@ -12,7 +12,7 @@ from mcproof.client.auth.safe_urls import checked_url
 from mcproof.client.auth.signed_assertions import signed_assertion
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import learn_secret
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 LONGEST_TOKEN = 65_536
 EARLY = 10

@@ -12,9 +12,8 @@ from mcproof.client.auth.safe_urls import canonical_url
 from mcproof.client.auth.token_requests import AccessToken
 from mcproof.client.failures import AuthorizationError
 from mcproof.client.secrets import learn_secret, redacted_url
-from mcproof.client.state_folder import state_folder
-from mcproof.errors import WriteError, reason_of
-from mcproof.text.atomic import write_private_file
+from mcproof.core.errors import WriteError, reason_of
+from mcproof.core.text.files import state_folder, write_private_file
 
 FORMAT = 1
 LARGEST_FILE = 1024 * 1024

@@ -13,14 +13,14 @@ from contextvars import ContextVar
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog.network_addresses import special_kind
 from mcproof.client.egress.plain_urls import RefusedAddressError, plain_address, plain_url
+from mcproof.core.addresses import special_kind
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from mcproof.catalog.network_addresses import Address, Network
     from mcproof.client.egress.plain_urls import PlainUrl
+    from mcproof.core.addresses import Address, Network
 
     Resolver = Callable[[str], Awaitable[list[str]]]
     """Returns the addresses of a name. Raises OSError."""

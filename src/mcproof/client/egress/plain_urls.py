@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.failures import ConnectError
 
 if TYPE_CHECKING:
-    from mcproof.catalog.network_addresses import Address
+    from mcproof.core.addresses import Address
 
 LONGEST = 2_000
 PORTS = {"http": 80, "https": 443}

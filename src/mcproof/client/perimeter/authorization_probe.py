@@ -6,21 +6,21 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.auth.challenges import LONGEST_CHALLENGE, bearer_challenge
 from mcproof.client.auth.issuer_metadata import metadata_places
 from mcproof.client.auth.resource_metadata import MOST_SERVERS, well_known_places
 from mcproof.client.auth.safe_urls import canonical_url, is_same_issuer, is_within, origin_of
 from mcproof.client.perimeter.probe_http import UnobservedError
 from mcproof.client.secrets import redacted_text, redacted_url
-from mcproof.exchange.authorization_facts import (
+from mcproof.core.addresses import is_this_machine
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.perimeter import (
     AuthorizationFacts,
     MetadataFetch,
     NamedIssuer,
     PublishedIssuer,
     PublishedResource,
 )
-from mcproof.exchange.connection_facts import cropped
 
 if TYPE_CHECKING:
     from mcproof.client.perimeter.probe_http import ProbeClient

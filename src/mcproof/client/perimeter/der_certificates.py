@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.perimeter_facts import PeerCertificate
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.perimeter import PeerCertificate
 
 LARGEST = 65_536
 """Bytes of a certificate; larger ones are not read."""

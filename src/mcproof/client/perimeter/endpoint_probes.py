@@ -6,7 +6,6 @@ import json
 from contextlib import AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from mcproof.catalog.network_addresses import internal_kind
 from mcproof.client.connect import authorizer_of
 from mcproof.client.failures import UNAUTHORIZED, ConnectError
 from mcproof.client.introduction import CLIENT, meta_of
@@ -16,8 +15,9 @@ from mcproof.client.perimeter.tls_probe import observe_tls
 from mcproof.client.protocol_headers import stateless_headers
 from mcproof.client.secrets import hide_inside, hiding, redacted_url
 from mcproof.client.transports.http_exchange import new_client
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.perimeter_facts import (
+from mcproof.core.addresses import internal_kind
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.perimeter import (
     CorsProbe,
     EndpointResponse,
     HeaderProbe,
@@ -26,7 +26,7 @@ from mcproof.exchange.perimeter_facts import (
     RedirectHop,
     UrlCredential,
 )
-from mcproof.exchange.revisions import HANDSHAKE, STATELESS
+from mcproof.core.protocol import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mcproof.client.endpoints import UrlEndpoint
     from mcproof.client.perimeter.probe_http import ProbeLimits, ProbeResponse
-    from mcproof.exchange.authorization_facts import AuthorizationFacts
+    from mcproof.core.observations.perimeter import AuthorizationFacts
 
 T = TypeVar("T")
 

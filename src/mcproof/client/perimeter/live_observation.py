@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.endpoint_probes import observe_perimeter
 from mcproof.client.perimeter.probe_http import LIMITS
 from mcproof.client.perimeter.read_only_requests import call_readers, offered_resources, read_resources
 from mcproof.client.perimeter.session_probes import observe_sessions
-from mcproof.exchange.read_calls import ReadCalls
-from mcproof.exchange.server_identity import ServerIdentity
+from mcproof.core.addresses import is_this_machine
+from mcproof.core.observations.connection import ServerIdentity
+from mcproof.core.observations.probes import ReadCalls
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.perimeter.probe_http import ProbeLimits
     from mcproof.client.perimeter.read_only_requests import ArgumentsFor
-    from mcproof.exchange.perimeter_facts import PerimeterFacts
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.perimeter import PerimeterFacts
 
 REMOTE = "tools are called only on this machine"
 

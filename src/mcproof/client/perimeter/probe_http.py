@@ -10,12 +10,12 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog.network_addresses import address_of, internal_address
 from mcproof.client.egress.network_guard import current_guard
 from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.transports.http_exchange import content_type, sent
-from mcproof.exchange.perimeter_facts import REDIRECT_CAP, SIZE_CAP
+from mcproof.core.addresses import address_of, internal_address
+from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.unread_lists import unread_lists
 from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.secrets import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.read_calls import ReadCall, ReadCalls
-from mcproof.exchange.resource_bodies import ResourceBodies
+from mcproof.core.catalog.model import unread_lists
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.probes import ReadCall, ReadCalls
+from mcproof.core.observations.responses import ResourceBodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.catalog.model import Catalog, Tool
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.catalog.model import Catalog, Tool
 
     ArgumentsFor = Callable[[Tool], dict[str, Any] | None]
     """Returns arguments that a tool's input schema accepts; None if there are none."""

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 from typing import NamedTuple
 
-from mcproof.exchange.session_ids import SessionIds
+from mcproof.core.observations.connection import SessionIds
 
 LARGEST_STEP = 1_000_000
 """The largest difference between two ids of a counter."""

@@ -18,16 +18,23 @@ from mcproof.client.introduction import announce, discover, initialize
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.perimeter.session_id_strength import session_ids
 from mcproof.client.secrets import hiding_in_catalogs
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.list_stability import AFTER, BEFORE, STATELESS, ListReading, ListStability, ToolHash
-from mcproof.exchange.session_ids import SessionIds
+from mcproof.core.observations.connection import (
+    AFTER,
+    BEFORE,
+    STATELESS,
+    ListReading,
+    ListStability,
+    SessionIds,
+    ToolHash,
+    cropped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.core.observations.connection import ConnectionFacts
 
     Meanwhile = Callable[[Connection], Awaitable[None]]
     """What else to do over a connection."""

@@ -14,8 +14,8 @@ from mcproof.client.egress.plain_urls import RefusedAddressError
 from mcproof.client.perimeter.der_certificates import read_certificate
 from mcproof.client.perimeter.probe_http import UnobservedError
 from mcproof.client.transports.http_exchange import default_tls
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.perimeter_facts import TlsHandshake
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.perimeter import TlsHandshake
 
 
 class _Seen(NamedTuple):

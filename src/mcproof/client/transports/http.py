@@ -25,13 +25,13 @@ from mcproof.client.transports.http_exchange import (
 )
 from mcproof.client.transports.sse import EventParser
 from mcproof.client.transports.stream_position import MOST_RESUMPTIONS, StreamPosition
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     import httpx2
 
     from mcproof.client.transports.http_exchange import Sign
-    from mcproof.exchange.connection_facts import ProcessEnd
+    from mcproof.core.observations.connection import ProcessEnd
 
 EVENTS = "text/event-stream"
 OPENING = 1.0

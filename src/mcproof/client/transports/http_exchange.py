@@ -26,7 +26,7 @@ from mcproof.client.failures import (
 )
 from mcproof.client.peer import Peer
 from mcproof.client.secrets import redacted_url
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     import ssl

@@ -19,13 +19,13 @@ from mcproof.client.transports.http_exchange import (
     sent,
 )
 from mcproof.client.transports.sse import LONGEST_EVENT, EventParser
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     import httpx2
 
     from mcproof.client.transports.http_exchange import Sign
-    from mcproof.exchange.connection_facts import ProcessEnd
+    from mcproof.core.observations.connection import ProcessEnd
 
 
 class LegacySse(HttpTransport):

@@ -15,8 +15,8 @@ from mcproof.client.failures import ConnectError, LostError, UnsentError
 from mcproof.client.peer import Peer
 from mcproof.client.transports.cpu_usage import cpu_usage
 from mcproof.client.transports.started_processes import MARK, STARTED
-from mcproof.errors import reason_of
-from mcproof.exchange.connection_facts import ProcessEnd, cropped
+from mcproof.core.errors import reason_of
+from mcproof.core.observations.connection import ProcessEnd, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

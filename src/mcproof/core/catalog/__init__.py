@@ -1,1 +1,1 @@
-"""What a server offers, as received: the catalog and its items."""
+"""The catalog: what a server offers, exactly as received."""

@@ -1,7 +1,8 @@
 """The catalog: what a server offers, as received, and where each part came from.
 
-Raw JSON is kept unchanged. A tool that is not an object, or has no name, is an item like any other: rules report it,
-and it never hides other items.
+Raw JSON is kept unchanged. A tool that is not an object, or has no name, is an item like any other: rules report
+it, and it never hides other items. A catalog also knows which of its lists were not read as a whole, and for source
+code where each part is written.
 """
 
 from __future__ import annotations
@@ -9,17 +10,18 @@ from __future__ import annotations
 import marshal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.catalog.tool_marks import marks_of
-from mcproof.schema.tree import SchemaTree
-from mcproof.text.pointers import escape
+from mcproof.core.catalog.tool_marks import marks_of
+from mcproof.core.schema.tree import SchemaTree
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.discovery.locations import SourceLocation, SourceProblem
-    from mcproof.exchange.connection_facts import ConnectionFacts
-    from mcproof.exchange.probe_facts import ItemProbes
-    from mcproof.text.jsontext import JsonText
+    from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.core.observations.probes import ItemProbes
+    from mcproof.core.observations.source import SourceLocation, SourceProblem
+    from mcproof.core.text.json_document import JsonText
+
 
 Kind = Literal["server", "tool", "resource", "template", "prompt"]
 
@@ -471,3 +473,39 @@ class Catalog:
     def is_empty(self) -> bool:
         """Whether there are no tools, resources or prompts."""
         return not (self.tools or self.resources or self.prompts) and self.missing is None
+
+
+METHODS = {
+    "tools": "tools/list",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+    "prompts": "prompts/list",
+}
+"""The method that lists each kind of item, by the key of the list."""
+_CUT_OFF = ("bad-cursor", "cursor-loop", "endless-pages")
+"""The anomalies that end a list before its last page."""
+
+
+def unread_lists(catalog: Catalog) -> dict[str, str]:
+    """The lists that were not read as a whole, by their key, each with the reason."""
+    unread = {}
+    facts = catalog.connection
+    if facts is not None:
+        failed = {method for method, _ in facts.unserved}
+        cut_off = {each.method for each in facts.anomalies if each.kind in _CUT_OFF}
+        for key, method in METHODS.items():
+            if method in failed:
+                unread[key] = f"`{method}` was not served, or only in part"
+            elif method in cut_off:
+                unread[key] = f"the pages of `{method}` do not end"
+    else:
+        listed = catalog.server.fields
+        declared = catalog.capabilities or {} if catalog.describes_server else {}
+        for key in METHODS:
+            if key in declared and key not in listed:
+                unread[key] = f"the server offers {key}, but the input has no list of them"
+            elif not isinstance(listed.get(key, []), list):
+                unread[key] = f"`{key}` is not a list"
+    if catalog.has_more:
+        unread.setdefault("tools", "the list of tools continues on a page that was not read")
+    return unread

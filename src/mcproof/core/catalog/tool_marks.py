@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.schema.schema_shapes import plain_look
+from mcproof.core.schema.keywords import plain_look
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 NULL = "(null)"
 """A member is null."""

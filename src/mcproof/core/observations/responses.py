@@ -1,22 +1,35 @@
-"""Recognise a text that reports the failure of a call, in the usual phrases and objects of servers.
+"""What a response shows: flaws of its structure, errors that are not marked as errors, and leaks.
 
-Precision comes first: a text about errors, a log, a list of results, a record of another operation that failed, and the
-verdict of a validator are successes.
+Only facts are collected here; the rules decide how serious they are. Precision comes first: a text about errors, a
+log, a list of results, a record of another operation that failed, and the verdict of a validator are successes.
+Nothing that the caller has sent is a leak. A text reports an error if:
 
-| text | error if |
+| text | condition |
 | --- | --- |
-| `Error: …`, `ValueError: …`, `fatal: …`, a traceback | it begins so, and is not a log |
-| plain words: `Failed to fetch …`, `Missing parameter: …` | it begins so, and is short |
-| `{"error": …}` | the error is not empty, and the object has no requested data and no verdict such as `valid` |
+| `Error: ...`, `ValueError: ...`, `fatal: ...`, a traceback | it begins so, and is not a log |
+| plain words: `Failed to fetch ...`, `Missing parameter: ...` | it begins so, and is short |
+| `{"error": ...}` | the error is not empty, and the object has no requested data and no verdict such as `valid` |
 | `{"status": "error"}`, `{"success": false}` | the object has nothing but an explanation and a few plain values |
-| `{"detail": "…"}`, `{"result": "…"}` | the only member is itself such a text |
+| `{"detail": "..."}`, `{"result": "..."}` | the only member is itself such a text |
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ResponseFlaw
+from mcproof.core.protocol import FIRST_STATELESS
+from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.secrets import secrets_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcproof.core.schema.validation import Oracle
+
 
 _LONGEST_JSON = 100_000
 _LONGEST_PHRASE = 500
@@ -191,3 +204,242 @@ def _is_envelope(value: dict[str, Any]) -> bool:
         name.endswith(("_at", "At", "_id", "Id")) or (isinstance(value[name], (dict, list)) and value[name])
         for name in others
     )
+
+
+LOOKED_AT = 20_000
+"""How many characters are searched; a stack trace is near the beginning."""
+
+_SOURCES = "py|pyx|js|mjs|cjs|jsx|ts|mts|cts|tsx|go|rs|java|kt|scala|rb|php|cs|fs|c|cc|cpp|swift|ex|exs|lua"
+_FRAME = r"(?:\n|\\n)(?:[ \t]|\\t){1,12}at "
+"""The beginning of a line of a stack trace; in JSON the line break before it is escaped."""
+_TRACES = re.compile(
+    # Python; a frame without a file is code from the caller.
+    r'Traceback \(most recent call last\)(?!:(?:\s|\\n){1,12}File \\?"<)'
+    r'|File \\?"(?P<file>[^"<\n][^"\n]{0,300}?)\\?", line \d{1,9}'
+    # Node, JVM, .NET
+    rf"|{_FRAME}[^\n]{{1,300}}?[A-Za-z>]:\d{{1,9}}:\d{{1,9}}\)?"
+    rf"|{_FRAME}[\w.$<>/]{{3,200}}\([\w$]{{1,80}}\.(?:java|kt|scala|groovy|clj):\d{{1,9}}\)"
+    rf"|{_FRAME}[\w.$<>`+\[\],]{{3,200}}\([^()\n]{{0,200}}\) in [^\n]{{1,300}}?:line \d{{1,9}}"
+    rf"|(?:{_FRAME}[\w.$<>`+]{{1,150}}\.[\w$<>`]{{1,80}}\([^()\n]{{0,200}}\)){{2}}"
+    # Go, Rust, PHP, Ruby, Elixir
+    r"|goroutine \d{1,9} \[[a-z0-9 ,]{1,40}\]:"
+    r"|panicked at [^\n]{1,200}?\.rs:\d{1,9}"
+    r"|#\d{1,4} /[^\n]{1,300}?\.php\(\d{1,9}\)"
+    r"|(?<![\w/.-])[\w/.-]{1,200}?\.rb:\d{1,9}:in [`']"
+    r"|\(\w{1,60} \d{1,9}\.\d{1,9}\.\d{1,9}\) lib/[\w/]{1,200}\.exs?:\d{1,9}:"
+)
+_PATHS = re.compile(
+    rf"(?<![\w:/.\\~@+-])(?:(?:file://)?/(?:[\w.@+~-]{{1,100}}/){{1,30}}(?P<name>[\w.+-]{{1,100}}\.(?:{_SOURCES}))"
+    rf"|[A-Za-z]:\\{{1,2}}(?:[^\\\r\n:\"'<>|]{{1,100}}\\{{1,2}}){{1,30}}(?P<windows>[\w.+-]{{1,100}}\.(?:{_SOURCES})))"
+    r"(?![\w?-]|\.\w)"
+)
+_INVENTED_PATH = re.compile(r"(?:(?:file://)?/|[A-Za-z]:\\{1,2})(?:absolute|full|path|your|some|my|example|foo)[/\\]")
+"""The beginning of an example path."""
+_NO_FILE = re.compile(
+    r"\b(?:(?i:e\.g\.?|example|such as|like|instance|url)|GET|POST|PUT|PATCH|DELETE|HEAD)[,:]?\s{0,2}[`\"'(]{0,2}$"
+)
+"""What precedes an example or the path of a URL."""
+
+
+class Leak(NamedTuple):
+    """What an error message reveals."""
+
+    kind: str
+    seen: str
+    """The evidence, cropped; of a secret only the beginning."""
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.seen}"
+
+
+def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
+    """The first leak in a text; `sent` is what the caller sent, `secrets` are values passed to the server."""
+    text = text[:LOOKED_AT]
+    for value in secrets:
+        if len(value) >= 8 and value in text and value not in sent:
+            return Leak("a secret of its environment", "***")
+    for trace in _TRACES.finditer(text):
+        if (trace["file"] or trace[0].strip()) not in sent:
+            return Leak("a stack trace", cropped(" ".join(trace[0].replace("\\n", "\n").split())))
+    for path in _PATHS.finditer(text):
+        if not _was_sent(path, sent) and not _is_example(text, path):
+            return Leak("a path of source code", cropped(path[0]))
+    shown = secret_in(text, sent)
+    return None if shown is None else Leak("a possible secret", shown)
+
+
+def secret_in(text: str, sent: str = "") -> str | None:
+    """The part that may be shown of the first secret in a text; None if there is none."""
+    return next((secret.shown for secret in secrets_in(text) if secret.value not in sent), None)
+
+
+def _was_sent(path: re.Match[str], sent: str) -> bool:
+    """Whether the caller named a file, whatever its folder; validators abbreviate what they repeat: `/etc/...ts`."""
+    if (path["name"] or path["windows"]) in sent:
+        return True
+    parts = path[0].split("...")
+    return len(parts) > 1 and all(part in sent for part in parts)
+
+
+def _is_example(text: str, path: re.Match[str]) -> bool:
+    """Whether a path is an example or part of a URL."""
+    return (
+        _INVENTED_PATH.match(path[0]) is not None
+        or _NO_FILE.search(text[max(0, path.start() - 20) : path.start()]) is not None
+    )
+
+
+_RULE = "resource_contents_no_injection"
+
+
+class ResourceBodies(NamedTuple):
+    """The texts of the resources that were read, each with its URI and cut off at a limit."""
+
+    bodies: tuple[tuple[str, str], ...]
+    offered: int = 0
+    """How many https resources the server has."""
+    unlisted: str = ""
+    """Why the list of resources was not read as a whole; empty if it was."""
+
+    @property
+    def not_applicable(self) -> Mapping[str, str]:
+        """The rules that do not concern the server, with the reason."""
+        is_concerned = bool(self.bodies or self.offered or self.unlisted)
+        return {} if is_concerned else {_RULE: "the server has no https resources"}
+
+    @property
+    def unobserved(self) -> Mapping[str, str]:
+        """The rules that could not be judged, with the reason."""
+        why = self.unlisted or ("no resource could be read" if self.offered and not self.bodies else "")
+        return {_RULE: why} if why else {}
+
+
+_SINCE = {"text": "", "image": "", "resource": "", "audio": "2025-03-26", "resource_link": "2025-06-18"}
+"""The types of content blocks with the first revision that supports them."""
+STRUCTURED = "2025-06-18"
+"""The first revision with structured content."""
+_STRINGS = {
+    "text": ("text",),
+    "image": ("data", "mimeType"),
+    "audio": ("data", "mimeType"),
+    "resource_link": ("uri", "name"),
+    "resource": (),
+}
+"""The required string members of each type."""
+
+
+class OutputContract:
+    """The output schema of a tool."""
+
+    def __init__(self, schema: Any) -> None:
+        self.is_declared = isinstance(schema, dict)
+        self._oracle: Oracle | None = None
+        if self.is_declared:
+            from mcproof.core.schema.validation import Oracle
+
+            self._oracle = Oracle(schema)
+
+    def violation(self, value: Any) -> str | None:
+        """How a value violates the schema; None if valid, or if the schema is invalid."""
+        objection = self._oracle.rejection(value) if self._oracle is not None else None
+        if objection is None:
+            return None
+        message, where = objection
+        return cropped(message) + (f" at {cropped(where)}" if where else "")
+
+
+def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[ResponseFlaw]:
+    """The flaws of the result of a call in a protocol revision."""
+    if not isinstance(result, dict):
+        return [ResponseFlaw("malformed-content", f"the result is {kind_of(result)}")]
+    revision = revision or ""
+    flaws = [ResponseFlaw("malformed-content", each) for each in _content(result, revision)]
+    if result.get("isError"):
+        return flaws
+    flaws += structured_flaws(result, revision, output)
+    if (text := reported_error(result)) is not None:
+        flaws.append(ResponseFlaw(ERROR_AS_SUCCESS, cropped(" ".join(text[:1_000].split()))))
+    return flaws
+
+
+def _content(result: dict[str, Any], revision: str) -> Iterator[str]:
+    """The problems of `content`, `isError` and `resultType`."""
+    if revision >= FIRST_STATELESS and result.get("resultType") not in ("complete", None):
+        return  # not the result of the tool yet
+    if revision >= FIRST_STATELESS and "resultType" not in result:
+        yield "the result has no `resultType`"
+    is_error = result.get("isError", False)
+    if not isinstance(is_error, bool):
+        yield f"`isError` is {kind_of(is_error)}"
+    blocks = result.get("content")
+    if not isinstance(blocks, list):
+        yield f"`content` is {kind_of(blocks)}" if "content" in result else "the result has no `content`"
+        return
+    for number, block in enumerate(blocks):
+        if (wrong := _block(block, revision)) is not None:
+            yield f"content block {number} {wrong}"
+
+
+def _block(block: Any, revision: str) -> str | None:
+    if not isinstance(block, dict):
+        return f"is {kind_of(block)}"
+    if "type" not in block:
+        return "has no `type`"
+    kind = block["type"]
+    if not isinstance(kind, str):
+        return f"has {kind_of(kind)} as its `type`"
+    if kind not in _SINCE:
+        return f"has the unknown type {json.dumps(cropped(kind))}"
+    if revision and revision < _SINCE[kind]:
+        return f"has the type `{kind}`, which revision {revision} does not support (since {_SINCE[kind]})"
+    for key in _STRINGS[kind]:
+        if not isinstance(block.get(key), str):
+            return f"(`{kind}`) has {f'{kind_of(block[key])} as its' if key in block else 'no'} `{key}`"
+    if kind == "resource":
+        return _resource(block.get("resource"))
+    return None
+
+
+def _resource(resource: Any) -> str | None:
+    if not isinstance(resource, dict):
+        return "(`resource`) has no `resource` object"
+    if not isinstance(resource.get("uri"), str):
+        return "(`resource`) has no `uri` in its resource"
+    if not isinstance(resource.get("text"), str) and not isinstance(resource.get("blob"), str):
+        return "(`resource`) has neither `text` nor `blob` in its resource"
+    return None
+
+
+def structured_flaws(result: dict[str, Any], revision: str, output: OutputContract) -> Iterator[ResponseFlaw]:
+    """The flaws of the structured content of a success; older revisions do not support it."""
+    if revision < STRUCTURED or result.get("resultType", "complete") != "complete":
+        return
+    if "structuredContent" not in result:
+        if output.is_declared:
+            yield ResponseFlaw("structured-missing", "the result has no `structuredContent`")
+        return
+    value = result["structuredContent"]
+    if (violation := output.violation(value)) is not None:
+        yield ResponseFlaw("structured-invalid", violation)
+    elif revision < FIRST_STATELESS and not isinstance(value, dict):
+        yield ResponseFlaw("malformed-content", f"`structuredContent` is {kind_of(value)}")
+
+
+def error_text(envelope: dict[str, Any]) -> str:
+    """The whole text of an error, of the protocol or of the tool."""
+    error = envelope.get("error")
+    if isinstance(error, dict):
+        data = error.get("data")
+        more = data if isinstance(data, str) else "" if data is None else _as_json(data)
+        return f"{error.get('message', '')}\n{more}"
+    result = envelope.get("result")
+    blocks = result.get("content") if isinstance(result, dict) else None
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return ""

@@ -1,4 +1,8 @@
-"""Facts about source: the flows from parameters of tools to dangerous calls."""
+"""What source code shows about a server: locations, flows to dangerous calls, configuration, packages.
+
+The values are independent of the language. They are collected in `source`, and the kinds of dangerous use are named
+here because rules judge by them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,94 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.discovery.locations import FlowStep, SourceLocation
+
+class KnownPackage(NamedTuple):
+    """One package of a server."""
+
+    name: str
+    """In the normalized form of its ecosystem."""
+    ecosystem: str
+    """`pypi` or `npm`."""
+    version: str | None
+    """None if it is not pinned."""
+    known_from: str
+    """How it is known, such as `the command` or the name of a file."""
+
+
+class KnownSoftware(NamedTuple):
+    """The packages of a server, and the circumstances that advisories depend on."""
+
+    packages: list[KnownPackage]
+    server_name: str = ""
+    """The name that the server reports; empty if unknown."""
+    server_version: str = ""
+    transport: str = ""
+    """`stdio` or `http`; empty if unknown."""
+    platform: str = ""
+    """`windows` or `other`; empty if unknown."""
+    unobserved: dict[str, str] = {}  # noqa: RUF012 (never mutated)
+    """The rules that could not be judged, each with the reason."""
+
+    def meets(self, need: str) -> bool | None:
+        """Whether a circumstance that an advisory needs is the case; None if unknown."""
+        if need == "http":
+            return self.transport == "http" if self.transport else None
+        if need == "windows":
+            return self.platform == "windows" if self.platform else None
+        return None
+
+
+class SourcePlace(NamedTuple):
+    """A line of a source file."""
+
+    file: str
+    line: int
+    column: int
+    """From one, in characters."""
+
+
+class OpenBinding(NamedTuple):
+    """A server that listens on all interfaces, and does not authenticate, unless it is configured otherwise."""
+
+    address: str
+    """`0.0.0.0` or `::`."""
+    place: SourcePlace
+    """Where the address is written."""
+    how: str
+    """How it gets there, such as `default of MCP_HOST`."""
+    served: SourcePlace
+    """The call that listens."""
+    optional_authentication: SourcePlace | None = None
+    """Authentication that is off by default, if there is one."""
+
+
+class SourceSecret(NamedTuple):
+    """A secret that is written in source."""
+
+    place: SourcePlace
+    shown: str
+    """The part of it that may be shown."""
+
+
+class ForwardedToken(NamedTuple):
+    """A token of the caller that is sent on to another service."""
+
+    place: SourcePlace
+    """Where it is sent."""
+    received: SourcePlace
+    """Where it is read from the request."""
+    function: str
+
+
+class SourceConfiguration(NamedTuple):
+    """What the source of a server shows about its configuration."""
+
+    bindings: tuple[OpenBinding, ...] = ()
+    secrets: tuple[SourceSecret, ...] = ()
+    tokens: tuple[ForwardedToken, ...] = ()
+    unobserved: dict[str, str] = {}  # noqa: RUF012 (never mutated)
+    """The rules that could not be judged, each with the reason."""
+
 
 SHELL, PROGRAM, COMMAND, EVAL, SQL = "shell", "program", "command", "eval", "sql"
 PATH, PREFIX, URL, ARGUMENT, ATTRIBUTE = "path", "prefix", "url", "argument", "attribute"
@@ -64,3 +155,39 @@ class SourceFlows(NamedTuple):
         found = {flow.kind for flow in self.flows}
         why = f"the source of `{self.incomplete[0]}` is too large to follow"
         return {rule: why for kind, rule in RULES.items() if kind not in found}
+
+
+class SourceLocation(NamedTuple):
+    """A range in one line of a source file; lines and columns start at one, columns count characters."""
+
+    file: str
+    line: int
+    column: int
+    end_column: int | None
+    """The column after the last character; None if the range continues on another line."""
+
+
+class HiddenLine(NamedTuple):
+    """A line of a source file that is named and not shown, because it has a secret."""
+
+    file: str
+    line: int
+    column: None = None
+    end_column: None = None
+
+
+class SourceProblem(NamedTuple):
+    """Something in a source file that could not be read or followed."""
+
+    file: str
+    line: int | None
+    column: int | None
+    what: str
+
+
+class FlowStep(NamedTuple):
+    """One place on the way of a value from a parameter to a call."""
+
+    file: str
+    line: int
+    what: str

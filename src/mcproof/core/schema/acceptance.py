@@ -1,9 +1,10 @@
 """What a schema accepts, as far as its structure shows.
 
 The acceptance of a schema follows from its branches and from the target of its reference. Results are cached and
-computed without recursion: a chain of fifty thousand references, or a union of unions that would unfold exponentially,
-costs one visit per schema. Only circular references are visited repeatedly, until the results are stable: a schema that
-refers only to itself accepts nothing on its own.
+computed without recursion: a chain of fifty thousand references, or a union of unions that would unfold
+exponentially, costs one visit per schema. Only circular references are visited repeatedly, until the results are
+stable: a schema that refers only to itself accepts nothing on its own.
+Why nothing here recurses: docs/decisions/0010-hostile-input.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.schema.tree import SchemaTree
 
 _UNIONS = ("anyOf", "oneOf")
 _COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "not", *_UNIONS})

@@ -16,13 +16,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS
-from mcproof.schema.tree import CONDITIONS
+from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
+from mcproof.core.schema.tree import CONDITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.schema.tree import SchemaNode, SchemaTree
+    from mcproof.core.schema.tree import SchemaNode, SchemaTree
 
 _OWN = ("properties", "patternProperties")
 _CHOICES = ("anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies")

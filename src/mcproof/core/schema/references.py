@@ -1,20 +1,21 @@
 """Resolve the references of a schema: to a schema of the document, to nothing, or in a circle.
 
-References are only recognised where a schema is expected: a property named `$ref`, or a `$ref` inside an `enum` or a
-`default`, is data. Nothing recurses, because the depth and number of references are not under our control.
+References are only recognised where a schema is expected: a property named `$ref`, or a `$ref` inside an `enum` or
+a `default`, is data. Nothing recurses, because the depth and number of references are not under our control.
+Why schemas are followed without recursion: docs/decisions/0010-hostile-input.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.schema.schema_shapes import NAMING, REFERENCE_KEYWORDS
-from mcproof.text.pointers import resolve, unescape
+from mcproof.core.schema.keywords import NAMING, REFERENCE_KEYWORDS
+from mcproof.core.text.json_positions import resolve, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.schema.tree import SchemaNode, SchemaTree
+    from mcproof.core.schema.tree import SchemaNode, SchemaTree
 
 _MOST_ANCHORS = 100
 """The most anchors of one name a `$dynamicRef` is followed to; real schemas have a handful."""

@@ -1,34 +1,122 @@
-"""A JSON Schema and every schema inside it.
+"""The tree of one JSON Schema: every schema inside it, found once.
 
-A tool's input schema is walked once, breadth first and without recursion; all rules read the result. Nodes know their
-parent, so a pointer is only built for what is reported. `acceptance` computes what a schema accepts, `references`
-resolves its references; the rules judge both.
+A tool's input schema is walked once, breadth first and without recursion; all rules read the result, and nothing
+here judges. Nodes know their parent, so a pointer is only built for what is reported.
+Why one walk serves all rules: docs/decisions/0014-one-schema-walk.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.schema.acceptance import accepts_nothing
-from mcproof.schema.schema_marks import ODD, UNTYPED
-from mcproof.schema.schema_shapes import (
+from mcproof.core.schema.acceptance import accepts_nothing
+from mcproof.core.schema.keywords import (
     DECLARED_MAPS,
+    DEEP,
+    ENUM,
+    EXTERNAL,
     KNOWN_SHAPES,
     LIST,
     LISTS,
     MAPS,
+    ODD,
+    ODD_ENUM,
+    ODD_KEY,
     PROPERTIES,
+    REFERENCE_KEYWORDS,
     REQUIRED,
     SINGLE,
     SINGLES,
+    UNDECLARED,
+    UNTYPED,
+    SchemaShape,
+    distinct_texts,
+    is_unusual_dialect,
     shape_of,
 )
-from mcproof.schema.schema_survey import is_list_of_scalars, mark_counts, mark_names, marks_in
-from mcproof.text.pointers import escape
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from mcproof.schema.references import References
-    from mcproof.schema.schema_shapes import SchemaShape
+    from mcproof.core.schema.references import References
+
+
+DEEP_LEVELS = 10
+LONGEST_KEY = 64
+_ELEMENTS = frozenset({"properties", "items", "prefixItems", "anyOf", "oneOf"})
+_MOST_KEYS = 10_000
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def marks_in(tree: SchemaTree) -> frozenset[str]:
+    """Return the keywords of a schema and of all schemas inside it, and marks for what is unusual."""
+    marks = set(tree.unusual)
+    for shape in tree.shapes:
+        marks |= shape.marks
+    if tree.deepest > DEEP_LEVELS:
+        marks.add(DEEP)
+    if "$schema" in tree.root and is_unusual_dialect(tree.root["$schema"]):
+        marks.add(ODD)
+    if tree.holders and any(map(_is_external, tree.holders)):
+        marks.add(EXTERNAL)
+    if tree.untyped and any(node.step and node.step[0] in _ELEMENTS for node in tree.untyped):
+        marks.add(UNTYPED)
+    return frozenset(marks)
+
+
+def _is_external(holder: SchemaNode) -> bool:
+    """Whether a schema has a reference that is not inside its own document."""
+    texts = (holder.schema.get(keyword) for keyword in REFERENCE_KEYWORDS)
+    return any(type(each) is str and not each.startswith("#") for each in texts)
+
+
+_plain_keys: set[str] = set()
+"""Names of properties that are known to be plain; the same names occur in many tools."""
+
+
+def _is_plain_key(name: str) -> bool:
+    is_plain = name.isidentifier() and name.isascii() and len(name) <= LONGEST_KEY
+    if is_plain and len(_plain_keys) < _MOST_KEYS:
+        _plain_keys.add(name)
+    return is_plain
+
+
+def mark_names(declared: dict[str, Any], marks: set[str]) -> None:
+    """Mark names of properties that are not plain."""
+    if not declared.keys() <= _plain_keys and not all(map(_is_plain_key, declared)):
+        marks.add(ODD_KEY)
+
+
+def mark_counts(schema: dict[str, Any], keywords: tuple[str, ...], marks: set[str]) -> None:
+    """Mark numbers that must not be negative, and are, or are not whole numbers."""
+    for keyword in keywords:
+        if type(schema[keyword]) is not int or schema[keyword] < 0:
+            marks.add(ODD)
+
+
+def is_list_of_scalars(descent: int, value: Any, schema: dict[str, Any], marks: set[str]) -> bool:
+    """Whether a value without schemas is a list of scalars; mark odd names in `required` and odd values of an enum."""
+    if descent == REQUIRED:
+        if _has_declared_names(value, schema.get("properties")):
+            return True
+        marks.add(ODD if distinct_texts(value) is None else UNDECLARED)
+    elif descent == ENUM:
+        names = distinct_texts(value)
+        if names and "" not in names and schema.get("type", "string") == "string":
+            return True
+        marks.add(ODD_ENUM)
+    return type(value) is list and _SCALARS.issuperset(map(type, value))
+
+
+def _has_declared_names(required: list[Any], declared: Any) -> bool:
+    """Whether a list has distinct names of declared properties."""
+    if type(declared) is not dict:
+        return False
+    try:
+        names = set(required)
+    except TypeError:
+        return False
+    return len(names) == len(required) and names <= declared.keys()
+
 
 STRICT_LEVELS = 500
 """Rules about single schemas stop at this depth, because pointers grow with depth."""
@@ -240,7 +328,7 @@ class SchemaTree:
     def references(self) -> References:
         """The resolved references, computed on first use."""
         if self._references is None:
-            from mcproof.schema.references import References
+            from mcproof.core.schema.references import References
 
             self._references = References(self)
         return self._references
@@ -261,7 +349,7 @@ class SchemaTree:
                 reason = "its `$schema` dialect is not supported"
                 self._obstacles = {id(node): reason for node in self.objects}
             elif self._is_entangled():
-                from mcproof.schema.closing import obstacles
+                from mcproof.core.schema.closing import obstacles
 
                 self._obstacles = obstacles(self)
             else:

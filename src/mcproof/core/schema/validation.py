@@ -1,18 +1,62 @@
-"""The test oracle: whether a value is valid against a schema, by validators that never access the network."""
+"""Validation by JSON Schema: of values against a schema, and of schemas against their dialect.
+
+`Oracle` decides whether a value is valid, `objections` whether a schema is. Nothing is fetched, matching is
+bounded, and schemas in unknown dialects are not judged. `is_coerced` knows the values that lenient validators
+convert.
+Why a schema has two validators: docs/decisions/0024-two-validators.md.
+"""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.generation.coercion import is_coerced
-from mcproof.schema.tree import nesting
-from mcproof.text.pointers import escape
+from mcproof.core.schema.tree import STRICT_LEVELS, SchemaNode, SchemaTree, nesting
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from mcproof.generation.subschema_validator import SubschemaValidator
+
+_BOOLEAN_WORDS = frozenset({"", "true", "false", "yes", "no", "on", "off", "y", "n", "t", "f", "1", "0"})
+_SCALARS = frozenset({"string", "integer", "number", "boolean", "null"})
+_NUMBERS = frozenset({"integer", "number"})
+
+
+def is_coerced(value: Any, types: Collection[str]) -> bool:
+    """Whether a lenient server may convert a value to one of these types.
+
+    Null stands for an absent value; a scalar becomes text, a number, a boolean or a list of one; a text is parsed; a
+    fraction is cut off. What remains (a list of lists, an object, an arbitrary word for a number) no server converts.
+    """
+    allowed = frozenset(types)
+    if value is None:
+        return True
+    if type(value) is str:
+        return "array" in allowed or _parses(value, allowed)
+    if type(value) is bool:
+        return bool(allowed & {"string", "array", *_NUMBERS})
+    if type(value) is int or type(value) is float:
+        return bool(allowed & {"string", "boolean", "array", *_NUMBERS}) or (value == 0 and "null" in allowed)
+    if type(value) is list:
+        is_unwrapped = len(value) == 1 and type(value[0]) not in (list, dict)
+        return bool(allowed & _SCALARS) if is_unwrapped else not value and bool(allowed - {"array"})
+    return False
+
+
+def _parses(text: str, types: frozenset[str]) -> bool:
+    """Whether a text is the written form of a value of one of these types."""
+    if "boolean" in types and text.lower() in _BOOLEAN_WORDS:
+        return True
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return not text and bool(types & {"null", *_NUMBERS})
+    names = {dict: {"object"}, list: {"array"}, bool: {"boolean"}, type(None): {"null"}}
+    return bool(types & names.get(type(value), _NUMBERS))
+
 
 MAX_DEPTH = 120
 """The nesting limit for schemas, a little below that of the validator."""
@@ -181,7 +225,6 @@ class Oracle:
 
 
 def _subschemas_of(schema: Any) -> SubschemaValidator | None:
-    from mcproof.generation.subschema_validator import SubschemaValidator
 
     try:
         return SubschemaValidator(schema)
@@ -234,7 +277,7 @@ def _never_raising(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _count_applied_schemas(schema: dict[str, Any]) -> tuple[int, int]:
     """How many schemas apply to one value: the maximum over all subschemas, and the sum."""
-    from mcproof.schema.tree import SchemaTree
+    from mcproof.core.schema.tree import SchemaTree
 
     tree = SchemaTree(schema)
     targets = tree.references.target
@@ -295,3 +338,177 @@ def _reason(error: BaseException) -> str:
     if not text:
         return "it cannot be compiled"
     return f"it is not a valid schema: {text if len(text) <= 120 else text[:119] + '…'}"
+
+
+_FANOUT = 32
+"""The properties of one level: the validator looks for each of them in the value."""
+_DEFINITIONS = ("$defs", "definitions")
+_BASE = "https://schema.invalid/"
+"""The address of a schema without an absolute `$id`; never accessed."""
+
+
+class SubschemaValidator:
+    """Selects and applies the subschemas of one schema. Raises an exception of the validator if it does not compile."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        import jsonschema_rs
+
+        base = _address(schema)
+        pointers = [node.path for node in _reachable(SchemaTree(schema))]
+        self._leaves = {pointer: number for number, pointer in enumerate(pointers)}
+        level: list[dict[str, Any]] = [{"$ref": f"{base}#{_fragment(pointer)}"} for pointer in pointers]
+        self._depth = 0
+        while self._depth == 0 or len(level) > 1:
+            level = [_selector(level[first : first + _FANOUT]) for first in range(0, len(level), _FANOUT)]
+            self._depth += 1
+        registry = jsonschema_rs.Registry([(base, schema)])
+        self._validator = jsonschema_rs.validator_for(level[0], registry=registry, validate_formats=True, offline=True)
+
+    def check_at(self, pointer: str) -> Callable[[Any], bool] | None:
+        """Return a check against the subschema at a pointer; None if nothing refers to it."""
+        leaf = self._leaves.get(pointer)
+        if leaf is None:
+            return None
+        steps = []
+        for _ in range(self._depth):
+            leaf, step = divmod(leaf, _FANOUT)
+            steps.append(str(step))
+
+        def check(value: Any) -> bool:
+            for step in steps:
+                value = {step: value}
+            return bool(self._validator.is_valid(value))
+
+        return check
+
+
+def _selector(schemas: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"properties": {str(number): schema for number, schema in enumerate(schemas)}}
+
+
+def _reachable(tree: SchemaTree) -> list[SchemaNode]:
+    """The subschemas that apply to some part of a value; unused definitions may be invalid."""
+    references = tree.references
+    below: dict[int, list[SchemaNode]] = {}
+    for node in tree.nodes:
+        if node.parent is not None and node.keyword not in _DEFINITIONS:
+            below.setdefault(id(node.parent), []).append(node)
+    found = {id(tree.nodes[0]): tree.nodes[0]}
+    waiting = [tree.nodes[0]]
+    while waiting:
+        node = waiting.pop()
+        for each in (*below.get(id(node), ()), *references.targets_from(node)):
+            if id(each) not in found:
+                found[id(each)] = each
+                waiting.append(each)
+    return [node for node in found.values() if type(node.schema) is dict]
+
+
+def _address(schema: dict[str, Any]) -> str:
+    """The address that the references of a schema are relative to."""
+    from urllib.parse import urldefrag, urljoin
+
+    identifier = schema.get("$id")
+    return urldefrag(urljoin(_BASE, identifier)).url if type(identifier) is str else _BASE
+
+
+def _fragment(pointer: str) -> str:
+    from urllib.parse import quote
+
+    return quote(pointer)
+
+
+DEFAULT = "https://json-schema.org/draft/2020-12/schema"
+"""The dialect of a schema without `$schema`, as the protocol defines it."""
+_KNOWN = {
+    address.partition("://")[2]: address
+    for address in (
+        DEFAULT,
+        "https://json-schema.org/draft/2019-09/schema",
+        "http://json-schema.org/draft-07/schema",
+        "http://json-schema.org/draft-06/schema",
+        "http://json-schema.org/draft-04/schema",
+    )
+}
+_SHORT_NAMES = {address.split("/")[-2]: address for address in _KNOWN.values()}
+_MOST_ERRORS = 20
+
+
+def objections(schema: dict[str, Any], levels: int | None = None) -> list[tuple[str, str]]:
+    """The errors of a schema as JSON Schema, each with its pointer and message; empty if valid or not judged.
+
+    A schema that is nested so deep that the validator could exhaust the stack, and end the process, is not judged.
+    `levels` is its nesting depth, if it is known.
+    """
+    named = schema.get("$schema", DEFAULT)
+    address = _KNOWN.get(named.partition("://")[2].removesuffix("#")) if isinstance(named, str) else DEFAULT
+    if address is None or (nesting(schema) if levels is None else levels) > STRICT_LEVELS:
+        return []
+    try:
+        validator = _meta_validator(address)
+        if validator.is_valid(schema):
+            return []
+        return list(_worded(validator.iter_errors(schema), schema))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # the library cannot read it, or panics
+        return []
+
+
+def is_valid_in(dialect: str, schema: dict[str, Any]) -> bool:
+    """Whether a schema is valid in a dialect given by its short name, such as `draft-07`, whatever it declares.
+
+    A schema that cannot be judged counts as valid.
+    """
+    if nesting(schema) > STRICT_LEVELS:
+        return True
+    try:
+        return bool(_meta_validator(_SHORT_NAMES[dialect]).is_valid(schema))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # the library cannot read it, or panics
+        return True
+
+
+@cache
+def _meta_validator(address: str) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for({"$schema": address, "$ref": address}, validate_formats=False, offline=True)
+
+
+def _worded(errors: Iterator[Any], schema: Any) -> Iterator[tuple[str, str]]:
+    for _, each in zip(range(_MOST_ERRORS), errors, strict=False):
+        error = _innermost(each)
+        if error.instance is None and _value_at(error.instance_path, schema) is not None:
+            continue  # a number beyond the library's range
+        pointer = "".join(f"/{escape(str(token))}" for token in error.instance_path)
+        yield pointer, _complaint(error)
+
+
+def _value_at(path: list[str | int], value: Any) -> Any:
+    for token in path:
+        value = value[token]
+    return value
+
+
+def _innermost(error: Any) -> Any:
+    """The error inside a value that matches none of several shapes: that of the best-matching shape."""
+    while error.kind.name in ("anyOf", "oneOf") and error.instance_path[-1:] != ["type"]:
+        inside = [each for branch in error.kind.context for each in branch]
+        nearest = max(inside, key=lambda each: len(each.instance_path), default=error)
+        if len(nearest.instance_path) <= len(error.instance_path):
+            break
+        error = nearest
+    return error
+
+
+def _complaint(error: Any) -> str:
+    message: str = error.message.partition("\n")[0]
+    if error.instance_path[-1:] == ["type"] and error.kind.name == "anyOf":
+        return f"{_cropped(message.partition(' is not valid under')[0], 80)} is not a JSON Schema type"
+    return _cropped(message, 120)
+
+
+def _cropped(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

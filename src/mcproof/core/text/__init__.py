@@ -1,1 +1,1 @@
-"""Text with positions: JSON, TOML, YAML and Python; and atomic file writes."""
+"""Text with positions, for each format that mcproof reads; English words, secrets, and files."""

@@ -1,10 +1,75 @@
-"""The words that rules look for in descriptions.
+"""English words in names and descriptions: splitting them, finding the verb of a sentence, common word lists.
 
-They are in one module so that a description is split into words once for all rules: most descriptions contain none of a
-rule's words, and then its slow pattern is not tried.
+The word lists are those of rules about prose. They are in one module so that a description is split into words
+once.
+Why a word list decides only what is certain: docs/decisions/0029-polish-is-certain.md.
 """
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)|\n\s*\n|:\s*\n")
+_LEAD = re.compile(
+    r"""(?:\[[^\]]{0,40}\]|\W)*
+    (?:
+        (?:please\s+)? use\s+(?:this|it)\b [^.]{0,60}? \b to\s+
+      | (?:this|the|an?)?\s*? (?:[\w-]+\s+){0,2}? (?:tool|function|command|endpoint|method|operation|utility)\s+
+        (?:(?:that|which|to|for|will|is|can|be|used|allows?|lets?|helps?|enables?|you|users?|agents?|the)\s+)+
+      | (?:allows?|lets?|helps?|enables?)\s+ (?:(?:you|users?|agents?|the|to)\s+)+
+      | this\s+(?:tool|function|command|endpoint|method|operation|utility)\s+
+    )?
+    (?:\w+ly\s+)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What stands before the first verb of a description: "Use this tool to"."""
+
+
+def first_sentence(text: str) -> str:
+    """Return the text up to the first full stop, blank line or list."""
+    stripped = text.lstrip()
+    end = _SENTENCE_END.search(stripped)
+    return stripped[: end.start()] if end is not None else stripped
+
+
+def lead_end(sentence: str) -> int:
+    """Return the index where the first verb of a sentence may start."""
+    match = _LEAD.match(sentence)
+    return match.end() if match is not None else 0
+
+
+def verb_forms(word: str) -> Iterator[str]:
+    """Yield the words that may be the base form of a verb: `lists`, `list`."""
+    yield word
+    if word.endswith("s"):
+        yield word[:-1]
+    if word.endswith("es"):
+        yield word[:-2]
+    if word.endswith("ies"):
+        yield f"{word[:-3]}y"
+    if word.endswith("ing"):
+        base = word[:-3]
+        yield from (base, f"{base}e", base[:-1])
+
+
+_BOUNDARY = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case: `delete`, `user` for `deleteUser`, `delete_user` and `delete.user`."""
+    if name.islower() and name.isascii() and name.isidentifier():  # the common case, with the same result
+        return [word for word in name.split("_") if word]
+    return [word.lower() for word in _BOUNDARY.split(name) if word]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for word lists that are easier to read without quotes."""
+    return frozenset(text.split())
 
 
 def _set(text: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
-"""Atomic file writes: a file has its old content or its new content, never a part of it.
+"""Files and folders: find, decode and write them, atomically and inside the bounds of a folder.
 
-A write replaces the file by a new one with the same mode and owner. Hard links keep the old content, and extended
-attributes are lost.
+A checkout may come from a stranger, who decides its links and the paths in its configuration, so writes check where
+they lead. `state_folder` is where mcproof keeps tokens and keys for one user.
 """
 
 from __future__ import annotations
@@ -13,10 +13,24 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import WriteError, reason_of
+from mcproof.core.errors import WriteError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+
+def state_folder() -> str:
+    """`mcproof` below `$XDG_STATE_HOME`, or where the platform keeps the state of programs."""
+    named = os.environ.get("XDG_STATE_HOME", "")
+    if os.path.isabs(named):
+        return os.path.join(named, "mcproof")
+    home = os.path.expanduser("~")
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "mcproof")
+    if sys.platform == "darwin":
+        return os.path.join(home, "Library", "Application Support", "mcproof")
+    return os.path.join(home, ".local", "state", "mcproof")
+
 
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 """Named streams and their file descriptors."""
@@ -169,3 +183,127 @@ def _refuse_read_only(name: str, mode: int) -> None:
 
 def _unwritable(name: str, error: OSError) -> WriteError:
     return WriteError(f"cannot be written: {reason_of(error)}", file=name)
+
+
+def leaves_folder(path: str, folder: str) -> str | None:
+    """Why a file must not be written because something in `folder` names it; None if it may."""
+    here = os.path.realpath(folder or os.curdir)
+    there = os.path.join(os.path.realpath(os.path.dirname(path) or os.curdir), os.path.basename(path))
+    if os.path.islink(path):
+        return f"is a symbolic link to {os.path.realpath(path)}"
+    if not is_inside(there, here):
+        return f"is outside the folder {here}"
+    if ".git" in os.path.relpath(there, here).lower().split(os.sep):
+        return "is inside `.git`"
+    return None
+
+
+def leads_out(path: str) -> str | None:
+    """The file behind a path in the working directory, if a link leads out of that directory; else None."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was deleted
+        return None
+    there = os.path.realpath(path)
+    return there if is_inside(os.path.abspath(path), here) and not is_inside(there, os.path.realpath(here)) else None
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a path is below a folder; both are absolute."""
+    return path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages", "node_modules"))
+"""Folders that a package manager fills."""
+VENDOR_FOLDERS = frozenset(("vendor", "_vendor", "vendored", "_vendored", "third_party", "thirdparty", "third-party"))
+"""Folders with copies of libraries."""
+LIBRARY_FOLDERS = INSTALL_FOLDERS | VENDOR_FOLDERS
+_ENVIRONMENTS = frozenset(("venv", "env", "__pycache__"))
+DEEPEST_FOLDER = 40
+MOST_FOLDERS = 20_000
+
+
+def files_below(folder: str) -> Iterator[str]:
+    """The files below a folder in a stable order, those of a folder before those of the folders in it.
+
+    Hidden folders, virtual environments, installed and vendored packages are left out. Linked folders are not
+    followed: in a stranger's checkout they may lead anywhere.
+    """
+    waiting = [(folder, 0)]
+    seen = 0
+    while waiting and seen < MOST_FOLDERS:
+        here, depth = waiting.pop()
+        seen += 1
+        try:
+            with os.scandir(here) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError:
+            continue
+        if here != folder and any(entry.name == "pyvenv.cfg" for entry in entries):
+            continue
+        folders = []
+        for entry in entries:
+            path = entry.name if here == os.curdir else entry.path
+            if _is_folder(entry):
+                if depth < DEEPEST_FOLDER and not is_left_out(entry.name):
+                    folders.append((path, depth + 1))
+            elif is_file(entry):
+                yield path
+        waiting.extend(reversed(folders))
+
+
+def start_of_file(file: str, size: int) -> bytes:
+    """Read up to this many bytes of a file; empty if it cannot be read."""
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(size)
+    except OSError:
+        return b""
+
+
+def is_left_out(name: str) -> bool:
+    """Whether a folder of this name is hidden, an environment, or contains libraries."""
+    return name.startswith(".") or name in LIBRARY_FOLDERS or name in _ENVIRONMENTS
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a regular file, or a link to one."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class NotUtf8Error(ValueError):
+    """Bytes that are not UTF-8, with the line and column of the first invalid one."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+
+def decode_utf8(data: bytes) -> str:
+    """Decode a file; a byte order mark is accepted and removed. Raises NotUtf8Error."""
+    if data.startswith(_UTF_16_MARKS):
+        raise NotUtf8Error("not UTF-8: this is UTF-16; save it as UTF-8", 1, 1)
+    data = data.removeprefix(BYTE_ORDER_MARK)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode()
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        message = f"not UTF-8: invalid byte 0x{data[error.start]:02x} (a binary file?)"
+        raise NotUtf8Error(message, line, column) from None

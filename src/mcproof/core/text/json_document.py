@@ -1,25 +1,25 @@
-"""JSON documents with positions: parse, locate JSON pointers, change single members and keep every other byte.
+"""JSON documents with positions: parse, locate pointers, change single members and keep every other byte.
 
-The standard library parses. A JSON pointer becomes a line here: `spans` and `positions` locate all requested pointers
-in one pass over the text (see `json_positions`), and only on request, so a clean file costs nothing.
+The standard library parses. A JSON pointer becomes a line only on request, so a clean file costs nothing. Edits can
+be made one after the other (`RevisedText`) and shown as a unified diff.
+Why positions are computed on demand: docs/decisions/0016-positions-on-demand.md.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from json.decoder import JSONDecoder
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import InputError
-from mcproof.text.json_positions import repeated_keys, scan, wanted_tree
+from mcproof.core.errors import InputError
+from mcproof.core.text.json_positions import Layout, Pointer, Span, repeated_keys, scan, wanted_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from mcproof.text.json_positions import Layout, Span
-    from mcproof.text.pointers import Pointer
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def kind_of(value: Any, *, mapping: str = "an object", other: str = "null") -> str:
@@ -229,3 +229,141 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
     }
     expected = next((words for start, words in known.items() if error.msg.startswith(start)), None)
     return f"not JSON: {expected or error.msg[:1].lower() + error.msg[1:]}"
+
+
+_Piece = tuple[int, int] | str
+"""A range of the original text, or new text."""
+
+
+class RevisedText:
+    """A text as pieces of its original and new text; a revision leaves its predecessor unchanged."""
+
+    def __init__(self, original: str, pieces: list[_Piece] | None = None) -> None:
+        self._original = original
+        self._pieces: list[_Piece] = [(0, len(original))] if pieces is None else pieces
+        texts = list(map(self._text_of, self._pieces))
+        self._starts = [0, *accumulate(map(len, texts))]
+        self.text = "".join(texts)
+
+    def revised(self, edits: Iterable[Edit]) -> RevisedText:
+        """The text after these edits, which are in ascending order and do not overlap."""
+        pieces: list[_Piece] = []
+        at = 0
+        for start, end, replacement in edits:
+            pieces += self._cut(at, start)
+            if replacement:
+                pieces.append(replacement)
+            at = end
+        pieces += self._cut(at, len(self.text))
+        return RevisedText(self._original, pieces)
+
+    def edits(self, offset: int = 0) -> Iterator[Edit]:
+        """The edits that turn the original into this text; `offset` is where the original starts in a larger text."""
+        at, new = 0, ""
+        for piece in (*self._pieces, (len(self._original), len(self._original))):
+            if isinstance(piece, str):
+                new += piece
+                continue
+            start, end = piece
+            if new or start > at:
+                yield Edit(offset + at, offset + start, new)
+            at, new = end, ""
+
+    def _cut(self, start: int, end: int) -> Iterator[_Piece]:
+        """The pieces of a range of the current text."""
+        for index in range(bisect_right(self._starts, start) - 1, len(self._pieces)):
+            at, piece = self._starts[index], self._pieces[index]
+            first, last = max(start - at, 0), end - at
+            if last <= 0:
+                break
+            if isinstance(piece, str):
+                cut: _Piece = piece[first:last]
+            else:
+                cut = (piece[0] + first, min(piece[0] + last, piece[1]))
+            yield cut
+
+    def _text_of(self, piece: _Piece) -> str:
+        return piece if isinstance(piece, str) else self._original[piece[0] : piece[1]]
+
+
+def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) -> Iterator[str]:
+    """Yield a unified diff of a text and its edited form, as `diff -u` prints it.
+
+    Comparing two long texts line by line would take far too long.
+    """
+    if not edits:
+        return
+    yield f"--- {name}\n"
+    yield f"+++ {name} (fixed)\n"
+    starts = [0, *accumulate(len(line) + 1 for line in before.split("\n"))]
+    last_line = len(starts) - 2 if before.endswith("\n") else len(starts) - 1
+    shift = 0
+    for hunk in _hunks(edits, starts, context):
+        first = max(0, hunk[0].first - context)
+        stop = min(last_line, hunk[-1].stop + context)
+        lines: list[tuple[str, str]] = []
+        at = first
+        for block in hunk:
+            changed = splice(before[starts[block.first] : starts[block.stop]], block.edits(starts))
+            lines += [(" ", line) for line in _lines(before[starts[at] : starts[block.first]])]
+            lines += _marked(_lines(before[starts[block.first] : starts[block.stop]]), _lines(changed))
+            at = block.stop
+        lines += [(" ", line) for line in _lines(before[starts[at] : starts[stop]])]
+        old, new = (sum(mark in (" ", side) for mark, _ in lines) for side in "-+")
+        yield f"@@ -{first + 1},{old} +{first + 1 + shift},{new} @@\n"
+        shift += new - old
+        for mark, line in lines:
+            yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+
+
+def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
+    """Changed lines, without equal ones at either end: an edit may start or end with a whole line."""
+    same = 0
+    while same < min(len(old), len(new)) and old[same] == new[same]:
+        same += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - same and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    gone, come = old[same : len(old) - tail], new[same : len(new) - tail]
+    kept = [(" ", line) for line in old[len(old) - tail :]]
+    return [
+        *((" ", line) for line in old[:same]),
+        *(("-", line) for line in gone),
+        *(("+", line) for line in come),
+        *kept,
+    ]
+
+
+class _Block(NamedTuple):
+    """Lines touched by edits: the first, the one after the last, and the edits."""
+
+    first: int
+    stop: int
+    touching: list[Edit]
+
+    def edits(self, starts: list[int]) -> list[Edit]:
+        """The edits, with offsets from the start of the block."""
+        offset = starts[self.first]
+        return [Edit(edit.start - offset, edit.end - offset, edit.replacement) for edit in self.touching]
+
+
+def _hunks(edits: list[Edit], starts: list[int], context: int) -> list[list[_Block]]:
+    """Group edits by the lines they touch, and nearby blocks into hunks."""
+    hunks: list[list[_Block]] = []
+    for edit in edits:
+        first, stop = bisect_right(starts, edit.start) - 1, bisect_right(starts, edit.end)
+        previous = hunks[-1][-1] if hunks else None
+        if previous is not None and first < previous.stop:
+            previous.touching.append(edit)
+            hunks[-1][-1] = previous._replace(stop=max(stop, previous.stop))
+        elif previous is not None and first - previous.stop <= 2 * context:
+            hunks[-1].append(_Block(first, stop, [edit]))
+        else:
+            hunks.append([_Block(first, stop, [edit])])
+    return hunks
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text with their ends; only a line feed ends a line."""
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])

@@ -1,6 +1,8 @@
-"""Locate JSON pointers in a text.
+"""JSON pointers: their syntax (RFC 6901), the values they lead to, and their offsets in a text.
 
-`scan` finds all wanted pointers in one pass: it steps into the containers it needs, and the C scanner skips the rest.
+`scan` finds all wanted pointers in one pass: it steps into the containers it needs, and the C scanner skips the
+rest. Lines and columns are computed in `json_document`.
+Why positions are computed on demand: docs/decisions/0016-positions-on-demand.md.
 """
 
 from __future__ import annotations
@@ -8,14 +10,45 @@ from __future__ import annotations
 import re
 from json.decoder import JSONDecoder, scanstring  # type: ignore[attr-defined]
 from json.scanner import make_scanner
-from typing import TYPE_CHECKING, NamedTuple
-
-from mcproof.text.pointers import escape, unescape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.text.pointers import Pointer
+
+Pointer = str
+"""A JSON pointer (RFC 6901): `/tools/0/inputSchema`; the empty string is the whole document."""
+
+
+def escape(token: str) -> str:
+    """Escape a key for use in a JSON pointer."""
+    return token.replace("~", "~0").replace("/", "~1") if "~" in token or "/" in token else token
+
+
+def unescape(token: str) -> str:
+    """The key that a pointer token stands for."""
+    return token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+
+
+def resolve(document: Any, pointer: Pointer) -> Any:
+    """The value at a pointer. Raises LookupError if there is none."""
+    value = document
+    for token in pointer.split("/")[1:]:
+        if isinstance(value, list):
+            if not _is_index(token):
+                raise LookupError(pointer)
+            value = value[int(token)]
+        elif isinstance(value, dict):
+            value = value[unescape(token)]
+        else:
+            raise LookupError(pointer)
+    return value
+
+
+def _is_index(text: str) -> bool:
+    """Whether a token is an array index (RFC 6901): decimal digits without a leading zero."""
+    return text == "0" or (text[:1] in "123456789" and text.isascii() and text.isdigit() and len(text) < 16)
+
 
 _space: Callable[[str, int], re.Match[str]] = re.compile(r"[ \t\n\r]*").match  # type: ignore[assignment]
 _plain_key = re.compile(r'[ \t\n\r]*+"([^"\\]*+)"[ \t\n\r]*+:[ \t\n\r]*+').match

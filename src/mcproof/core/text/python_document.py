@@ -14,7 +14,7 @@ import warnings
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.text.jsontext import Edit, splice
+from mcproof.core.text.json_document import Edit, splice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

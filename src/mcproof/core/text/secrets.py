@@ -1,6 +1,6 @@
 """Strings that are secrets by their shape: keys, tokens, passwords in URLs.
 
-Only unmistakable shapes count; placeholders and examples do not.
+Only unmistakable shapes count; placeholders and examples do not. How secrets are masked is in `client.redaction`.
 """
 
 from __future__ import annotations

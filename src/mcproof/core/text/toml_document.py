@@ -11,8 +11,8 @@ import tomllib
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import ConfigError
-from mcproof.text.utf8 import NotUtf8Error, decode_utf8
+from mcproof.core.errors import ConfigError
+from mcproof.core.text.files import NotUtf8Error, decode_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable

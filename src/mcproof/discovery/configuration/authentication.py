@@ -12,8 +12,8 @@ from mcproof.discovery.configuration.syntax_trees import dotted, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mcproof.core.observations.source import SourcePlace
     from mcproof.discovery.configuration.default_values import SettingDefault
-    from mcproof.discovery.configuration.source_configuration import SourcePlace
     from mcproof.discovery.configuration.syntax_trees import SourceTree
 
 _KEYWORDS = frozenset(("auth", "token_verifier", "auth_server_provider", "auth_provider", "authentication"))

@@ -6,16 +6,16 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.core.observations.source import OpenBinding
 from mcproof.discovery.configuration.authentication import authentication_in
 from mcproof.discovery.configuration.default_values import default_of, resolved, setting_defaults
-from mcproof.discovery.configuration.source_configuration import OpenBinding
 from mcproof.discovery.configuration.syntax_trees import dotted, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mcproof.core.observations.source import SourcePlace
     from mcproof.discovery.configuration.default_values import SettingDefault
-    from mcproof.discovery.configuration.source_configuration import SourcePlace
     from mcproof.discovery.configuration.syntax_trees import SourceTree
 
 WILDCARDS = ("0.0.0.0", "::", "[::]")  # noqa: S104 (looked for, not listened on)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mcproof.core.observations.source import SourceConfiguration
 from mcproof.discovery.configuration.bound_addresses import open_bindings
 from mcproof.discovery.configuration.forwarded_tokens import forwarded_tokens
 from mcproof.discovery.configuration.secret_literals import source_secrets
-from mcproof.discovery.configuration.source_configuration import SourceConfiguration
 from mcproof.discovery.configuration.syntax_trees import source_trees
 
 

@@ -13,7 +13,7 @@ from mcproof.discovery.configuration.syntax_trees import dotted, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.discovery.configuration.source_configuration import SourcePlace
+    from mcproof.core.observations.source import SourcePlace
     from mcproof.discovery.configuration.syntax_trees import SourceTree
 
 UNKNOWN = object()

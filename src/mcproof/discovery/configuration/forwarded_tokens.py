@@ -10,13 +10,13 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.discovery.configuration.source_configuration import ForwardedToken
+from mcproof.core.observations.source import ForwardedToken
 from mcproof.discovery.configuration.syntax_trees import dotted, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcproof.discovery.configuration.source_configuration import SourcePlace
+    from mcproof.core.observations.source import SourcePlace
     from mcproof.discovery.configuration.syntax_trees import SourceTree
 
 _HEADER = "authorization"

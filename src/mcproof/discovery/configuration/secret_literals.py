@@ -8,9 +8,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mcproof.discovery.configuration.source_configuration import SourceSecret
+from mcproof.core.observations.responses import secret_in
+from mcproof.core.observations.source import SourceSecret
 from mcproof.discovery.configuration.syntax_trees import last_name
-from mcproof.exchange.information_leaks import secret_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

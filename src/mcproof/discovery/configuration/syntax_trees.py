@@ -7,13 +7,13 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mcproof.discovery.configuration.source_configuration import SourcePlace
+from mcproof.core.observations.source import SourcePlace
 from mcproof.discovery.project.source_files import decoded, is_test, python_files, read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.locations import SourceProblem
+    from mcproof.core.observations.source import SourceProblem
 
 _EXAMPLE_FOLDERS = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "docs", "tests", "test"))
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import CONDITIONAL, SourceTool
+from mcproof.core.catalog.model import CONDITIONAL, SourceTool
 from mcproof.discovery.document.omissions import TOO_MANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mcproof.core.observations.source import SourceLocation
     from mcproof.discovery.document.omissions import Omissions
-    from mcproof.discovery.locations import SourceLocation
 
 MOST_SERVED = 20_000
 """How many items of one kind a document may have."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mcproof.discovery.locations import SourceProblem
+from mcproof.core.observations.source import SourceProblem
 
 MOST_REPORTED = 3
 """How many locations are reported for one reason; if there are more, only the first and their number."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.observations.source import PATH, PREFIX, SQL
 from mcproof.discovery.flows import flow_expressions
 from mcproof.discovery.flows.flow_sinks import note_uses
 from mcproof.discovery.flows.flow_tables import (
@@ -42,7 +43,6 @@ from mcproof.discovery.flows.flow_values import (
     extended,
     merged,
 )
-from mcproof.discovery.flows.source_flows import PATH, PREFIX, SQL
 from mcproof.discovery.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.flows.flow_engine import FlowEngine, FlowLimitError
-from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
-from mcproof.discovery.flows.function_walk import FlowUse, described
-from mcproof.discovery.flows.source_flows import (
+from mcproof.core.observations.source import (
     ARGUMENT,
     ATTRIBUTE,
     COMMAND,
@@ -17,11 +14,15 @@ from mcproof.discovery.flows.source_flows import (
     SHELL,
     SQL,
     URL,
+    FlowStep,
     SourceFlow,
     SourceFlows,
+    SourceLocation,
 )
+from mcproof.discovery.flows.flow_engine import FlowEngine, FlowLimitError
+from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE
+from mcproof.discovery.flows.function_walk import FlowUse, described
 from mcproof.discovery.flows.tool_inputs import inputs_of, tool_entries, unused_methods
-from mcproof.discovery.locations import FlowStep, SourceLocation
 from mcproof.discovery.rendering.node_locations import location_of
 
 if TYPE_CHECKING:

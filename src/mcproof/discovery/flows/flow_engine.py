@@ -32,9 +32,9 @@ from mcproof.discovery.interp.values import (
 )
 
 if TYPE_CHECKING:
+    from mcproof.core.observations.source import FlowStep
     from mcproof.discovery.flows.flow_values import Guard
     from mcproof.discovery.interp.interpreter import Interpreter
-    from mcproof.discovery.locations import FlowStep
 
 MOST_STEPS = 600_000
 """How many statements and expressions are walked in all."""

@@ -7,6 +7,7 @@ import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.observations.source import ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.discovery.flows import flow_calls
 from mcproof.discovery.flows.flow_state import common_guards
 from mcproof.discovery.flows.flow_tables import HARMLESS_PARTS, PATH_TYPES, SAFE_PATH_PARTS
@@ -28,7 +29,6 @@ from mcproof.discovery.flows.flow_values import (
     extended,
     merged,
 )
-from mcproof.discovery.flows.source_flows import ARGUMENT, ATTRIBUTE, EVAL, PATH
 from mcproof.discovery.interp.values import UNKNOWN, Class, Function, Instance
 
 if TYPE_CHECKING:

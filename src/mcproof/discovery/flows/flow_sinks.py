@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.core.observations.source import ARGUMENT, COMMAND, EVAL, PROGRAM, SHELL, SQL, URL
 from mcproof.discovery.flows.flow_tables import PATH_TYPES
 from mcproof.discovery.flows.flow_values import HOLE, FlowValue, dotted_name
 from mcproof.discovery.flows.sink_tables import (
@@ -28,7 +29,6 @@ from mcproof.discovery.flows.sink_tables import (
     SWITCHES,
     Sink,
 )
-from mcproof.discovery.flows.source_flows import ARGUMENT, COMMAND, EVAL, PROGRAM, SHELL, SQL, URL
 from mcproof.discovery.flows.symbols import QUERY
 
 if TYPE_CHECKING:

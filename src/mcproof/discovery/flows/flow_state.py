@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.core.observations.source import PATH
 from mcproof.discovery.flows.flow_values import ANY_USE, FlowValue, LabelMark, either
-from mcproof.discovery.flows.source_flows import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

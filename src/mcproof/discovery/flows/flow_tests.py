@@ -6,10 +6,10 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.observations.source import ARGUMENT, COMMAND, PATH, PREFIX, PROGRAM, URL
 from mcproof.discovery.flows.flow_state import DOTS, EQUALS, NOT_ABSOLUTE, guards_on
 from mcproof.discovery.flows.flow_tables import ALL_KINDS
 from mcproof.discovery.flows.flow_values import ANY_USE, FlowValue, dotted_name
-from mcproof.discovery.flows.source_flows import ARGUMENT, COMMAND, PATH, PREFIX, PROGRAM, URL
 from mcproof.discovery.interp.values import EnumMember, ExternalCall
 
 if TYPE_CHECKING:

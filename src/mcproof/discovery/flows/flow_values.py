@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Iterable, Mapping
 
+    from mcproof.core.observations.source import FlowStep
     from mcproof.discovery.interp.modules import Module
-    from mcproof.discovery.locations import FlowStep
 
     Label = tuple[str, ...]
     """A parameter of the function that is walked, with the keys that lead to a part of it."""

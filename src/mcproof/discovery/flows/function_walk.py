@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.core.observations.source import SQL, FlowStep
 from mcproof.discovery.flows.flow_state import EQUALS, FlowState, checked, joined
 from mcproof.discovery.flows.flow_values import MOST_FIELDS, NOTHING, CodePlace, FlowValue, LabelMark, constant
-from mcproof.discovery.flows.source_flows import SQL
 from mcproof.discovery.flows.symbols import OUTER, symbolic
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Function
-from mcproof.discovery.locations import FlowStep
 
 if TYPE_CHECKING:
     from mcproof.discovery.flows.flow_engine import FlowEngine

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mcproof.discovery.flows.source_flows import (
-    ATTRIBUTE,
-    EVAL,
-    PATH,
-    SHELL,
-    SQL,
-    URL,
-)
+from mcproof.core.observations.source import ATTRIBUTE, EVAL, PATH, SHELL, SQL, URL
 
 RECEIVER = -1
 """The position of the object whose method is called."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.observations.source import FlowStep
 from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, LabelMark, constant
 from mcproof.discovery.interp.values import Class, External, Function, Generic, Instance
-from mcproof.discovery.locations import FlowStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.core.text.json_positions import escape, unescape
 from mcproof.discovery.frameworks.framework_versions import INLINED, NO_TITLES, PLAIN_WRAPPER, TOOL_TITLES
 from mcproof.discovery.pydantic.schema_nodes import Schema, title
-from mcproof.text.pointers import escape, unescape
 
 
 def as_fastmcp(schema: Schema, properties: Schema, unknown: set[str], traits: frozenset[str]) -> Schema:

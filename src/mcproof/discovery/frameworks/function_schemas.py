@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_positions import escape
 from mcproof.discovery.frameworks import fastmcp_docstrings
 from mcproof.discovery.frameworks.fastmcp_schema import as_fastmcp
 from mcproof.discovery.frameworks.framework_versions import CLOSED, OUTPUT_SCHEMAS
@@ -23,7 +24,6 @@ from mcproof.discovery.interp.values import (
     UnionOf,
 )
 from mcproof.discovery.pydantic.generator import SchemaGenerator
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from mcproof.core.observations.source import SourceProblem
 from mcproof.discovery.interp.kept_trees import parse_quietly
 from mcproof.discovery.interp.values import Scope
-from mcproof.discovery.locations import SourceProblem
 from mcproof.discovery.project.import_paths import ImportPaths
 from mcproof.discovery.project.source_files import (
     MOST_FILES,

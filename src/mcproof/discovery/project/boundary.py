@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mcproof.core.text.files import INSTALL_FOLDERS, LIBRARY_FOLDERS
 from mcproof.discovery.project.distributions import Distribution, distribution_of, distributions_in, roots_of
-from mcproof.text.folder_walk import INSTALL_FOLDERS, LIBRARY_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.text.folder_walk import LIBRARY_FOLDERS
+from mcproof.core.text.files import LIBRARY_FOLDERS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

@@ -10,9 +10,9 @@ import stat
 import sys
 import tokenize
 
-from mcproof.discovery.locations import SourceProblem
+from mcproof.core.observations.source import SourceProblem
+from mcproof.core.text.files import LIBRARY_FOLDERS, is_file
 from mcproof.discovery.project.boundary import Boundary
-from mcproof.text.folder_walk import LIBRARY_FOLDERS, is_file
 
 LARGEST_FILE = 8 << 20
 """Larger source files are generated data; they are reported and skipped."""

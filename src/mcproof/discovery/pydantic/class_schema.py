@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_positions import escape
 from mcproof.discovery.interp.containers import EXACT, SourceDict, extent_of
 from mcproof.discovery.interp.enumerations import is_enum, members_of
 from mcproof.discovery.interp.values import (
@@ -34,7 +35,6 @@ from mcproof.discovery.pydantic.constraints import add_keywords, is_skipped
 from mcproof.discovery.pydantic.model_config import configuration, string_lengths
 from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
 from mcproof.discovery.pydantic.serializers import UNDECLARED, is_declared
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import Field, SchemaGenerator

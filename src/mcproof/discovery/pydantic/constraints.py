@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_positions import escape
 from mcproof.discovery.interp.containers import EXACT, extent_of
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, Absent, External, ExternalCall, Function, Generic
 from mcproof.discovery.pydantic.basic_types import DecimalNumber
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import SchemaGenerator

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_positions import escape
 from mcproof.discovery.interp.containers import has_doubt
 from mcproof.discovery.interp.values import MISSING, UNKNOWN, External, ExternalCall, Scope
 from mcproof.discovery.pydantic.schema_nodes import common_type
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.pydantic.generator import SchemaGenerator

@@ -6,6 +6,7 @@ import ast
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_positions import escape, unescape
 from mcproof.discovery.interp.containers import SourceDict
 from mcproof.discovery.interp.expressions import evaluate
 from mcproof.discovery.interp.values import (
@@ -21,7 +22,6 @@ from mcproof.discovery.interp.values import (
 )
 from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types, type_schemas
 from mcproof.discovery.pydantic.schema_nodes import Schema, ordered, references, title, with_names
-from mcproof.text.pointers import escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_positions import escape
 from mcproof.discovery.rendering.node_locations import location_of, name_location
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from mcproof.discovery.frameworks.servers import RegisteredItem

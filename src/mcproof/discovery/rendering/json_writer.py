@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_positions import escape
 from mcproof.discovery.interp.assumptions import default_of
 from mcproof.discovery.interp.builtin_values import unwrapped
 from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions
@@ -15,14 +16,13 @@ from mcproof.discovery.interp.values import (
     Instance,
 )
 from mcproof.discovery.rendering.node_locations import location_of
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     import ast
 
+    from mcproof.core.observations.source import SourceLocation
     from mcproof.discovery.interp.interpreter import Interpreter
     from mcproof.discovery.interp.modules import Module
-    from mcproof.discovery.locations import SourceLocation
 
 DEEPEST = 200
 MOST_WRITTEN = 200_000

@@ -17,10 +17,10 @@ from mcproof.discovery.interp.values import Function
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.catalog.model import SourceTool
+    from mcproof.core.catalog.model import SourceTool
+    from mcproof.core.observations.source import SourceLocation
     from mcproof.discovery.frameworks.served_items import ServedItem
     from mcproof.discovery.interp.modules import Module, Modules
-    from mcproof.discovery.locations import SourceLocation
 
 MOST_STATEMENTS = 20_000
 """How many statements have their words kept."""

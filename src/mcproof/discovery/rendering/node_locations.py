@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.locations import SourceLocation
+from mcproof.core.observations.source import SourceLocation
 
 if TYPE_CHECKING:
     import ast

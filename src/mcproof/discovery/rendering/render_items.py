@@ -17,7 +17,7 @@ from mcproof.discovery.rendering.render_tool import render_tool
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import SourceTool
+    from mcproof.core.catalog.model import SourceTool
     from mcproof.discovery.frameworks.mcp_domain import McpDomain
     from mcproof.discovery.frameworks.served_items import ServedItem
     from mcproof.discovery.rendering.kept_renderings import KeptRenderings

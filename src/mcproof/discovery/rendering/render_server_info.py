@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.model import FROM_SOURCE
+from mcproof.core.catalog.model import FROM_SOURCE
 from mcproof.discovery.frameworks.servers import ServerInfo
 from mcproof.discovery.interp.builtin_values import unwrapped
 

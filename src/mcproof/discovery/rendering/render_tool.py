@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.model import SourceTool
+from mcproof.core.catalog.model import SourceTool
 from mcproof.discovery.frameworks.fastmcp_schema import inline_output
 from mcproof.discovery.frameworks.framework_versions import INLINED, OUTPUT_SCHEMAS, PLAIN_WRAPPER, TOOL_TITLES
 from mcproof.discovery.frameworks.function_schemas import derive

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_positions import resolve
 from mcproof.linting.code_help.framework_guess import (
     FRAMEWORKS,
     LITERAL,
@@ -24,12 +25,11 @@ from mcproof.linting.code_help.parameter_types import (
     zod_type,
 )
 from mcproof.linting.code_help.snippet_table import templates_of
-from mcproof.text.pointers import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.code_help.snippet_table import SnippetTemplate
     from mcproof.linting.finding import Finding
 

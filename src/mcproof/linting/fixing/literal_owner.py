@@ -6,7 +6,7 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.text.pythontext import PythonText, UncertainError
+from mcproof.core.text.python_document import PythonText, UncertainError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.schema.acceptance import is_declared_optional
-from mcproof.schema.tree import SchemaTree
-from mcproof.text.jsontext import Edit, splice
-from mcproof.text.pointers import resolve
+from mcproof.core.schema.acceptance import is_declared_optional
+from mcproof.core.schema.tree import SchemaTree
+from mcproof.core.text.json_document import Edit, splice
+from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.linting.finding import Finding
 
 

@@ -10,17 +10,17 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.json_document import Edit, splice
+from mcproof.core.text.json_positions import escape, resolve
+from mcproof.core.text.python_document import UncertainError
 from mcproof.linting.fixing.literal_owner import SourceTexts, require_owner
 from mcproof.linting.fixing.snapshot_fix import member_changes, newly_required
-from mcproof.text.jsontext import Edit, splice
-from mcproof.text.pointers import escape, resolve
-from mcproof.text.pythontext import UncertainError
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Collection
 
-    from mcproof.catalog.model import Catalog, SourceMap
+    from mcproof.core.catalog.model import Catalog, SourceMap
     from mcproof.linting.finding import Finding
     from mcproof.linting.fixing.snapshot_fix import MemberChange
 

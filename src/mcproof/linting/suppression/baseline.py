@@ -10,14 +10,14 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import InputError, reason_of
+from mcproof.core.errors import InputError, reason_of
 from mcproof.linting.finding import fingerprints
 from mcproof.linting.suppression.ignores import ACCEPTED, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 
@@ -77,7 +77,7 @@ class Baseline:
 
         With `accepts_all` it accepts every finding, because it will be rewritten.
         """
-        from mcproof.text.jsontext import JsonText
+        from mcproof.core.text.json_document import JsonText
 
         try:
             with open(file, encoding="utf-8-sig") as stream:
@@ -140,7 +140,7 @@ class Baseline:
 
         Entries that this run did not check are kept, unless their target no longer exists.
         """
-        from mcproof.text.atomic import write_file
+        from mcproof.core.text.files import write_file
 
         is_gone = {target: self._is_gone(target) for target in {entry.target for entry, _ in self._entries.values()}}
         kept = {

@@ -6,14 +6,14 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import UsageError, nearest
+from mcproof.core.errors import UsageError, nearest
 from mcproof.linting.registry import all_rules, find_rule, is_ignored, rules_named
 from mcproof.linting.suppression.ignores import COMMENTED, IgnoreNotice, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog, Item, SourceMap
+    from mcproof.core.catalog.model import Catalog, Item, SourceMap
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.ignores import IgnoreTracker

@@ -10,7 +10,7 @@ from mcproof.linting.registry import is_ignored
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcproof.catalog.model import Item
+    from mcproof.core.catalog.model import Item
     from mcproof.linting.finding import Finding
     from mcproof.linting.registry import Rule
 

@@ -14,8 +14,8 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import plain_secrets
 from mcproof.client.session import Session
-from mcproof.errors import Untested
-from mcproof.exchange.probe_facts import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
+from mcproof.core.errors import Untested
+from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.fuzz.slice_sender import SliceSender
 from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
 from mcproof.prove.fuzz.work_queue import ShrinkJob, WorkQueue
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from mcproof.catalog.model import Catalog
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.open_server import OpenServer
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import Outcome
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.probes import Outcome
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.fuzz.tool_fuzzer import FoundFailure, FuzzPlan
     from mcproof.prove.permission import Permission

@@ -6,17 +6,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.information_leaks import leak_in
-from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS, FAILURE_OF, ResponseFlaw
-from mcproof.exchange.responses import error_text, flaws_of
+from mcproof.core.observations.probes import ERROR_AS_SUCCESS, FAILURE_OF, ResponseFlaw
+from mcproof.core.observations.responses import error_text, flaws_of, leak_in
 from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import CaseOutcome
-    from mcproof.exchange.responses import OutputContract
+    from mcproof.core.observations.probes import CaseOutcome
+    from mcproof.core.observations.responses import OutputContract
     from mcproof.generation.cases import GeneratedCase
     from mcproof.prove.probe_cases import ProbeCase
     from mcproof.prove.seen_responses import SeenResponse

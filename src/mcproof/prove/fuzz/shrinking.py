@@ -5,14 +5,14 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.probe_facts import SERVER_LOST
+from mcproof.core.observations.probes import SERVER_LOST
 from mcproof.generation.smaller_values import reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.client.session import Response, Session
-    from mcproof.generation.oracle import Oracle
+    from mcproof.core.schema.validation import Oracle
 
 MOST_CALLS, MOST_SLOW_CALLS = 200, 6
 MOST_SECONDS = 10.0

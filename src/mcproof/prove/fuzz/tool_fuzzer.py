@@ -8,28 +8,28 @@ from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.console import plural
-from mcproof.errors import Untested
-from mcproof.exchange.connection_facts import cropped
-from mcproof.exchange.probe_facts import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
-from mcproof.exchange.responses import OutputContract
+from mcproof.core.console import plural
+from mcproof.core.errors import Untested
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.probes import CASE_OUTCOMES, FAILURE_OF, ProbeRecord, as_json
+from mcproof.core.observations.responses import OutputContract
+from mcproof.core.schema.validation import Oracle
+from mcproof.core.text.json_positions import escape
 from mcproof.generation.cases import deterministic_cases
 from mcproof.generation.json_values import json_size
-from mcproof.generation.oracle import Oracle
 from mcproof.generation.random_cases import Sampler
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
 from mcproof.prove.fuzz.case_slice import CaseSlice, SentCase
 from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, Judgement, failure_key, fault_of, judge, signature
 from mcproof.prove.fuzz.shrinking import same_promise, shrink
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.catalog.model import Tool
     from mcproof.client.session import Response, Session
-    from mcproof.exchange.probe_facts import CaseOutcome, Expectation, Outcome
+    from mcproof.core.catalog.model import Tool
+    from mcproof.core.observations.probes import CaseOutcome, Expectation, Outcome
     from mcproof.generation.cases import GeneratedCase
     from mcproof.prove.permission import Permission
 

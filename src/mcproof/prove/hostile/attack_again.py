@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import InputError
+from mcproof.core.errors import InputError
 from mcproof.generation.mutation_points import label_of, value_at, with_value
 from mcproof.prove.blame import NumberedRequest, Sender
 from mcproof.prove.hostile.attack_cases import HostileCase, StringArgument

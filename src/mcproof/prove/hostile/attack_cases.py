@@ -7,18 +7,18 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.schema.validation import Oracle
+from mcproof.core.text.english import words_of
+from mcproof.core.text.json_positions import escape
 from mcproof.generation.mutation_points import Path, label_of, mutation_points, with_value
-from mcproof.generation.oracle import Oracle
 from mcproof.generation.valid_values import ValueBuilder
 from mcproof.prove.hostile.attacks import CHAIN_LENGTHS, FAMILIES, TABLES, path_attacks
 from mcproof.prove.hostile.traps import NESTED
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
     from mcproof.generation.mutation_points import MutationPoint
     from mcproof.prove.hostile.attacks import Attack, AttackFamily
 

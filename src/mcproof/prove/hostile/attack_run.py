@@ -6,8 +6,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
-from mcproof.errors import Untested
-from mcproof.exchange.probe_facts import SEVERAL, ItemProbes, ProbeRecord
+from mcproof.core.errors import Untested
+from mcproof.core.observations.probes import SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.blame import Sender
 from mcproof.prove.hostile.attacks import FAMILIES, FAMILY_NAMES
 from mcproof.prove.hostile.server_folders import folders_of
@@ -18,9 +18,9 @@ from mcproof.results.proof import ProbeResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.catalog.model import Catalog, Item
     from mcproof.client.open_server import OpenServer
     from mcproof.client.session import Response, Session
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.hostile.tool_attacker import HostileFailure
     from mcproof.prove.permission import Permission

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.connection_facts import cropped
+from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     from mcproof.client.session import Response

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import FAILURE_OF
-from mcproof.exchange.responses import OutputContract, flaws_of
+from mcproof.core.observations.probes import FAILURE_OF
+from mcproof.core.observations.responses import OutputContract, flaws_of
 from mcproof.prove.hostile.attacks import FAMILY_NAMES
 from mcproof.prove.hostile.effects import effect_of, sql_error
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import CaseOutcome
+    from mcproof.core.observations.probes import CaseOutcome
     from mcproof.prove.hostile.attack_cases import HostileCase
     from mcproof.prove.hostile.traps import Traps
 

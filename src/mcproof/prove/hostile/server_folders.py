@@ -7,8 +7,8 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from mcproof.catalog.network_addresses import is_this_machine
 from mcproof.client.endpoints import CommandEndpoint
+from mcproof.core.addresses import is_this_machine
 from mcproof.prove.hostile.attacks import MOST_FOLDERS
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import Untested
-from mcproof.exchange.probe_facts import FAILURE_OF, SERVER_LOST, ProbeRecord, ResponseFlaw, as_json
+from mcproof.core.errors import Untested
+from mcproof.core.observations.probes import FAILURE_OF, SERVER_LOST, ProbeRecord, ResponseFlaw, as_json
 from mcproof.generation.cases import fuller_arguments
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.failure_store import StoredFailure
@@ -16,9 +16,9 @@ from mcproof.prove.hostile.observing import AttackResult, injection, observe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.catalog.model import Tool
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import CaseOutcome
+    from mcproof.core.catalog.model import Tool
+    from mcproof.core.observations.probes import CaseOutcome
     from mcproof.prove.blame import Sender
     from mcproof.prove.hostile.attack_cases import HostileCase
     from mcproof.prove.hostile.attacks import AttackFamily

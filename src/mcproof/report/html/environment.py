@@ -11,7 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from mcproof.console import plural, safe
+from mcproof.core.console import plural, safe
 
 LONGEST = 1000
 """The length at which untrusted text is truncated by default."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.linting.finding import level_of
 from mcproof.report.client_grid import shown_outcomes
 from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.linting.finding import LEVELS
 from mcproof.report.gate_verdicts import FAILED, called_sentence
 from mcproof.report.html.wording import GRADE_TONES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.report.phrases import CHANGE_WORDS
 
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 from mcproof.report.phrases import CHANGE_WORDS
 from mcproof.report.terminal.finding_list import location_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.findings import ReportedFinding
     from mcproof.results.run import TargetResult
 

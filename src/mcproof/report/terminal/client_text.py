@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from mcproof.console import display_width, plural, shell_word, wrapped
+from mcproof.core.console import display_width, plural, shell_word, wrapped
 from mcproof.report.client_grid import MARKS, client_counts, client_grid, gain_phrases
 from mcproof.report.terminal.finding_list import command_hint
 from mcproof.report.terminal.frames import frames
@@ -14,7 +14,7 @@ from mcproof.report.terminal.matrix_text import marks_legend, painted_mark, sent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.report.client_grid import ClientGrid, ClientRow, ToolColumn
     from mcproof.results.payloads import CompatPayload
     from mcproof.results.run import TargetResult

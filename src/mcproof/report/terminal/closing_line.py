@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import wrapped
+from mcproof.core.console import wrapped
 from mcproof.report.gate_verdicts import run_verdict
 
 if TYPE_CHECKING:
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.run import RunResult
 
 _COLOURS = {"good": ("good",), "fair": ("warning",), "bad": ("error",)}

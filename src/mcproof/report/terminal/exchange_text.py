@@ -6,12 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.console import display_width
+from mcproof.core.console import display_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.findings import ReportedFinding
 
 REQUEST, RESPONSE = "request ", "response"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import display_width, plural, safe, wrapped
+from mcproof.core.console import display_width, plural, safe, wrapped
 from mcproof.report.terminal.exchange_text import exchange_lines, exchanges_of
 from mcproof.results.rule_groups import count_findings, group_by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.findings import FindingGroup, ReportedFinding, Snippet
     from mcproof.results.rule_groups import FindingEntry, RuleGroup
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural, wrapped
+from mcproof.core.console import plural, wrapped
 from mcproof.report.outcome_phrases import arguments_text, fuzz_sentence
 from mcproof.report.probe_rules import covered_by_failures
 from mcproof.report.terminal.exchange_text import readable_response
@@ -13,7 +13,7 @@ from mcproof.report.terminal.matrix_text import findings_text, sentence, unteste
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.proof import Failure, Fuzzing
     from mcproof.results.run import TargetResult
 

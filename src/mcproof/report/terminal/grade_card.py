@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import Style, display_width, plural, shell_word, wrapped
+from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
 from mcproof.linting.finding import level_of
 from mcproof.report.gate_verdicts import target_verdict
 from mcproof.report.terminal.finding_list import command_hint

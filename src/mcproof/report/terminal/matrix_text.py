@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import Style, display_width, plural, wrapped
+from mcproof.core.console import Style, display_width, plural, wrapped
 from mcproof.prove.permission import HOW_TO_ALLOW, MAY_CHANGE
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import (

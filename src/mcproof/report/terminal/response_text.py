@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.console import plural, safe, safe_line
+from mcproof.core.console import plural, safe, safe_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.execution.one_request import OneResponse
 
 

@@ -10,7 +10,7 @@ from mcproof.results.suite_tests import reasons
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult
 

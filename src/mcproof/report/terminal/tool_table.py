@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import display_width, plural
+from mcproof.core.console import display_width, plural
 from mcproof.report.tool_listing import HINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.report.tool_listing import ListedTool, ToolListing
 
 _GAP = "  "

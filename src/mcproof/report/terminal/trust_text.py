@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.console import plural, wrapped
+from mcproof.core.console import plural, wrapped
 from mcproof.poisoning.tool_graph import graph_lines
 from mcproof.report.terminal.frames import frames
 from mcproof.report.trust_phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
@@ -12,7 +12,7 @@ from mcproof.report.trust_phrases import TONES, action_gain, outcome_counts, tru
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.console import Style
+    from mcproof.core.console import Style
     from mcproof.poisoning.tool_graph import ToolGraph
     from mcproof.results.run import TargetResult
     from mcproof.scores.trust import Trust

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from mcproof.compat.client_profiles import EFFECTS
 from mcproof.compat.constraint_words import in_a_sentence
+from mcproof.core.text.json_positions import unescape
 from mcproof.linting.finding import Problem, SharedEvidence
 from mcproof.linting.registry import rule
 from mcproof.rules.compat.client_rules import CLIENT_RULES
-from mcproof.text.pointers import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

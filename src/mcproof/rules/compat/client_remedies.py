@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mcproof.console import plural
+from mcproof.core.console import plural
 
 _REMEDIES = {
     "CMP-001": "use only letters, digits and underscores in {name}",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.schema.acceptance import KINDS, kinds_of
+from mcproof.core.text.english import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.polish.prose import pointer_of, tool_words
-from mcproof.schema.acceptance import KINDS, kinds_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
 
 COMPARED_FROM = 20
 """The shortest description, in characters, that is compared with others."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.text.english import EMPTY, PURPOSES, USELESS, WHEN, words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.rules.polish.lexicon import EMPTY, PURPOSES, USELESS, WHEN
 from mcproof.rules.polish.prose import (
     is_latin,
     matches_from,
@@ -24,7 +23,7 @@ from mcproof.text.javascript import is_blank, length, trim
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 SHORT, LONG = 50, 1500
 VERY_SHORT = 15

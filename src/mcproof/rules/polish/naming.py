@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.text.english import words_of
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
 
 
 def _set(text: str) -> frozenset[str]:

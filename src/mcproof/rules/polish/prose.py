@@ -6,14 +6,14 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, AnyStr
 
-from mcproof.rules.polish.lexicon import ENGLISH, FOREIGN, WATCHED
+from mcproof.core.text.english import ENGLISH, FOREIGN, WATCHED
+from mcproof.core.text.json_positions import escape
 from mcproof.text.javascript import is_blank
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 _ideographs = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]").findall
 _syllables = re.compile("[\u3040-\u30ff\uac00-\ud7af]").findall

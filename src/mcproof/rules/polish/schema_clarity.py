@@ -6,19 +6,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.catalog.parameter_docs import documents_parameter
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.schema.acceptance import accepts_nothing
+from mcproof.core.schema.validation import objections
+from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, words_of
 from mcproof.linting.finding import Problem, SetMember
 from mcproof.linting.registry import MISSING_REQUIRED, rule
-from mcproof.rules.polish.lexicon import CHANGING, COMING_BACK, MAKING, READING
 from mcproof.rules.polish.prose import description_of, pointer_of, tool_words
-from mcproof.schema.acceptance import accepts_nothing
-from mcproof.schema.dialects import objections
 from mcproof.text.javascript import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _MOST_PARTS = 20

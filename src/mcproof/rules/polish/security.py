@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.tree import STRICT_LEVELS
+from mcproof.core.text.english import SPEAKING
+from mcproof.core.text.json_positions import escape
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
-from mcproof.rules.polish.lexicon import SPEAKING
 from mcproof.rules.polish.prose import has_any, matches_from, tool_words
-from mcproof.schema.tree import STRICT_LEVELS
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 _INVISIBLE = re.compile(
     "\x1b(?=\\[)|[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.text.english import words_of
 from mcproof.rules.polish.prose import has_any
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.revisions import FIRST_STATELESS, REVISIONS
+from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
 from mcproof.linting.finding import SharedEvidence
 from mcproof.linting.judged_items import judging_revision, known_revision
 from mcproof.linting.registry import rule
@@ -14,8 +14,8 @@ from mcproof.linting.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog
-    from mcproof.exchange.connection_facts import ConnectionFacts
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.connection import ConnectionFacts
     from mcproof.linting.finding import Problem
     from mcproof.linting.judged_items import JudgedItem
 

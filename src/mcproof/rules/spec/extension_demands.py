@@ -6,20 +6,20 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.model import Tool
-from mcproof.catalog.tool_names import words_of
+from mcproof.core.catalog.model import Tool
+from mcproof.core.schema.keywords import ANNOTATION, header_parameters
+from mcproof.core.text.english import words_of
+from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.json_positions import escape
 from mcproof.linting.finding import Problem
 from mcproof.linting.judged_items import SERVER_ICONS
 from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.rules.spec.member_demands import ITEMS
-from mcproof.schema.header_parameters import ANNOTATION, header_parameters
-from mcproof.text.jsontext import kind_of
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Item
+    from mcproof.core.catalog.model import Item
     from mcproof.linting.judged_items import JudgedItem
 
 # Patterns, which `re` compiles on first use: lint must start fast.

@@ -10,7 +10,7 @@ from mcproof.rules.spec.demands import STATELESS, demand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.connection_facts import Anomaly, ConnectionFacts
+    from mcproof.core.observations.connection import Anomaly, ConnectionFacts
 
 _SHOWN = 5
 _CURSORS = ("cursor-loop", "endless-pages", "bad-cursor")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.catalog.tool_marks import HINTS, NULL, ODD_ANNOTATIONS, ODD_TITLE, TOOL_MEMBERS, UNKNOWN
+from mcproof.core.catalog.tool_marks import HINTS, NULL, ODD_ANNOTATIONS, ODD_TITLE, TOOL_MEMBERS, UNKNOWN
+from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.json_positions import escape
 from mcproof.linting.finding import Problem
 from mcproof.linting.judged_items import judging_revision
 from mcproof.rules.spec.demands import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
-from mcproof.text.jsontext import kind_of
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.linting.judged_items import JudgedItem
 
 ITEMS = ("tool", "resource", "template", "prompt")

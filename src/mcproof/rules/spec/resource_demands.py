@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.json_document import kind_of
 from mcproof.linting.finding import Problem
 from mcproof.rules.spec.demands import STRUCTURED, demand, shown
-from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
     from mcproof.linting.judged_items import JudgedItem
 
 # Patterns, which `re` compiles on first use: lint must start fast.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog.model import Tool
-from mcproof.catalog.tool_marks import (
+from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.tool_marks import (
     NO_PARAMETERS,
     ODD_OUTPUT,
     ODD_ROOT,
@@ -13,20 +13,19 @@ from mcproof.catalog.tool_marks import (
     OUTPUT_EXTERNAL,
     OUTPUT_REFERENCE,
 )
+from mcproof.core.schema.keywords import EXTERNAL, ODD, REFERENCE_KEYWORDS
+from mcproof.core.schema.validation import objections
+from mcproof.core.text.json_document import kind_of
+from mcproof.core.text.json_positions import escape
 from mcproof.linting.finding import Problem
 from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
-from mcproof.schema.dialects import objections
-from mcproof.schema.schema_marks import EXTERNAL, ODD
-from mcproof.schema.schema_shapes import REFERENCE_KEYWORDS
-from mcproof.text.jsontext import kind_of
-from mcproof.text.pointers import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.core.schema.references import Reference
+    from mcproof.core.schema.tree import SchemaTree
     from mcproof.linting.judged_items import JudgedItem
-    from mcproof.schema.references import Reference
-    from mcproof.schema.tree import SchemaTree
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
 _NEWEST = "json-schema.org/draft/2020-12/schema"

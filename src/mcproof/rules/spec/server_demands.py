@@ -10,7 +10,7 @@ from mcproof.rules.spec.demands import STATELESS, demand
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item
 
 
 @demand(

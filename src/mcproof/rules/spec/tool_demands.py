@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.tool_marks import ODD_NAME, ODD_ROOT
+from mcproof.core.catalog.tool_marks import ODD_NAME, ODD_ROOT
+from mcproof.core.text.json_document import kind_of
 from mcproof.linting.finding import Problem
 from mcproof.rules.spec.demands import DIALECTS, demand, shown
-from mcproof.text.jsontext import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.linting.judged_items import JudgedItem
 
 LONGEST_NAME = 128

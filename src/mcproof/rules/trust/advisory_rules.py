@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.advisories.advisory_table import AdvisoryHit
-    from mcproof.advisories.known_software import KnownSoftware
-    from mcproof.exchange.exposure import Exposure
+    from mcproof.core.observations.perimeter import Exposure
+    from mcproof.core.observations.source import KnownSoftware
 
 
 def _blocks(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:

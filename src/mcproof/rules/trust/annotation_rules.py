@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.catalog.capability_matches import CapabilityMatch
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
 
 _EFFECTS = ("delete_data", "write_files", "financial_action", "send_message", "admin_control", "execute_code")
 """Capabilities that a read-only tool cannot have, the first found is reported."""

@@ -10,7 +10,7 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.authorization_facts import AuthorizationFacts, NamedIssuer
+    from mcproof.core.observations.perimeter import AuthorizationFacts, NamedIssuer
 
 INSECURE_GRANTS = ("password", "implicit")
 

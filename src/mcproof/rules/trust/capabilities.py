@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.catalog.capability_matches import Capability, CapabilityMatch
-    from mcproof.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.linting.registry import Check
 
 surface_rule = partial(trust_rule, category="capability", dimension="Tool surface risk", phase="post-handshake")

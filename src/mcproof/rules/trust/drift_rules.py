@@ -11,8 +11,8 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcproof.core.observations.perimeter import Exposure
     from mcproof.drift.catalog_drift import CatalogDrift, Difference, DriftKind
-    from mcproof.exchange.exposure import Exposure
     from mcproof.linting.registry import Check
 
 _MOST_NAMES = 5

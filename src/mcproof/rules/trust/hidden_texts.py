@@ -11,7 +11,7 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.exchange.exposure import Exposure
+    from mcproof.core.observations.perimeter import Exposure
     from mcproof.poisoning.judged_texts import JudgedHiding
     from mcproof.poisoning.model_texts import ModelTexts
 

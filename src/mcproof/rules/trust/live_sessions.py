@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.session_ids import ENOUGH_BITS
+from mcproof.core.observations.connection import ENOUGH_BITS
 from mcproof.linting.finding import Problem
 from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.exchange.exposure import Exposure
-    from mcproof.exchange.list_stability import ListStability
-    from mcproof.exchange.read_calls import ReadCalls
-    from mcproof.exchange.session_ids import SessionIds
+    from mcproof.core.observations.connection import ListStability, SessionIds
+    from mcproof.core.observations.perimeter import Exposure
+    from mcproof.core.observations.probes import ReadCalls
 
 _SHOWN = 20
 """How many tools the evidence names."""

@@ -10,8 +10,8 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.catalog.model import Catalog
-    from mcproof.exchange.resource_bodies import ResourceBodies
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.responses import ResourceBodies
     from mcproof.linting.registry import Check
 
 MOST_HITS = 100

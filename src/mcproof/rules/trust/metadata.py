@@ -11,7 +11,7 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
 
 MOST_TOOLS = 50
 

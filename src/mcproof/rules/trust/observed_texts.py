@@ -11,7 +11,7 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.poisoning.model_texts import ModelText, ModelTexts
 
 _LONGEST, _MOST = 100_000, 2_000_000
@@ -38,7 +38,7 @@ def no_secret_leakage_in_observed_text(texts: ModelTexts) -> Iterator[Problem]:
     Why: every client that connects reads it, and every model repeats it.
     Fix: revoke the secret, then remove it from the text.
     """
-    from mcproof.text.secret_shapes import secrets_in
+    from mcproof.core.text.secrets import secrets_in
 
     hits: dict[tuple[str, str, str], dict[str, Any]] = {}
     first: ModelText | None = None
@@ -91,7 +91,7 @@ def no_dangerous_resource_uris(catalog: Catalog) -> Iterator[Problem]:
     credentials of cloud machines.
     Fix: use `https://` addresses of public hosts, or a scheme of your own that the server resolves.
     """
-    from mcproof.catalog.resource_addresses import danger_of
+    from mcproof.core.addresses import danger_of
 
     hits = []
     first = None

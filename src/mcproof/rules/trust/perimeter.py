@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.exchange.perimeter_facts import REDIRECT_CAP, SIZE_CAP
+from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
 from mcproof.linting.finding import Problem
 from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.perimeter_facts import PerimeterFacts
-    from mcproof.exchange.server_identity import ServerIdentity
+    from mcproof.core.observations.connection import ServerIdentity
+    from mcproof.core.observations.perimeter import PerimeterFacts
 
 MODERN_VERSIONS = ("TLSv1.2", "TLSv1.3")
 LEAST_MAX_AGE = 86_400

@@ -10,7 +10,7 @@ from mcproof.rules.trust.trust_rule import always, trust_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.exchange.exposure import Exposure
+    from mcproof.core.observations.perimeter import Exposure
     from mcproof.linting.registry import Check
     from mcproof.poisoning.found_signals import FoundSignal
     from mcproof.poisoning.model_texts import ModelTexts

@@ -6,18 +6,18 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.schema.acceptance import accepts_anything
+from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
 from mcproof.linting.finding import Problem
 from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
 from mcproof.rules.trust.trust_rule import trust_rule
-from mcproof.schema.acceptance import accepts_anything
-from mcproof.schema.free_text import is_page_token, role_of, texts_of
 from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog, Tool
-    from mcproof.schema.tree import SchemaNode, SchemaTree
+    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.schema.tree import SchemaNode, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
 

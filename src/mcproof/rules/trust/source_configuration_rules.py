@@ -10,8 +10,7 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.configuration.source_configuration import SourceConfiguration, SourcePlace
-    from mcproof.discovery.locations import SourceLocation
+    from mcproof.core.observations.source import SourceConfiguration, SourceLocation, SourcePlace
 
 
 def _setting_identity(evidence: dict[str, Any]) -> str:
@@ -78,7 +77,7 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
     docstrings do not. The secret is not part of the output. OWASP MCP01 and MCP07; CWE-798;
     MCP 2025-11-25, security best practices, token passthrough.
     """
-    from mcproof.discovery.locations import HiddenLine
+    from mcproof.core.observations.source import HiddenLine
 
     for secret in source.secrets:
         yield Problem(
@@ -100,7 +99,7 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
 
 
 def _location(place: SourcePlace) -> SourceLocation:
-    from mcproof.discovery.locations import SourceLocation
+    from mcproof.core.observations.source import SourceLocation
 
     return SourceLocation(place.file, place.line, place.column, None)
 

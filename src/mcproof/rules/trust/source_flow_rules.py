@@ -10,9 +10,8 @@ from mcproof.rules.trust.trust_rule import trust_rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.discovery.flows.source_flows import SourceFlow, SourceFlows
-    from mcproof.discovery.locations import FlowStep
-    from mcproof.exchange.exposure import Exposure
+    from mcproof.core.observations.perimeter import Exposure
+    from mcproof.core.observations.source import FlowStep, SourceFlow, SourceFlows
     from mcproof.linting.registry import Check
 
 _MOST_NAMES = 3

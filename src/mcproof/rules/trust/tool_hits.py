@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
 
 _NAMED = 3
 

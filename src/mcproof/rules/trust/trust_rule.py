@@ -9,7 +9,7 @@ from mcproof.linting.registry import rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcproof.exchange.exposure import Exposure
+    from mcproof.core.observations.perimeter import Exposure
     from mcproof.linting.registry import Check
 
     HardFail = Callable[[Mapping[str, Any], Exposure], bool]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.exchange.connection_facts import LINGERING, SLOW_START
-from mcproof.exchange.revisions import REVISIONS
+from mcproof.core.observations.connection import LINGERING, SLOW_START
+from mcproof.core.protocol import REVISIONS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
-    from mcproof.exchange.connection_facts import Anomaly, ConnectionFacts
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.connection import Anomaly, ConnectionFacts
 
 SHOWN = 5
 """How many pieces of evidence a finding has."""

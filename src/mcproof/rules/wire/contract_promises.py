@@ -10,7 +10,7 @@ from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import ItemProbes, Outcome, ProbeRecord
+    from mcproof.core.observations.probes import ItemProbes, Outcome, ProbeRecord
 
 SHOWN = 5
 """How many of the calls with one problem a finding shows."""
@@ -255,7 +255,7 @@ def _names(record: ProbeRecord) -> list[str]:
 
 def evidence(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
-    from mcproof.exchange.probe_facts import ROOT  # here, as static runs load these rules, too
+    from mcproof.core.observations.probes import ROOT  # here, as static runs load these rules, too
 
     found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.argument and record.argument != ROOT:

@@ -11,7 +11,7 @@ from mcproof.rules.wire.contract_promises import evidence, parameter_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import ItemProbes
+    from mcproof.core.observations.probes import ItemProbes
 
 
 @rule("WIR-032", ruleset="wire", name="injection", severity="error", category="security")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.exchange.revisions import FIRST_STATELESS
+from mcproof.core.protocol import FIRST_STATELESS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import UNKNOWN_METHOD, rule
 from mcproof.rules.wire.contract_promises import evidence
@@ -12,7 +12,7 @@ from mcproof.rules.wire.contract_promises import evidence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import ItemProbes
+    from mcproof.core.observations.probes import ItemProbes
 
 CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource": -32602, "bad_version": -32022}
 """The error codes that the stateless era requires."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.exchange.probe_facts import ERROR_AS_SUCCESS
+from mcproof.core.observations.probes import ERROR_AS_SUCCESS
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import rule
 from mcproof.rules.wire.contract_promises import evidence
@@ -12,7 +12,7 @@ from mcproof.rules.wire.contract_promises import evidence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.exchange.probe_facts import ItemProbes, ProbeRecord
+    from mcproof.core.observations.probes import ItemProbes, ProbeRecord
 
 
 @rule("WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")

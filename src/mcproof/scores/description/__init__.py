@@ -15,7 +15,7 @@ from mcproof.scores.description.sentences import parse_description, stems_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
     from mcproof.scores.description.losses import Loss
     from mcproof.scores.description.sentences import ParsedDescription
 

@@ -17,7 +17,7 @@ from mcproof.scores.description.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.catalog.model import Tool
+    from mcproof.core.catalog.model import Tool
     from mcproof.scores.description.sentences import ParsedDescription
 
 ENOUGH_WORDS = 8

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.answers import Answer
+from mcproof.core.text.yaml_document import json_value
 from mcproof.suite.parse.loading import parse_file
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_fields import Fields
-from mcproof.text.yamltext import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.exchange.questions import QuestionKind
+    from mcproof.core.observations.connection import QuestionKind
+    from mcproof.core.text.yaml_document import Node
     from mcproof.suite.parse.problems import SuiteProblem
-    from mcproof.text.yamltext import Node
 
 ANSWER_KEYS = ("kind", "asked", "reply")
 ACTIONS = ("accept", "decline", "cancel")

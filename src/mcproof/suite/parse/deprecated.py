@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.exchange.revisions import FIRST_STATELESS
+from mcproof.core.protocol import FIRST_STATELESS
 from mcproof.suite.parse.problems import MOST_PROBLEMS, SuiteProblem
 
 if TYPE_CHECKING:

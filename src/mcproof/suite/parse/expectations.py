@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.core.text.yaml_document import json_value
 from mcproof.suite.definition import Expect, Expectation
 from mcproof.suite.matchers import NAMES, NOT, NUMERIC, MatcherError, matcher_of
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT
 from mcproof.suite.snapshots import Mask, mask_of
 from mcproof.suite.value_paths import ValuePathError, is_number, parse_value_path
-from mcproof.text.yamltext import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcproof.core.text.yaml_document import Node
     from mcproof.suite.definition import SuiteLocation
     from mcproof.suite.matchers import Matcher
     from mcproof.suite.parse.suite_fields import Fields
     from mcproof.suite.value_paths import ValuePath
-    from mcproof.text.yamltext import Node
 
     Refusal = Callable[[ValuePath], str | None]
     """Returns why a test has no such path; None if it has."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.errors import reason_of
+from mcproof.core.errors import reason_of
+from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, parse
 from mcproof.suite.definition import KEYS
 from mcproof.suite.parse.problems import SuiteProblem
 from mcproof.suite.parse.suite_fields import SHOWN, Fields
 from mcproof.suite.parse.variables import FOLDER, NAME, Substitution, SubstitutionContext
-from mcproof.text.yamltext import MAX_BYTES, Node, YamlError, decode, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

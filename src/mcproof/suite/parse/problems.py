@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 
 MOST_PROBLEMS = 50
 """Maximum number of problems reported."""

@@ -11,8 +11,8 @@ from mcproof.suite.definition import ServerEntry, SuiteLocation, ToolHints
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 
 if TYPE_CHECKING:
+    from mcproof.core.text.yaml_document import Node
     from mcproof.suite.parse.suite_fields import Fields
-    from mcproof.text.yamltext import Node
 
 SERVER_KEYS = (
     "command",
@@ -34,7 +34,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> ServerEntry:
     """Parse a server entry; `key` is the position of its name."""
-    from mcproof.exchange.revisions import REVISIONS
+    from mcproof.core.protocol import REVISIONS
 
     what = f"the server `{name[:SHOWN]}`"
     members = fields.mapping(node, what, SERVER_KEYS)

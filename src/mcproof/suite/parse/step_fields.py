@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.errors import nearest
+from mcproof.core.errors import nearest
+from mcproof.core.text.yaml_document import json_value
 from mcproof.suite.definition import CallStep
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 from mcproof.suite.parse.variables import NAME
 from mcproof.suite.saved_values import references_in
 from mcproof.suite.value_paths import ValuePathError, parse_value_path
-from mcproof.text.yamltext import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from mcproof.core.text.yaml_document import Node
     from mcproof.suite.parse.suite_fields import Fields
     from mcproof.suite.value_paths import ValuePath
-    from mcproof.text.yamltext import Node
 
 STEP_KEYS = ("tool", "args", "save", "timeout_ms")
 

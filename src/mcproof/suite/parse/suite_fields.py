@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.errors import nearest
+from mcproof.core.errors import nearest
 from mcproof.suite.definition import SuiteLocation
 from mcproof.suite.parse.problems import SuiteProblem
 from mcproof.suite.saved_values import references_in
@@ -13,7 +13,7 @@ from mcproof.suite.saved_values import references_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcproof.text.yamltext import Node
+    from mcproof.core.text.yaml_document import Node
 
 SHOWN = 60
 """Maximum length of a word in a message."""

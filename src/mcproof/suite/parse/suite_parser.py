@@ -6,8 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.secrets import hiding_whole
-from mcproof.errors import nearest
-from mcproof.exchange.probe_facts import CHECKS
+from mcproof.core.errors import nearest
+from mcproof.core.observations.probes import CHECKS
+from mcproof.core.text.yaml_document import json_value
 from mcproof.suite import definition, value_paths
 from mcproof.suite.definition import (
     Expect,
@@ -28,14 +29,13 @@ from mcproof.suite.parse.server_entries import read_command, read_server
 from mcproof.suite.parse.step_fields import check_references, read_steps
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 from mcproof.suite.value_paths import quality_refusal, refusal
-from mcproof.text.yamltext import json_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.client.answers import Answer
+    from mcproof.core.text.yaml_document import Node
     from mcproof.suite.parse.suite_fields import Fields
-    from mcproof.text.yamltext import Node
 
 TEST_KEYS = {
     "tools": (

@@ -11,7 +11,7 @@ from mcproof.suite.saved_values import WRITTEN, marked
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcproof.text.yamltext import Node
+    from mcproof.core.text.yaml_document import Node
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")

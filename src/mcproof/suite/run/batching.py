@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.model import Tool
+from mcproof.core.catalog.model import Tool
 from mcproof.prove.permission import permission
 from mcproof.suite.definition import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.suite.definition import Expect, SuiteTest, ToolHints
 
 

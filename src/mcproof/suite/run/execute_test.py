@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.failures import ConnectError
-from mcproof.errors import nearest
-from mcproof.exchange.error_texts import reported_error
-from mcproof.exchange.probe_facts import SERVER_LOST
+from mcproof.core.errors import nearest
+from mcproof.core.observations.probes import SERVER_LOST
+from mcproof.core.observations.responses import reported_error
 from mcproof.prove.permission import Permission, permission
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
@@ -21,9 +21,9 @@ from mcproof.suite.run.saving_steps import StepFailedError, after_steps
 from mcproof.suite.run.server_under_test import CannotRunError, unreachable
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.client.session import Response
-    from mcproof.exchange.probe_facts import ItemProbes
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.core.observations.probes import ItemProbes
     from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
     from mcproof.prove.hostile.attack_run import AttackRun
     from mcproof.prove.probe_session import ProbePlan
@@ -325,8 +325,8 @@ def _without_envelope(response: str) -> str:
 
 
 async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, checker: ExpectationChecker) -> Assessment:
-    from mcproof.console import plural
-    from mcproof.exchange.probe_facts import as_json
+    from mcproof.core.console import plural
+    from mcproof.core.observations.probes import as_json
     from mcproof.prove.fuzz.campaign import fuzz_within
     from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
 

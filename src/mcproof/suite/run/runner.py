@@ -23,7 +23,7 @@ from mcproof.suite.run.suite_runtime import SuiteRuntime
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.errors import Notice
+    from mcproof.core.errors import Notice
     from mcproof.suite.definition import Suite, SuiteTest
     from mcproof.suite.run.caller import Caller
     from mcproof.suite.run.suite_runtime import RunOptions

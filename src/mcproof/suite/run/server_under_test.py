@@ -15,14 +15,14 @@ from mcproof.client.failures import ConnectError, LostError
 from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Session
 from mcproof.client.tracing import hide_in_trace
-from mcproof.exchange.responses import OutputContract, structured_flaws
+from mcproof.core.observations.responses import OutputContract, structured_flaws
 from mcproof.suite.run.probe_servers import ProbeServers
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.catalog.model import Catalog
     from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.catalog.model import Catalog
     from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
 
 PROBE_LIMIT = 10.0

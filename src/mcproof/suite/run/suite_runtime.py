@@ -11,8 +11,8 @@ from mcproof.client.failures import ConnectError
 from mcproof.client.interrupts import all_of
 from mcproof.client.secrets import hiding, hiding_whole
 from mcproof.client.transports.started_processes import STARTED
-from mcproof.errors import SESSION_EXPIRED, Notice
-from mcproof.exchange.connection_facts import expired_text
+from mcproof.core.errors import SESSION_EXPIRED, Notice
+from mcproof.core.observations.connection import expired_text
 from mcproof.results.suite_tests import TestResult
 from mcproof.suite.run.caller import Caller
 from mcproof.suite.run.execute_test import execute_part, failure_message

@@ -8,18 +8,18 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.exchange.probe_facts import CHECKS
+from mcproof.core.observations.probes import CHECKS
+from mcproof.core.text.yaml_document import UnwritableError, scalar, to_yaml
 from mcproof.generation.valid_values import valid_arguments
 from mcproof.prove.negative_checks import checks_of_tool
 from mcproof.prove.permission import HOW_TO_ALLOW
 from mcproof.prove.probe_cases import ProbeCase
 from mcproof.suite.definition import METHODS
-from mcproof.text.yamlwriter import UnwritableError, scalar, to_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mcproof.catalog.model import Catalog, Item, Prompt, Tool
+    from mcproof.core.catalog.model import Catalog, Item, Prompt, Tool
     from mcproof.prove.permission import Permission
     from mcproof.suite.scaffold.server_entry import UniqueNames
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.yaml_document import MAX_BYTES, MAX_NODES, comment_text, count_values, key, scalar, to_yaml
 from mcproof.suite.definition import BLOCKS, METHODS
 from mcproof.suite.run.quality import quality_of
-from mcproof.text.yamltext import MAX_BYTES, MAX_NODES
-from mcproof.text.yamlwriter import comment_text, count_values, key, scalar, to_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.suite.scaffold.drafts import Draft
 
 _WIDEST = 100

@@ -10,14 +10,14 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.errors import InputError, UsageError, reason_of
+from mcproof.core.errors import InputError, UsageError, reason_of
+from mcproof.core.text.files import write_file
+from mcproof.core.text.yaml_document import UnwritableError, comment_text, scalar, to_yaml
 from mcproof.prove.probe_session import NO_SUCH_TOOL
 from mcproof.suite.definition import METHODS
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames, entry_lines, server_name
 from mcproof.suite.scaffold.text_insertion import InsertionError, with_entry
-from mcproof.text.atomic import write_file
-from mcproof.text.yamlwriter import UnwritableError, comment_text, scalar, to_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

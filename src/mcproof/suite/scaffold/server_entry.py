@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.connect import INHERITED
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.secrets import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
+from mcproof.core.text.yaml_document import (
+    UnwritableError,
+    comment_text,
+    escape_variables,
+    key,
+    to_yaml,
+    with_variables,
+)
 from mcproof.suite.parse.server_entries import is_http_url, is_name
 from mcproof.suite.parse.variables import FOLDER, NAME
-from mcproof.text.yamlwriter import UnwritableError, comment_text, escape_variables, key, to_yaml, with_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.text.yamltext import Node, YamlError, decode, json_value, parse
+from mcproof.core.text.yaml_document import Node, YamlError, decode, json_value, parse
 
 
 class InsertionError(ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.exchange.probe_facts import CHECKS
+from mcproof.core.observations.probes import CHECKS
 from mcproof.suite.definition import NegativePathBlock, ServerEntry, Suite, SuiteLocation, SuiteTest
 from mcproof.suite.run.execute_test import UNMARKED_ERROR
 from mcproof.suite.run.runner import run_suite

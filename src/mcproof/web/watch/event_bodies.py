@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from mcproof.console import safe
+from mcproof.core.console import safe
+from mcproof.core.errors import McproofError
 from mcproof.drift.compare_surfaces import drift_against
-from mcproof.errors import McproofError
 from mcproof.store.watch_states import Delivery
 from mcproof.targets.snapshot import read_snapshot
 

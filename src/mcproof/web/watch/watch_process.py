@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
-from mcproof.errors import FAILED, McproofError
+from mcproof.core.errors import FAILED, McproofError
 from mcproof.results.payloads import empty_payload
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.web.watch.watch_jobs import ObservedRun

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.started_processes import STARTED
+from mcproof.core.errors import UsageError, from_exception
 from mcproof.drift.surface_hashes import known_parts, surface_hash
-from mcproof.errors import UsageError, from_exception
 from mcproof.execution.events import RunStarted, TargetFinished
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (
@@ -33,7 +33,7 @@ from mcproof.web.watch.watch_jobs import WatchJob, observed_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.catalog.model import Catalog
+    from mcproof.core.catalog.model import Catalog
     from mcproof.execution.events import Event
 
 MOST_MEMORY = 1024**3

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-from mcproof.console import plural
-from mcproof.errors import McproofError
+from mcproof.core.console import plural
+from mcproof.core.errors import McproofError
 from mcproof.execution.planning import shown_target
 from mcproof.store.queries import stored_catalog
 from mcproof.store.recording import record_known

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.errors import McproofError
+from mcproof.core.errors import McproofError
 from mcproof.store.watch_states import due_deliveries, pending_deliveries, postpone_delivery, remove_delivery
 from mcproof.web.watch.webhook_signatures import signed_headers
 
