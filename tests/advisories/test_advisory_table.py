@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 
 from mcproof.advisories.advisory_table import Advisory, advisory_table, conditions
-from mcproof.advisories.version_order import in_range
 from mcproof.linting.finding import level_of
+from mcproof.source.packages.versions import in_range
 
 ADVISORIES = advisory_table().advisories
 each_advisory = pytest.mark.parametrize("advisory", ADVISORIES, ids=[each.id for each in ADVISORIES])

@@ -9,9 +9,9 @@ import pytest
 
 from mcproof.advisories.advisory_table import advisory_hits
 from mcproof.advisories.collect_software import LISTED_SERVER, known_software
-from mcproof.advisories.command_packages import command_packages
-from mcproof.advisories.project_packages import project_packages
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.source.packages.installed import project_packages
+from mcproof.source.packages.versions import command_packages
 from mcproof.targets.snapshot import read_snapshot
 
 if TYPE_CHECKING:

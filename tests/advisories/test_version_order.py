@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from mcproof.advisories.version_order import in_range, version_key
+from mcproof.source.packages.versions import in_range, version_key
 
 PEP440 = [
     "1.0.dev0",

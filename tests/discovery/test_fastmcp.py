@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.discovery.frameworks.fastmcp_docstrings import split
+from mcproof.source.python.frameworks.fastmcp import split
 
 from .sources import found, tool
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.discovery import discover, flows_of
-from mcproof.discovery.flows import flow_engine
+from mcproof.source import discover, flows_of
+from mcproof.source.python.flows import engine as flow_engine
 
 from .flow_sources import IMPORTS, flows_in, kinds_in, tool
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.discovery import discover
-from mcproof.discovery.interp import budget
+from mcproof.source import discover
+from mcproof.source.python.interp import containers
 
 from .sources import names, tool, write
 
@@ -187,7 +187,7 @@ def test_a_project_in_a_folder_for_libraries_is_whole(tmp_path: Path) -> None:
 
 
 def test_a_large_module_without_registrations_does_not_use_up_the_steps(tmp_path: Path) -> None:
-    lines = "\n".join(f"x{number} = [{number}, {number + 1}]" for number in range(budget.STEPS_OF_ONE_ROOT // 2))
+    lines = "\n".join(f"x{number} = [{number}, {number + 1}]" for number in range(containers.STEPS_OF_ONE_ROOT // 2))
     write(tmp_path, {"big.py": f'FIRST = "first"\n{lines}\n'})
     write(
         tmp_path,

@@ -8,7 +8,7 @@ from pathlib import Path
 import grimp
 
 ROOT = Path(__file__).parents[2]
-CONTAINER = "mcproof.discovery"
+CONTAINER = "mcproof.source"
 
 
 def test_type_only_imports_respect_the_layers() -> None:

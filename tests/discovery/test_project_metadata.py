@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.discovery import discover
-from mcproof.discovery.project.requirements import newest_allowed
+from mcproof.source import discover
+from mcproof.source.packages.versions import newest_allowed
 
 from .sources import is_conditional, names, tool, write
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.discovery import discover
 from mcproof.linting.engine import check
 from mcproof.linting.registry import all_rules
+from mcproof.source import discover
 from mcproof.targets.python_project import read_source
 
 from .sources import found, is_conditional, names, tool, write
@@ -483,7 +483,7 @@ def test_modules_that_register_when_they_are_imported_count(tmp_path: Path) -> N
 
 
 def test_a_file_as_target_has_only_its_own_tools(tmp_path: Path) -> None:
-    from mcproof.discovery import discover
+    from mcproof.source import discover
 
     found(
         tmp_path,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.running import run
-from mcproof.discovery.configuration.bound_addresses import WILDCARDS
-from mcproof.discovery.configuration.collect_configuration import source_configuration
+from mcproof.source.python.flows.configuration import WILDCARDS, source_configuration
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.discovery import discover, may_register
+from mcproof.source import discover, may_register
 
 from .sources import names, write
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.discovery import discover
+from mcproof.source import discover
 
 from .sources import found, write
 

@@ -95,7 +95,7 @@ def test_an_edit_renders_and_checks_only_its_own_tool(tmp_path: Path, monkeypatc
     text += "".join(TOOL.format(number=number) for number in range(20))
     (tmp_path / "server.py").write_text(text, encoding="utf-8")
     analyst = Analyst()
-    rendered = counted(monkeypatch, "mcproof.discovery.rendering.render_items.render_tool")
+    rendered = counted(monkeypatch, "mcproof.source.python.render_tools.render_tool")
     walked = counted(monkeypatch, "mcproof.core.catalog.model.SchemaTree")
     checked(analyst, tmp_path, "server.py", {"server.py": text})
     assert (rendered(), walked()) == (20, 20)

@@ -18,14 +18,14 @@ from mcproof.compat.client_profiles import known_profiles
 from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
 from mcproof.core.text.json_document import splice
-from mcproof.discovery import flows_of
-from mcproof.discovery.configuration.collect_configuration import source_configuration
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.linting.engine import RuleCrash, check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import Rule, all_rules
 from mcproof.linting.rulebook import METHODS, RuleCase, cases_of
 from mcproof.prove.protocol_probes import PROBES
+from mcproof.source import flows_of
+from mcproof.source.python.flows.configuration import source_configuration
 from mcproof.targets.python_project import read_source
 from mcproof.targets.snapshot import read_snapshot
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.advisories.version_order import in_range
+from mcproof.source.packages.versions import in_range
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

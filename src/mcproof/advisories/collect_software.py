@@ -6,10 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from mcproof.advisories.advisory_table import advisory_hits, packages_of
-from mcproof.advisories.command_packages import command_packages
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.observations.source import KnownPackage, KnownSoftware
-from mcproof.discovery.project.distributions import normalized
+from mcproof.source.packages.versions import command_packages, normalized
 
 if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
@@ -27,12 +26,12 @@ def known_software(catalog: Catalog, *, endpoint: Endpoint | None = None, source
     """
     packages = list(_captured(catalog))
     if isinstance(endpoint, CommandEndpoint):
-        from mcproof.advisories.installed_packages import installed_packages
+        from mcproof.source.packages.installed import installed_packages
 
         packages += command_packages(endpoint.words)
         packages += installed_packages(endpoint.words, endpoint.directory)
     if source is not None:
-        from mcproof.advisories.project_packages import project_packages
+        from mcproof.source.packages.installed import project_packages
 
         packages += project_packages(source)
     name, version = (_text(catalog.server_info.get(key)) for key in ("name", "version"))

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.config.settings import settings_of
 from mcproof.core.errors import McproofError, Notice, from_exception
-from mcproof.discovery import discover
-from mcproof.discovery.interp.kept_trees import KeptTrees
-from mcproof.discovery.pipeline import SourceMemory
-from mcproof.discovery.rendering.kept_renderings import KeptRenderings
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.target_inputs import omissions
 from mcproof.linting.kept_findings import KeptFindings
@@ -19,6 +15,10 @@ from mcproof.lsp.document_kinds import kind_of_document
 from mcproof.lsp.kept_plans import KeptPlans
 from mcproof.lsp.open_documents import LARGEST_DOCUMENT
 from mcproof.results.build import report_findings
+from mcproof.source import discover
+from mcproof.source.python.interp.modules import KeptTrees
+from mcproof.source.python.kept_renderings import KeptRenderings
+from mcproof.source.python.pipeline import SourceMemory
 from mcproof.suite.parse.deprecated import warnings_of
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite

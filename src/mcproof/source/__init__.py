@@ -1,12 +1,16 @@
-"""Python source as a target: the catalog that it would serve, discovered without importing or running it."""
+"""Source code as a target: the catalog that it would serve, and what flows through it, without running it.
+
+Source is read, followed and interpreted here, language by language; Python is the only one so far. The result is a
+catalog with locations, and observations. Nothing is imported or started, and nothing is judged: rules about source
+are in `checks.rules.trust.source`, fixes of source in `checks.fixes.source`.
+"""
 
 from __future__ import annotations
 
 from mcproof.core.catalog.model import SourceTool
 from mcproof.core.observations.source import SourceLocation, SourceProblem
-from mcproof.discovery.frameworks.source_prefilter import may_register
-from mcproof.discovery.pipeline import discover, discover_servers, flows_of, rediscover
-from mcproof.discovery.project.source_files import decoded, python_files, read_bytes
+from mcproof.source.python.files import decoded, may_register, python_files, read_bytes
+from mcproof.source.python.pipeline import discover, discover_servers, flows_of, rediscover
 
 __all__ = [
     "SourceLocation",

@@ -99,7 +99,7 @@ def nothing_in(folder: str, contents: FolderContents) -> InputError:
 
 def _scripts(files: list[str], packages: list[str], command: str) -> Iterator[LeftOut]:
     """Servers in TypeScript or JavaScript."""
-    from mcproof.targets.node_projects import SUFFIXES, package_in, start_of
+    from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
 
     what = "TypeScript and JavaScript are not read; start the server instead"
     found = []

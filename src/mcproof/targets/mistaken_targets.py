@@ -9,7 +9,7 @@ import os
 import re
 from typing import NamedTuple
 
-from mcproof.targets.node_projects import SUFFIXES, package_in, start_of
+from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
 
 _PROGRAMS = frozenset((
     "bash", "bun", "bunx", "cargo", "cmd", "deno", "docker", "dotnet", "go", "hatch", "java", "make", "mise", "node",
@@ -100,7 +100,7 @@ def python_start(target: str) -> tuple[str, ...]:
 
 def _main_file(folder: str) -> str | None:
     """The file in a folder that starts a server; None if there are several or none."""
-    from mcproof.discovery import may_register, python_files
+    from mcproof.source import may_register, python_files
 
     found = []
     for file in python_files(folder, []):

@@ -20,7 +20,7 @@ class SourceTexts:
 
     def __init__(self, target: str, instead: Mapping[str, bytes]) -> None:
         """Prepare to read the files of a target; `instead` replaces the content of some, by their real paths."""
-        from mcproof.discovery import python_files
+        from mcproof.source import python_files
 
         self.files = python_files(target, [])
         self._instead = instead
@@ -39,7 +39,7 @@ class SourceTexts:
 
     def _data(self, file: str) -> bytes | None:
         if file not in self._bytes:
-            from mcproof.discovery import read_bytes
+            from mcproof.source import read_bytes
 
             unsaved = self._instead.get(os.path.realpath(file)) if self._instead else None
             self._bytes[file] = read_bytes(file, []) if unsaved is None else unsaved

@@ -259,7 +259,7 @@ class _Verifier:
             files = self._project.files_with(fixes)
         except UncertainError:
             return False
-        from mcproof.discovery import rediscover  # here, as fixes of snapshots load this module, too
+        from mcproof.source import rediscover  # here, as fixes of snapshots load this module, too
 
         found = rediscover(self._source, {os.path.realpath(each.file): each.after for each in files})
         if found is None or found.problems != self._source.problems:

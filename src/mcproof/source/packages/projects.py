@@ -1,18 +1,31 @@
-"""What a project declares about itself: the scripts that start it, and the versions of its dependencies."""
+"""What a Python or Node project declares: its name and version, its scripts, its dependencies.
+
+Projects are found from one of their files upwards. How a Node server is started is read from its `package.json`.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.project.distributions import distributions_in, normalized, text_of
-from mcproof.discovery.project.requirements import Version, newest_allowed, parsed
+from mcproof.core.observations.source import KnownPackage
+from mcproof.source.packages.versions import (
+    Version,
+    distributions_in,
+    newest_allowed,
+    normalized,
+    npm_package,
+    parsed,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.discovery.project.boundary import Boundary
+    from mcproof.source.python.files import Boundary
+
 
 _MARKERS = frozenset(
     ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "uv.lock", "poetry.lock", "Pipfile")
@@ -181,3 +194,211 @@ def _declared_requirements(declared: dict[str, Any]) -> Iterator[str]:
         version = value.get("version") if isinstance(value, dict) else value
         if isinstance(version, str):
             yield f"{normalized(name)}{version if version[:1] in '<>=!~^' else f'=={version}'}"
+
+
+NODE_FRAMEWORK = "@modelcontextprotocol/sdk"
+MODULES = "node_modules"
+_PNPM_LOCKED = re.compile(r"@modelcontextprotocol/sdk@(\d[\w.+-]*)")
+_YARN_LOCKED = re.compile(r'"?@modelcontextprotocol/sdk@[^\n]*:\n\s+version:? "?(\d[\w.+-]*)')
+_LAUNCHED = re.compile(r"(?:\$basedir|%~dp0|%dp0%)[\\/]+([^\"'\s]+\.[cm]?[jt]s)\b")
+"""The script that a launcher in `node_modules/.bin` starts, as npm and pnpm write it."""
+_LONGEST_LAUNCHER = 16_384
+_HIGHEST_MODULES_CLIMB = 10
+
+
+def node_project(folder: str | None) -> Iterator[KnownPackage]:
+    """Yield the packages of a Node project: itself, and the SDK that is locked or installed."""
+    if folder is None:
+        return
+    own = _json(os.path.join(folder, "package.json"))
+    name, version = own.get("name"), own.get("version")
+    if isinstance(name, str) and name:
+        yield KnownPackage(name.lower(), "npm", version if isinstance(version, str) else None, "package.json")
+    framework = _framework(folder, own)
+    if framework is not None:
+        yield framework
+
+
+def module_packages(path: str) -> list[KnownPackage]:
+    """Return the package in `node_modules` that a program or script belongs to, and the SDK that it loads."""
+    real = os.path.realpath(path)
+    if os.path.basename(os.path.dirname(real)) == ".bin":
+        real = _launched(real)
+    parts = real.split(os.sep)
+    if MODULES not in parts:
+        return []
+    start = len(parts) - parts[::-1].index(MODULES)
+    end = start + (2 if parts[start : start + 1] and parts[start].startswith("@") else 1)
+    return list(node_project(os.sep.join(parts[:end]))) if len(parts) >= end else []
+
+
+def local_module(name: str, folder: str) -> list[KnownPackage]:
+    """Return a package that is installed in a project, which `npx NAME` prefers to fetching it."""
+    return list(node_project(os.path.join(folder, MODULES, *name.split("/"))))
+
+
+def _launched(launcher: str) -> str:
+    """Return the script that a launcher starts; the launcher itself if that is unknown."""
+    found = _LAUNCHED.search(text_of(launcher)[:_LONGEST_LAUNCHER])
+    if found is None:
+        return launcher
+    return os.path.realpath(os.path.join(os.path.dirname(launcher), *re.split(r"[\\/]+", found[1])))
+
+
+def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
+    for file in ("package-lock.json", "npm-shrinkwrap.json"):
+        lock = _json(os.path.join(folder, file))
+        entry = nested_table(lock, "packages", f"{MODULES}/{NODE_FRAMEWORK}")
+        entry = entry or nested_table(lock, "dependencies", NODE_FRAMEWORK)
+        if isinstance(entry.get("version"), str):
+            return KnownPackage(NODE_FRAMEWORK, "npm", entry["version"], file)
+    for file, pattern in (("pnpm-lock.yaml", _PNPM_LOCKED), ("yarn.lock", _YARN_LOCKED)):
+        found = pattern.search(text_of(os.path.join(folder, file)))
+        if found is not None:
+            return npm_package(f"{NODE_FRAMEWORK}@{found[1]}", file)
+    wanted = [nested_table(own, kind).get(NODE_FRAMEWORK) for kind in ("dependencies", "devDependencies")]
+    wanted.append(nested_table(own, "peerDependencies").get(NODE_FRAMEWORK))
+    installed = _installed_framework(folder, is_wanted=any(isinstance(each, str) for each in wanted))
+    if installed is not None:
+        return installed
+    declared = next((each for each in wanted if isinstance(each, str)), None)
+    return None if declared is None else npm_package(f"{NODE_FRAMEWORK}@{declared}", "package.json")
+
+
+def _installed_framework(folder: str, *, is_wanted: bool) -> KnownPackage | None:
+    """Return the SDK as Node finds it: in the folder itself, or above it if the package depends on it."""
+    for _ in range(_HIGHEST_MODULES_CLIMB if is_wanted else 1):
+        if os.path.basename(folder) != MODULES:
+            installed = _json(os.path.join(folder, MODULES, *NODE_FRAMEWORK.split("/"), "package.json"))
+            if isinstance(installed.get("version"), str):
+                return KnownPackage(NODE_FRAMEWORK, "npm", installed["version"], MODULES)
+        folder = os.path.dirname(folder)
+    return None
+
+
+def _json(path: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text_of(path) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+SUFFIXES = (".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs", ".jsx")
+"""How the names of source files end."""
+PACKAGE_FILE = "package.json"
+_LARGEST = 1 << 20
+"""A larger `package.json` is not read."""
+_SDKS = ("@modelcontextprotocol/", "fastmcp", "mcp-framework", "@mastra/mcp", "mcp-handler", "xmcp", "mcp-use")
+"""Packages that servers depend on, or the beginnings of their names."""
+_BUILT = ("dist", "build", "lib", "out")
+"""Folders that builds write to."""
+_SIMPLE_SCRIPT = re.compile(r"(?:node|bun|deno|tsx|ts-node|npx)(?: [\w@./:=-]+)+")
+"""A script that is one command, without variables and operators of a shell."""
+
+
+class NodeStart(NamedTuple):
+    """How to start a server."""
+
+    words: tuple[str, ...]
+    """The command."""
+    folder: str
+    """The folder to start it in; empty for the working directory."""
+    build: str = ""
+    """What creates the file to start, if it does not exist yet."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments of mcproof that start it."""
+        folder = ("--cwd", self.folder) if self.folder not in ("", os.curdir) else ()
+        return (*folder, "--", *self.words)
+
+
+class NodePackage(NamedTuple):
+    """A folder with a `package.json`."""
+
+    folder: str
+    declared: dict[str, Any]
+
+    @property
+    def is_server(self) -> bool:
+        """Whether it depends on a framework for servers."""
+        names = [name for key in ("dependencies", "devDependencies") for name in _table(self.declared.get(key))]
+        return any(name == sdk or (sdk.endswith("/") and name.startswith(sdk)) for name in names for sdk in _SDKS)
+
+    @property
+    def start(self) -> NodeStart:
+        """How its server is started: by its `bin`, `start` script or `main`, else by what a build usually creates."""
+        declared, scripts = self.declared, _table(self.declared.get("scripts"))
+        bin_ = declared.get("bin")
+        named = list(_table(bin_).values()) if isinstance(bin_, dict) else [bin_]
+        script, main = scripts.get("start"), declared.get("main")
+        for file in filter(_is_path, named):
+            return self._node(str(file))
+        if isinstance(script, str) and _SIMPLE_SCRIPT.fullmatch(script):
+            return NodeStart(tuple(script.split()), self.folder)
+        return self._node(str(main) if _is_path(main) else self._built())
+
+    def _node(self, file: str) -> NodeStart:
+        path = os.path.normpath(os.path.join(self.folder, file))
+        is_missing = not os.path.exists(path) and "build" in _table(self.declared.get("scripts"))
+        return NodeStart(("node", path), "", "npm run build" if is_missing else "")
+
+    def _built(self) -> str:
+        """The usual result of a build, in the folder that exists already or that the compiler writes to."""
+        for folder in _BUILT:
+            for name in ("index.js", "server.js", "index.mjs"):
+                if os.path.isfile(os.path.join(self.folder, folder, name)):
+                    return f"{folder}/{name}"
+        given = re.search(r'"outDir"\s*:\s*"(?:\./)?([\w./-]+?)/?"', _text(os.path.join(self.folder, "tsconfig.json")))
+        return f"{given[1] if given else 'build'}/index.js"
+
+
+def package_in(folder: str) -> NodePackage | None:
+    """The package in a folder; None if there is none that can be read."""
+    try:
+        declared = json.loads(_text(os.path.join(folder, PACKAGE_FILE)))
+    except (ValueError, RecursionError):
+        return None
+    return NodePackage(folder, declared) if isinstance(declared, dict) else None
+
+
+def package_of(file: str) -> NodePackage | None:
+    """The package that a file belongs to: the nearest one above it."""
+    folder = os.path.dirname(file)
+    for _ in range(_HIGHEST_CLIMB):
+        if (package := package_in(folder)) is not None:
+            return package
+        if os.path.exists(os.path.join(folder, ".git")):
+            break
+        above = os.path.dirname(folder) if folder not in ("", os.curdir) else os.pardir
+        if os.path.abspath(above) == os.path.abspath(folder) or folder.endswith(os.pardir):
+            break
+        folder = above
+    return None
+
+
+def start_of(file: str) -> NodeStart:
+    """How the server with this source file is started."""
+    if not file.endswith((".ts", ".mts", ".cts", ".tsx", ".jsx")):
+        return NodeStart(("node", file), "")
+    package = package_of(file)
+    return package.start if package is not None else NodeStart(("node", "build/index.js"), "")
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8-sig") as opened:
+            text = opened.read(_LARGEST + 1)
+    except (OSError, ValueError):
+        return ""
+    return text if len(text) <= _LARGEST else ""
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_path(value: Any) -> bool:
+    """Whether a value is the path of a file within its package."""
+    return isinstance(value, str) and value.isprintable() and bool(value) and ".." not in value.split("/")

@@ -1,17 +1,202 @@
-"""The packages that a command line names: `npx -y pkg@1.2`, `uvx pkg==1.2`, `pipx run pkg==1.2`."""
+"""Versions of packages: in commands such as `uvx pkg==1.2`, in requirements, in installed distributions.
+
+`version_key` and `in_range` order versions as PyPI and npm define it; what is not a version has no order.
+Why an unknown version gives no verdict: docs/decisions/0048-advisories-are-data.md.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.advisories.version_order import version_key
 from mcproof.core.observations.source import KnownPackage
-from mcproof.discovery.project.distributions import normalized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+_LONGEST = 100
+_PEP440 = re.compile(
+    r"v?(?:(\d+)!)?(\d+(?:\.\d+)*)"
+    r"(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?(\d*))?"
+    r"(?:-(\d+)|[-_.]?(post|rev|r)[-_.]?(\d*))?"
+    r"(?:[-_.]?(dev)[-_.]?(\d*))?"
+    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?"
+)
+_STAGES = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
+_SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9a-z.-]+))?(?:\+[0-9a-z.-]+)?")
+_RANGE_CLAUSE = re.compile(r"(>=|<=|>|<|==|=)?\s*(\S+)")
+
+
+def version_key(text: str, ecosystem: str) -> tuple[Any, ...] | None:
+    """Return a key that orders versions of an ecosystem, `pypi` or `npm`; None if the text is not a version."""
+    cleaned = text.strip().lower()
+    if len(cleaned) > _LONGEST:
+        return None
+    return _npm_key(cleaned) if ecosystem == "npm" else _pypi_key(cleaned)
+
+
+def _pypi_key(text: str) -> tuple[Any, ...] | None:
+    found = _PEP440.fullmatch(text)
+    if found is None:
+        return None
+    epoch, release, stage, stage_number, implicit_post, post, post_number, dev, dev_number, local = found.groups()
+    numbers = [int(each) for each in release.split(".")]
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    has_post = implicit_post is not None or post is not None
+    if stage is not None:
+        before: tuple[int, ...] = (1, _STAGES[stage], int(stage_number or 0))
+    else:
+        before = (0,) if dev is not None and not has_post else (2,)
+    return (
+        int(epoch or 0),
+        tuple(numbers),
+        before,
+        (1, int(implicit_post or post_number or 0)) if has_post else (0,),
+        (0, int(dev_number or 0)) if dev is not None else (1,),
+        () if local is None else tuple(_identifier(each, is_last=True) for each in re.split("[-_.]", local)),
+    )
+
+
+def _npm_key(text: str) -> tuple[Any, ...] | None:
+    found = _SEMVER.fullmatch(text)
+    if found is None:
+        return None
+    major, minor, patch, before = found.groups()
+    identifiers = None if before is None else tuple(_identifier(each, is_last=False) for each in before.split("."))
+    return (int(major), int(minor or 0), int(patch or 0), (1,) if identifiers is None else (0, identifiers))
+
+
+def _identifier(text: str, *, is_last: bool) -> tuple[int, int, str]:
+    """Return a key for a part of a version; numbers come before words in npm and after them (`is_last`) in PyPI."""
+    if text.isdigit():
+        return (1 if is_last else 0, int(text), "")
+    return (0 if is_last else 1, 0, text)
+
+
+def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
+    """Whether a version is in a range such as `>=0.0.5,<0.1.16`; `*` is every version. None if it is not a version.
+
+    A version before a release, such as `1.0rc1`, is smaller than the release, also at the end of a range.
+    """
+    key = version_key(version, ecosystem)
+    if key is None:
+        return None
+    return all(_meets(key, clause.strip(), ecosystem) for clause in allowed.split(",") if clause.strip() != "*")
+
+
+def _meets(key: tuple[Any, ...], clause: str, ecosystem: str) -> bool:
+    found = _RANGE_CLAUSE.fullmatch(clause)
+    limit = version_key(found[2], ecosystem) if found is not None else None
+    if found is None or limit is None:
+        raise ValueError(f"not a range of versions: {clause}")
+    match found[1]:
+        case ">=":
+            return key >= limit
+        case "<=":
+            return key <= limit
+        case ">":
+            return key > limit
+        case "<":
+            return key < limit
+    return key == limit
+
+
+LARGEST_RECORD = 16 << 20
+"""How much is read of one file of a distribution."""
+MOST_DISTRIBUTIONS = 5_000
+_SUFFIX = ".dist-info"
+_REQUIRED = re.compile(r"^Requires-Dist:\s*([\w.-]+)(.*)$", re.MULTILINE | re.IGNORECASE)
+_SEPARATORS = re.compile(r"[-_.]+")
+
+
+class Distribution(NamedTuple):
+    """One installed distribution."""
+
+    folder: str
+    """Its `.dist-info` folder."""
+
+    @property
+    def site(self) -> str:
+        """The folder that it is installed in."""
+        return os.path.dirname(self.folder)
+
+    @property
+    def name(self) -> str:
+        """Its name in the normalized form."""
+        return normalized(os.path.basename(self.folder).partition("-")[0])
+
+    @property
+    def version(self) -> str:
+        return os.path.basename(self.folder).removesuffix(_SUFFIX).partition("-")[2]
+
+    def text(self, name: str) -> str:
+        """The text of one of its files; empty if it has no such file."""
+        return text_of(os.path.join(self.folder, name))
+
+    def python_files(self) -> frozenset[str]:
+        """The absolute paths of the Python files that it installed."""
+        paths = (line.partition(",")[0].strip('"') for line in self.text("RECORD").splitlines())
+        return frozenset(os.path.join(self.site, *path.split("/")) for path in paths if path.endswith(".py"))
+
+    def installs(self, path: str) -> bool:
+        """Whether it installed a file, or something below a folder."""
+        wanted = os.path.relpath(path, self.site).replace(os.sep, "/")
+        wanted += "," if path.endswith(".py") else "/"
+        record = self.text("RECORD")
+        return record.startswith(wanted) or f"\n{wanted}" in record
+
+    def requirements(self) -> list[tuple[str, str]]:
+        """The normalized names of the distributions that it needs, with their version specifiers."""
+        return [(normalized(name), rest) for name, rest in _REQUIRED.findall(self.text("METADATA"))]
+
+
+def normalized(name: str) -> str:
+    """The name of a distribution in the form in which names are compared."""
+    return _SEPARATORS.sub("-", name).lower()
+
+
+def text_of(path: str) -> str:
+    """The text of a metadata file; empty if it cannot be read or is too large."""
+    try:
+        if not os.path.isfile(path):  # opening a pipe would block
+            return ""
+        with open(path, "rb") as opened:
+            data = opened.read(LARGEST_RECORD + 1)
+    except (OSError, ValueError):
+        return ""
+    return data.decode(errors="replace") if len(data) <= LARGEST_RECORD else ""
+
+
+def distributions_in(folder: str) -> list[Distribution]:
+    """The distributions that are installed in a folder."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIX))
+    except (OSError, ValueError):
+        return []
+    return [Distribution(os.path.join(folder, name)) for name in names[:MOST_DISTRIBUTIONS]]
+
+
+def distribution_of(path: str, site: str) -> Distribution | None:
+    """The distribution that installed a file or folder in `site`; None if none did, or several."""
+    top = normalized(os.path.relpath(path, site).split(os.sep)[0].removesuffix(".py"))
+    every = distributions_in(site)
+    for each in every:
+        if each.name == top and each.installs(path):
+            return each
+    found = [each for each in every if each.installs(path)]
+    return found[0] if len(found) == 1 else None
+
+
+def roots_of(distributions: Iterable[Distribution]) -> list[Distribution]:
+    """The distributions that no other one needs."""
+    every = list(distributions)
+    needed = {name for each in every for name, _ in each.requirements() if name != each.name}
+    return [each for each in every if each.name not in needed]
+
 
 FROM_COMMAND = "the command"
 _NPM_SPEC = re.compile(r"(?:npm:)?(@?[^@\s]+)(?:@(.*))?", re.DOTALL)
@@ -143,3 +328,52 @@ def _exact(version: str | None, ecosystem: str) -> str | None:
     if ecosystem == "npm" and version.count(".") < 2:  # `pkg@1` is the newest 1.x.y
         return None
     return version
+
+
+Version = tuple[float, ...]
+"""Release numbers; infinity stands for any number."""
+
+_REQUIREMENT_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~)?\s*v?(\d+(?:\.\d+)*)(\.\*)?")
+
+
+def parsed(text: str) -> Version:
+    """The release numbers of a version: `3.4.0rc1` is `(3, 4, 0)`."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip())
+    return tuple(int(each[:9]) for each in found[1].split(".")) if found else ()
+
+
+def newest_allowed(specifier: str) -> Version | None:
+    """The newest version that a specifier such as `>=2.3,<3` allows; None if it sets no upper limit."""
+    limits = []
+    for clause in specifier.partition(";")[0].split(","):
+        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'"))
+        if found is not None:
+            limit = _upper_limit(found[1] or "==", parsed(found[2]), is_prefix=found[3] is not None)
+            limits += [limit] if limit is not None else []
+    return min(limits, default=None)
+
+
+def _upper_limit(operator: str, version: Version, *, is_prefix: bool) -> Version | None:
+    """The newest version that one clause allows."""
+    match operator:
+        case "==" | "===":
+            return (*version, math.inf) if is_prefix else version
+        case "<=":
+            return version
+        case "<":
+            return _below(version)
+        case "~=":
+            return (*version[:-1], math.inf)
+        case "~":
+            return (*version[:2], math.inf)
+        case "^":
+            return (version[0], math.inf) if version[0] else (*version[:2], math.inf)
+    return None
+
+
+def _below(version: Version) -> Version:
+    """The newest version before another: `2.∞` before `3.0`."""
+    numbers = list(version)
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    return (*numbers[:-1], numbers[-1] - 1, math.inf)

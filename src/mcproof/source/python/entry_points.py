@@ -1,8 +1,9 @@
-"""Functions to follow although nothing that was followed calls them.
+"""Where following a project starts: functions that register something, and the servers that are started.
 
-Entry points are called from outside, and frameworks call registered functions. So the search starts at functions that
-register something and goes up to callers that nothing in the project names. Text is fast to search and syntax trees are
-slow: the text selects the functions whose trees are searched.
+Entry points are called from outside, and frameworks call registered functions. So the search starts at functions
+that register something and goes up to callers that nothing in the project names. Text is searched first, because
+syntax trees are slow. Servers that no entry point starts are conditional.
+Why text is searched before it is parsed: docs/decisions/0023-text-before-trees.md.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.document.omissions import TOO_MANY
-from mcproof.discovery.frameworks.registration_tables import DECORATORS, REGISTERING_NAMES
-from mcproof.discovery.frameworks.source_prefilter import CALL_PATTERNS
-from mcproof.discovery.interp.modules import Module, stem_of
+from mcproof.source.document import TOO_MANY
+from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
+from mcproof.source.python.files import CALL_PATTERNS
+from mcproof.source.python.interp.modules import Module, stem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from mcproof.discovery.frameworks.mcp_domain import McpDomain
+    from mcproof.source.python.frameworks.domain import McpDomain
+    from mcproof.source.python.frameworks.servers import ServerValue
+
 
 MOST_ENTRIES = 400
 """The maximum number of entry points."""
@@ -195,3 +198,68 @@ def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefi
         else:
             roots[id(each.node)] = each
     return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))
+
+
+LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
+"""Imports of modules whose names are not in the text."""
+_IS_RUN = re.compile(rb"^if __name__\s*==\s*[\"']__main__[\"']", re.MULTILINE)
+
+
+def doubt_unstarted(domain: McpDomain) -> None:
+    """Mark the items of servers that no entry point of their project starts for certain."""
+    by_scripts: dict[tuple[str, ...], list[ServerValue]] = {}
+    for server in domain.servers:
+        serves = server.items or server.handlers or server.mounts
+        if serves and server.module is not None and not (server.mounted or server.is_given):
+            scripts = domain.declarations.of(server.module.path).scripts
+            by_scripts.setdefault(scripts, []).append(server)
+    for scripts, servers in by_scripts.items():
+        if len({server.module.path for server in servers if server.module is not None}) > 1:
+            _doubt_others(domain, scripts, servers)
+
+
+def _doubt_others(domain: McpDomain, scripts: tuple[str, ...], servers: list[ServerValue]) -> None:
+    """Mark the items of the servers of one project that its entry points do not reach."""
+    paths = [server.module.path for server in servers if server.module is not None]
+    for entries in (_declared(domain, scripts, paths), _run_files(domain)):
+        possible = _reached(domain, entries, certain=False)
+        if possible.isdisjoint(paths):
+            continue
+        data = domain.run.modules.data
+        if any(LOADS_BY_NAME.search(data(path) or b"") for path in possible):
+            return
+        certain = _reached(domain, entries, certain=True)
+        for server in servers:
+            if server.module is not None and server.module.path not in certain:
+                server.doubt_everything()
+        return
+
+
+def _declared(domain: McpDomain, scripts: Iterable[str], importers: list[str]) -> set[str]:
+    """The files of declared scripts, and those that `python -m` starts."""
+    modules = domain.run.modules
+    found = {modules.import_paths.find(importer, name, 0) for name in scripts for importer in importers}
+    mains = {path for path in modules.files if os.path.basename(path) == "__main__.py"}
+    return mains | {path for path in found if path is not None and path.endswith(".py")}
+
+
+def _run_files(domain: McpDomain) -> set[str]:
+    """The files that start something when they are run."""
+    modules = domain.run.modules
+    return {path for path in modules.files if _IS_RUN.search(modules.data(path) or b"")}
+
+
+def _reached(domain: McpDomain, entries: set[str], *, certain: bool) -> set[str]:
+    """The files that entry points import, directly or indirectly; if `certain`, under no condition."""
+    modules, importers = domain.run.modules, domain.run.import_graph.importers
+    found = {each for entry in entries for each in (entry, *modules.import_paths.packages_of(entry))}
+    waiting = list(found)
+    while waiting:
+        path = waiting.pop()
+        for each in modules.imported_by(path):
+            known = importers.get(each, set())
+            is_conditional = (path, True) in known and (path, False) not in known
+            if each not in found and not (certain and is_conditional):
+                found.add(each)
+                waiting.append(each)
+    return found

@@ -1,7 +1,12 @@
-"""Find and read the source files of a target."""
+"""The files of a Python project: which are its own, which are read, and which one an import refers to.
+
+A fast text search leaves out files that cannot register anything before they are parsed.
+Why text is searched before it is parsed: docs/decisions/0023-text-before-trees.md.
+"""
 
 from __future__ import annotations
 
+import ast
 import codecs
 import io
 import os
@@ -9,10 +14,127 @@ import re
 import stat
 import sys
 import tokenize
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from mcproof.core.observations.source import SourceProblem
-from mcproof.core.text.files import LIBRARY_FOLDERS, is_file
-from mcproof.discovery.project.boundary import Boundary
+from mcproof.core.observations.source import SourcePlace, SourceProblem
+from mcproof.core.text.files import INSTALL_FOLDERS, LIBRARY_FOLDERS, is_file
+from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
+from mcproof.source.packages.versions import Distribution, distribution_of, distributions_in, roots_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
+
+class Boundary:
+    """Decides which files and folders belong to the project of a target.
+
+    The source of an installed package is that of its distribution, which lists its files, or else the folder at the
+    top. Everywhere else, all source is the project's own, except in folders for libraries.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._target = os.path.abspath(target)
+        self._home: str | None = None
+        """The only folder or file that is the project's own, in an installation that does not list its files."""
+        self._own: frozenset[str] | None = None
+        """The files of the project's distribution, and their folders."""
+        self._foreign: frozenset[str] = frozenset()
+        """The files of other distributions in the same folder, and their folders."""
+        self.distribution: Distribution | None = None
+        """The installed distribution that the target is a part of."""
+        self._site = _site_above(self._target)
+        if self._site is None:
+            self._note_installed(_container(self._target))
+            return
+        self.distribution = distribution_of(self._target, self._site)
+        if self.distribution is None:
+            self._home = os.path.join(self._site, os.path.relpath(self._target, self._site).split(os.sep)[0])
+        else:
+            self._own = _with_folders(self.distribution.python_files(), self._site)
+
+    def owns(self, path: str) -> bool:
+        """Whether a file or a folder is part of the project."""
+        if path in self._foreign:
+            return False
+        base = self._target
+        if not _is_below(path, base):
+            if self._own is not None and path not in self._own:
+                return False
+            if self._home is not None and not _is_below(path, self._home):
+                return False
+            base = self._site or os.path.commonpath((path, base))
+        folders = os.path.relpath(path, base).split(os.sep)
+        return LIBRARY_FOLDERS.isdisjoint(folders[:-1] if path.endswith(".py") else folders)
+
+    def is_foreign(self, path: str) -> bool:
+        """Whether a file or folder of the target itself belongs to another distribution."""
+        return bool(self._foreign) and os.path.abspath(path) in self._foreign
+
+    def _note_installed(self, folder: str) -> None:
+        """Note the distributions in a folder that also holds the target, as `pip install --target` leaves them."""
+        every = distributions_in(folder)
+        if not every:
+            return
+        files = {each: each.python_files() for each in every}
+        own: list[Distribution] = []
+        if self._target != folder:
+            self.distribution = distribution_of(self._target, folder)
+            own = [self.distribution] if self.distribution is not None else []
+        elif os.path.basename(folder) in INSTALL_FOLDERS or not _holds_more(folder, files.values()):
+            own = roots_of(every)
+            self.distribution = own[0] if len(own) == 1 else None
+        others = [paths for each, paths in files.items() if each not in own]
+        ours = _with_folders((path for each in own for path in files[each]), folder)
+        self._foreign = _with_folders((path for paths in others for path in paths), folder) - ours
+
+
+def _site_above(target: str) -> str | None:
+    """The nearest folder for libraries that contains a target; None if there is none."""
+    folder = os.path.dirname(target)
+    while os.path.dirname(folder) != folder:
+        if os.path.basename(folder) in LIBRARY_FOLDERS:
+            return folder
+        folder = os.path.dirname(folder)
+    return None
+
+
+def _container(target: str) -> str:
+    """The folder from which the modules of a target are imported."""
+    folder = target if os.path.isdir(target) else os.path.dirname(target)
+    for _ in range(_HIGHEST_CLIMB):
+        if not os.path.isfile(os.path.join(folder, "__init__.py")):
+            break
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _with_folders(files: Iterable[str], top: str) -> frozenset[str]:
+    """Some files together with the folders that contain them, below `top`."""
+    found: set[str] = set()
+    for file in files:
+        path = os.path.normpath(file)
+        while path not in found and path != top and _is_below(path, top):
+            found.add(path)
+            path = os.path.dirname(path)
+    return frozenset(found)
+
+
+def _holds_more(folder: str, recorded: Iterable[frozenset[str]]) -> bool:
+    """Whether a folder holds Python files or packages that no distribution recorded."""
+    known = _with_folders((path for paths in recorded for path in paths), folder)
+    with os.scandir(folder) as entries:
+        names = [each.name for each in entries if each.path not in known and not each.name.startswith((".", "_"))]
+    return any(
+        name.endswith(".py") or os.path.isfile(os.path.join(folder, name, "__init__.py")) or name == "src"
+        for name in names
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Whether a path is a folder or something in it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
 
 LARGEST_FILE = 8 << 20
 """Larger source files are generated data; they are reported and skipped."""
@@ -167,3 +289,242 @@ def mcproof_comments(text: str) -> list[tuple[int, str]]:
     except (tokenize.TokenError, SyntaxError, ValueError):
         pass  # the parser reports syntax errors
     return found
+
+
+_EXAMPLE_FOLDERS = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "docs", "tests", "test"))
+
+
+class SourceTree:
+    """One source file."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+
+    @cached_property
+    def module(self) -> ast.Module | None:
+        """The syntax tree; None if the text is not valid Python, or nested too deeply."""
+        try:
+            return ast.parse(self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes, in the order of the text as far as they have a line."""
+        return [] if self.module is None else list(ast.walk(self.module))
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Yield the nodes around a node, the nearest first."""
+        parents = self.parents
+        while (parent := parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def place(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> SourcePlace:
+        line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
+        column = len(line.encode()[: node.col_offset].decode(errors="replace"))
+        return SourcePlace(self.file, node.lineno, column + 1)
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
+
+
+def source_trees(target: str) -> list[SourceTree]:
+    """Return the files of a target, without tests and examples; they are parsed on demand."""
+    problems: list[SourceProblem] = []
+    found = []
+    for file in python_files(target, problems):
+        folders = os.path.relpath(file, target).split(os.sep)[:-1] if os.path.isdir(target) else []
+        if not _EXAMPLE_FOLDERS.isdisjoint(folders):
+            continue
+        data = read_bytes(file, problems)
+        text = decoded(data, file, problems) if data is not None and not is_test(file, data) else None
+        if text is not None:
+            found.append(SourceTree(file, text))
+    return found
+
+
+def dotted(node: ast.AST) -> str:
+    """Return a name with dots, such as `uvicorn.run`; of anything else, the part that is one: `.run`."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    parts.append(node.id if isinstance(node, ast.Name) else "")
+    return ".".join(reversed(parts))
+
+
+def last_name(node: ast.AST) -> str:
+    """Return the name that an expression is known by: of `config.host`, `args["host"]` and `host`, `host`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return node.slice.value
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+_SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"
+_PATTERNS = {
+    b"tool": rb"tool(?:(?<=[.@]tool)\b|(?<=\btool)\(|(?<=add_tool)\(|(?<=register_tool)\()",
+    b"_tool(": rb"@[\w.]*_tool\(",
+    b"Tool": rb"Tool(?:(?<=\bTool)\(|\.from|(?<=FunctionTool))",
+    b"list_tools": rb"list_tools",
+    b"resource": rb"resource(?:(?<=\.resource)\(|(?<=add_resource))",
+    b"prompt": rb"prompt(?:(?<=\.prompt)[(\n]|(?<=add_prompt))",
+    b"FastMCP": rb"FastMCP" + _SERVER % ((b"FastMCP",) * 3),
+    b"MCPServer": rb"MCPServer" + _SERVER % ((b"MCPServer",) * 3),
+    b"mcp.server": rb"Server" + _SERVER % ((b"Server",) * 3),
+    b"import_server": rb"import_server",
+}
+"""Patterns of code that creates or fills a server, by a word that each of them needs.
+
+A file without a match registers nothing. Most patterns start with their word: fixed prefixes are fast to search.
+"""
+CALL_PATTERNS = {
+    word: re.compile(rf"{word}(?<=\b{word})\b(?:[\s\\)]*\({rf'|(?<=[@.]{word})' if word in DECORATORS else ''})")
+    for word in sorted(REGISTERING_NAMES | DECORATORS.keys())
+}
+"""Calls and decorators that register something. The word comes first, because fixed prefixes are fast to search."""
+
+
+def may_register(data: bytes, path: str) -> bool:
+    """Whether a file contains a word that a registration needs, and is not a test."""
+    acts = any(word in data and re.search(pattern, data) is not None for word, pattern in _PATTERNS.items())
+    return acts and not is_test(path, data)
+
+
+_HIGHEST_CLIMB = 12
+
+
+class ImportPaths:
+    """Finds modules in folders. Each folder is listed once, which is faster than many checks for single files."""
+
+    def __init__(self, files: Container[str], top: str, boundary: Boundary, installed: frozenset[str]) -> None:
+        self._files = files
+        self._boundary = boundary
+        self._installed = installed
+        """External packages that are always installed and never part of the project."""
+        self._top = top if os.path.isdir(top) else os.path.dirname(top)
+        self._found: dict[tuple[str, str, int], str | None] = {}
+        self._listed: dict[str, frozenset[str]] = {}
+
+    def find(self, importer: str, name: str, level: int) -> str | None:
+        """The file or folder that an import refers to; None if it is not in the project."""
+        folder = os.path.dirname(importer)
+        key = folder, name, level
+        if key not in self._found:
+            self._found[key] = self._search(folder, name, level)
+        return self._found[key]
+
+    def is_certain(self, importer: str, name: str) -> bool:
+        """Whether an import always works: from the project, the standard library or an installed package."""
+        first = name.partition(".")[0]
+        is_there = first in self._installed or first in sys.stdlib_module_names
+        return is_there or self.find(importer, name, 0) is not None
+
+    def in_folder(self, folder: str, name: str) -> str | None:
+        """The project's module or package of this name in a folder; the folder itself if the name is empty."""
+        found = self._located(folder, name)
+        return found if found is not None and self._boundary.owns(found) else None
+
+    def _located(self, folder: str, name: str) -> str | None:
+        if not name:
+            folder, name = os.path.split(folder)
+        *packages, last = name.split(".")
+        for package in packages:
+            if package not in self._names_in(folder):
+                return None
+            folder = os.path.join(folder, package)
+        names, path = self._names_in(folder), os.path.join(folder, last)
+        if f"{last}.py" in names and self._is_file(f"{path}.py"):
+            return f"{path}.py"
+        if last not in names:
+            return None
+        if self.is_package(path):
+            return os.path.join(path, "__init__.py")
+        return path if self._holds_python(path) else None
+
+    def below(self, path: str, name: str) -> str | None:
+        """The submodule of this name, if `path` is a package."""
+        if path.endswith("__init__.py"):
+            return self.in_folder(os.path.dirname(path), name)
+        return None if path.endswith(".py") else self.in_folder(path, name)
+
+    def is_package(self, folder: str) -> bool:
+        """Whether a folder has an `__init__.py`."""
+        return "__init__.py" in self._names_in(folder) and self._is_file(os.path.join(folder, "__init__.py"))
+
+    def packages_of(self, path: str) -> Iterator[str]:
+        """The `__init__.py` files of the packages that contain a file, which run first when it is imported."""
+        folder = os.path.dirname(path)
+        for _ in range(_HIGHEST_CLIMB):
+            if not self.is_package(folder):
+                break
+            yield os.path.join(folder, "__init__.py")
+            folder = os.path.dirname(folder)
+
+    def dotted_name(self, path: str) -> str:
+        """The dotted name of a file within the project."""
+        folder, base = os.path.split(path)
+        parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
+        for _ in range(_HIGHEST_CLIMB):
+            if not self.is_package(folder):
+                break
+            folder, base = os.path.split(folder)
+            parts.insert(0, base)
+        return ".".join(parts)
+
+    def _search(self, folder: str, name: str, level: int) -> str | None:
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self.in_folder(folder, name)
+        first = name.partition(".")[0]
+        if first in self._installed or first in sys.stdlib_module_names:
+            return None
+        own = folder
+        for _ in range(_HIGHEST_CLIMB):
+            is_root = not self.is_package(folder)
+            if is_root:
+                for root in (folder, os.path.join(folder, "src")):
+                    if (found := self.in_folder(root, name)) is not None:
+                        return found
+            parent = os.path.dirname(folder)
+            if os.path.basename(folder) == first and (found := self.in_folder(parent, name)) is not None:
+                return found
+            if parent == folder or (is_root and (folder == self._top or not folder.startswith(self._top + os.sep))):
+                break
+            folder = parent
+        return self.in_folder(own, name)
+
+    def _names_in(self, folder: str) -> frozenset[str]:
+        """The names in a folder; empty if it does not exist."""
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = frozenset(os.listdir(folder))
+            except (OSError, ValueError):
+                self._listed[folder] = frozenset()
+        return self._listed[folder]
+
+    def _is_file(self, path: str) -> bool:
+        return path in self._files or os.path.isfile(path)
+
+    def _holds_python(self, folder: str) -> bool:
+        """Whether a folder without `__init__.py` can be a package: it contains Python files or folders."""
+        names = list(self._names_in(folder))[:200]
+        return any(name.endswith(".py") for name in names) or any(
+            os.path.isdir(os.path.join(folder, name)) for name in names
+        )
+
+
+def library_name(name: str) -> str:
+    """The name that a vendored module has when it is installed: `app._vendor.fastmcp` is `fastmcp`."""
+    parts = name.split(".")
+    inside = next((index for index in range(len(parts) - 1, -1, -1) if parts[index] in LIBRARY_FOLDERS), -1)
+    return ".".join(parts[inside + 1 :]) or name

@@ -12,15 +12,15 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.values import Function
+from mcproof.source.python.interp.values import Function
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.core.catalog.model import SourceTool
     from mcproof.core.observations.source import SourceLocation
-    from mcproof.discovery.frameworks.served_items import ServedItem
-    from mcproof.discovery.interp.modules import Module, Modules
+    from mcproof.source.python.frameworks.served_items import ServedItem
+    from mcproof.source.python.interp.modules import Module, Modules
 
 MOST_STATEMENTS = 20_000
 """How many statements have their words kept."""

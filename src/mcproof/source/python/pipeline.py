@@ -1,4 +1,10 @@
-"""Discovery: follow the source of a project, then render what its servers would serve."""
+"""Discovery: follow the source of a project, then render what its servers would serve.
+
+`discover` returns the catalog of one target, `discover_servers` one for each server of a folder, `flows_of` the
+flows from the parameters of tools to dangerous calls. `SourceMemory` is what an editor keeps between two
+discoveries.
+Why source is interpreted instead of matched: docs/decisions/0005-discovery-interprets.md.
+"""
 
 from __future__ import annotations
 
@@ -11,36 +17,43 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.catalog.model import SourceMap
 from mcproof.core.observations.source import SourceProblem
-from mcproof.discovery.document.assembly import LISTS, assemble, without_duplicates
-from mcproof.discovery.document.omissions import NO_END
-from mcproof.discovery.entry_points import FunctionDefinition, entry_points
-from mcproof.discovery.frameworks.framework_versions import DISTRIBUTIONS
-from mcproof.discovery.frameworks.mcp_domain import McpDomain
-from mcproof.discovery.frameworks.registration_tables import INSTALLED_PACKAGES
-from mcproof.discovery.frameworks.source_prefilter import may_register
-from mcproof.discovery.frameworks.started_servers import LOADS_BY_NAME, doubt_unstarted
-from mcproof.discovery.interp.budget import MOST_STEPS, STEPS_OF_ONE_ROOT
-from mcproof.discovery.interp.call_user_function import call_function
-from mcproof.discovery.interp.instances import instantiate
-from mcproof.discovery.interp.interpreter import Interpreter
-from mcproof.discovery.interp.modules import Modules
-from mcproof.discovery.interp.values import MOST_WRAPPERS, UNKNOWN, BudgetExceededError, Call, Class, Function, Instance
-from mcproof.discovery.project.boundary import Boundary
-from mcproof.discovery.project.project_metadata import ProjectDeclarations
-from mcproof.discovery.project.source_files import mcproof_comments, python_files
-from mcproof.discovery.rendering.render_items import render_items, server_numbers
-from mcproof.discovery.rendering.render_server_info import render_server_info
-from mcproof.discovery.rendering.server_groups import ServerGroup, group_by_server, group_names, nearest_group
+from mcproof.source.document import LISTS, NO_END, assemble, without_duplicates
+from mcproof.source.framework_tables import DISTRIBUTIONS, INSTALLED_PACKAGES
+from mcproof.source.packages.projects import ProjectDeclarations
+from mcproof.source.python.entry_points import LOADS_BY_NAME, FunctionDefinition, doubt_unstarted, entry_points
+from mcproof.source.python.files import Boundary, may_register, mcproof_comments, python_files
+from mcproof.source.python.frameworks.domain import McpDomain
+from mcproof.source.python.interp.containers import MOST_STEPS, STEPS_OF_ONE_ROOT
+from mcproof.source.python.interp.functions import call_function, instantiate
+from mcproof.source.python.interp.interpreter import Interpreter
+from mcproof.source.python.interp.modules import Modules
+from mcproof.source.python.interp.values import (
+    MOST_WRAPPERS,
+    UNKNOWN,
+    BudgetExceededError,
+    Call,
+    Class,
+    Function,
+    Instance,
+)
+from mcproof.source.python.render_resources import render_server_info
+from mcproof.source.python.render_tools import (
+    ServerGroup,
+    group_by_server,
+    group_names,
+    nearest_group,
+    render_items,
+    server_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.core.observations.source import SourceFlows
-    from mcproof.discovery.document.assembly import RenderedItem
-    from mcproof.discovery.frameworks.servers import ServerValue
-    from mcproof.discovery.interp.kept_trees import KeptTrees
-    from mcproof.discovery.interp.modules import Module
-    from mcproof.discovery.rendering.kept_renderings import KeptRenderings
+    from mcproof.source.document import RenderedItem
+    from mcproof.source.python.frameworks.servers import ServerValue
+    from mcproof.source.python.interp.modules import KeptTrees, Module
+    from mcproof.source.python.kept_renderings import KeptRenderings
 
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 
@@ -124,7 +137,7 @@ def _collector_paused() -> Iterator[None]:
 
 def flows_of(source_map: SourceMap) -> SourceFlows:
     """The flows from the parameters of a catalog's tools to dangerous calls; follows the source again."""
-    from mcproof.discovery.flows.flow_collection import collect_flows
+    from mcproof.source.python.flows.collect import collect_flows
 
     with _collector_paused():
         source = _Source(source_map.target, None, whole=True)

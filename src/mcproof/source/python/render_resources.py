@@ -1,4 +1,4 @@
-"""Render resources, resource templates and prompts."""
+"""Resources, resource templates, prompts and the server itself as JSON."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.frameworks import fastmcp_docstrings
-from mcproof.discovery.frameworks.framework_versions import TOOL_TITLES
-from mcproof.discovery.frameworks.function_schemas import derive
-from mcproof.discovery.interp.attributes import docstring_of
-from mcproof.discovery.interp.builtin_values import items_of, unwrapped
-from mcproof.discovery.interp.parameters import written_parameters
-from mcproof.discovery.interp.value_facts import is_known
-from mcproof.discovery.interp.values import External, ExternalCall, Generic
-from mcproof.discovery.pydantic.schema_nodes import references
-from mcproof.discovery.rendering.node_locations import name_location
+from mcproof.core.catalog.model import FROM_SOURCE
+from mcproof.source.framework_tables import TOOL_TITLES
+from mcproof.source.python.frameworks import fastmcp
+from mcproof.source.python.frameworks.function_schemas import derive
+from mcproof.source.python.frameworks.servers import RegisteredItem, ServerInfo, ServerValue
+from mcproof.source.python.interp.attributes import docstring_of
+from mcproof.source.python.interp.bindings import written_parameters
+from mcproof.source.python.interp.containers import is_known
+from mcproof.source.python.interp.operators import items_of, unwrapped
+from mcproof.source.python.interp.values import External, ExternalCall, Generic
+from mcproof.source.python.pydantic.nodes import references
+from mcproof.source.python.render_json import JsonWriter, name_location
 
 if TYPE_CHECKING:
-    from mcproof.discovery.frameworks.servers import RegisteredItem
-    from mcproof.discovery.interp.interpreter import Interpreter
-    from mcproof.discovery.rendering.json_writer import JsonWriter
+    from mcproof.source.python.frameworks.domain import McpDomain
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 
 def render_resource(
@@ -129,7 +130,7 @@ def _describe(made: dict[str, Any], item: RegisteredItem, framework: str, traits
     elif given is None and item.function is not None:
         text = docstring_of(item.function) or docstring_of(item.function.exposed())
         if framework == "fastmcp":
-            text = fastmcp_docstrings.described(text, frozenset() if traits is None else traits)
+            text = fastmcp.described(text, frozenset() if traits is None else traits)
         if text is not None or framework != "fastmcp":
             made["description"] = text or ""
 
@@ -164,3 +165,35 @@ def locate(item: RegisteredItem, writer: JsonWriter) -> None:
         if named is not None:
             writer.locations.setdefault("", named)
             writer.locations.setdefault("/name", named)
+
+
+def render_server_info(domain: McpDomain, chosen: list[ServerValue] | None = None) -> dict[str, Any]:
+    """What the server reports when a client connects; of several servers, all or the chosen, what they share."""
+    servers = _serving(domain) if chosen is None else [each for each in chosen if not each.is_given]
+    known: dict[str, str] = {}
+    for key in ServerInfo.FIELDS if servers else ():
+        values = {value if isinstance(value := unwrapped(each), str) else None for each in _given(domain, servers, key)}
+        only = values.pop()
+        if only and not values:
+            known[key] = str(only)
+    info = {key: known[key] for key in ("name", "version") if key in known}
+    made: dict[str, Any] = {"serverInfo": info} if info else {}
+    if "instructions" in known:
+        made["instructions"] = known["instructions"]
+    return {**made, "_meta": {FROM_SOURCE: True}} if made else {}
+
+
+def _serving(domain: McpDomain) -> list[ServerValue]:
+    """The servers that clients may connect to."""
+    created = [each for each in domain.servers if not each.mounted and not each.is_given]
+    if any(each.is_given and each.items for each in domain.servers):
+        return created  # any of them may be the one that is passed
+    return [each for each in created if each.items or each.mounts or each.handlers] or created
+
+
+def _given(domain: McpDomain, servers: list[ServerValue], key: str) -> list[Any]:
+    """The values of one field; the options that a low-level server is started with take precedence."""
+    if domain.initializations and servers[0].framework == "lowlevel":
+        option = key if key == "instructions" else f"server_{key}"
+        return [each.kwargs.get(option) for each in domain.initializations]
+    return [getattr(each.info, key) for each in servers]

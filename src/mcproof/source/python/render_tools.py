@@ -1,23 +1,34 @@
-"""Render one tool: what its registration specifies, and what its framework derives from its function."""
+"""Tools as JSON, and every item of a source tree by the server that serves it.
+
+A tool combines what its registration specifies with what its framework derives from its function.
+Why each server has a report of its own: docs/decisions/0038-one-report-per-server.md.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.catalog.model import SourceTool
-from mcproof.discovery.frameworks.fastmcp_schema import inline_output
-from mcproof.discovery.frameworks.framework_versions import INLINED, OUTPUT_SCHEMAS, PLAIN_WRAPPER, TOOL_TITLES
-from mcproof.discovery.frameworks.function_schemas import derive
-from mcproof.discovery.interp.builtin_values import unwrapped
-from mcproof.discovery.interp.values import DOC_IN_DOUBT, UNKNOWN, EitherFunction, ExternalCall
-from mcproof.discovery.rendering import item_locations
-from mcproof.discovery.rendering.render_prompt_resource import add_meta
+from mcproof.source.document import LISTS, NO_END, NO_NAME, Registration, RenderedItem
+from mcproof.source.framework_tables import INLINED, OUTPUT_SCHEMAS, PLAIN_WRAPPER, TOOL_TITLES
+from mcproof.source.python import render_json
+from mcproof.source.python.frameworks.fastmcp import inline_output
+from mcproof.source.python.frameworks.function_schemas import derive
+from mcproof.source.python.frameworks.served_items import ServedItem, served_items
+from mcproof.source.python.interp.operators import unwrapped
+from mcproof.source.python.interp.values import DOC_IN_DOUBT, UNKNOWN, BudgetExceededError, EitherFunction, ExternalCall
+from mcproof.source.python.render_json import JsonWriter
+from mcproof.source.python.render_resources import add_meta, render_prompt, render_resource
 
 if TYPE_CHECKING:
-    from mcproof.discovery.frameworks.served_items import ServedItem
-    from mcproof.discovery.frameworks.servers import RegisteredItem
-    from mcproof.discovery.interp.interpreter import Interpreter
-    from mcproof.discovery.rendering.json_writer import JsonWriter
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.source.python.frameworks.domain import McpDomain
+    from mcproof.source.python.frameworks.servers import RegisteredItem, ServerValue
+    from mcproof.source.python.interp.interpreter import Interpreter
+    from mcproof.source.python.kept_renderings import KeptRenderings
 
 
 def render_tool(
@@ -31,7 +42,7 @@ def render_tool(
     if not isinstance(name, str) or not name or name in ("<lambda>", "<unknown>"):
         return None
     raw: dict[str, Any] = {"name": f"{entry.prefix}{name}"}
-    item_locations.locate(item, writer)
+    render_json.locate(item, writer)
     required: tuple[str, ...] = ()
     explicit = _explicit(given)
     derived = None
@@ -50,7 +61,7 @@ def render_tool(
         _set_schema(raw, "inputSchema", explicit, item, writer)
     elif derived is not None:
         raw["inputSchema"] = writer.write(derived.input_schema, "/inputSchema")
-        item_locations.locate_parameters(item, derived.parameters, writer)
+        render_json.locate_parameters(item, derived.parameters, writer)
     else:
         writer.unknown.add("/inputSchema")
         if framework != "lowlevel" and OUTPUT_SCHEMAS in traits:
@@ -140,3 +151,220 @@ def _annotate(
         own = raw.get("annotations", {}).get("title")
         raw["title"] = own or raw["name"].replace("_", " ").replace("-", " ").title()
     add_meta(raw, given, framework, writer)
+
+
+MOST_WORK = 600_000
+"""How many steps rendering may take in all."""
+MOST_WORK_ON_ONE = 50_000
+"""How many steps rendering may take for one item."""
+
+
+def render_items(
+    domain: McpDomain, only: str | None, partial: set[str], kept: KeptRenderings | None = None
+) -> Iterator[RenderedItem]:
+    """Render what is served; with `only`, what is defined in that file. `partial` collects the incomplete lists.
+
+    `kept` has earlier renderings, for callers that discover the same source after every edit.
+    """
+    run = domain.run
+    default = _default_framework(domain)
+    entries = served_items(domain, partial)
+    most = run.budget.work + MOST_WORK
+    if kept is not None:
+        kept.begin(run.modules)
+    per_node = Counter(id(entry.item.node) for entry in entries)
+    for entry in entries:
+        if only is not None and not _is_in(entry, only):
+            continue
+        framework = entry.server.framework or default
+        writer = JsonWriter(run)
+        run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))
+        rendered = _render(domain, entry, framework, writer, kept)
+        if rendered is None:
+            partial.add(LISTS[entry.item.kind])
+            continue
+        if per_node[id(entry.item.node)] > 1:
+            render_json.use_own_location(entry.item, writer)
+        kind, raw, tool = rendered
+        yield RenderedItem(
+            kind=kind,
+            raw=raw,
+            tool=tool,
+            is_conditional=entry.doubtful,
+            registration=_registration(entry, kind, framework),
+            locations=writer.locations,
+            lines=render_json.lines(entry.item),
+            continued=render_json.continued(entry.item),
+        )
+    if kept is not None:
+        kept.end(run.modules)
+
+
+def _registration(entry: ServedItem, kind: str, framework: str) -> Registration:
+    module, node = entry.registered_at
+    return Registration(
+        server=id(entry.root),
+        owner=id(entry.server),
+        origin=id(entry.item.exposed_function.node if entry.item.exposed_function is not None else entry.item.node),
+        is_any_server=entry.root.is_given,
+        may_repeat=framework == "lowlevel",
+        keeps_last=entry.server.keeps_last(kind, framework),
+        location=(module.file, getattr(node, "lineno", None)) if module is not None else None,
+    )
+
+
+def _is_in(entry: ServedItem, file: str) -> bool:
+    """Whether an item, or the function that it is made from, is in a file."""
+    function = entry.item.exposed_function
+    modules = (entry.item.module, function.module if function is not None else None)
+    return any(module.path == file for module in modules if module is not None)
+
+
+def _default_framework(domain: McpDomain) -> str:
+    """The framework of a server that stands for a parameter: that of the project's other servers."""
+    return next((each.framework for each in domain.servers if each.framework in ("mcp", "mcp1", "fastmcp")), "mcp")
+
+
+def _render(
+    domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter, kept: KeptRenderings | None
+) -> tuple[str, dict[str, Any], SourceTool | None] | None:
+    """Kind, JSON and source facts of an item; None if it is omitted."""
+    if kept is None:
+        return _render_anew(domain, entry, framework, writer)
+    budget, traits = domain.run.budget, domain.traits(entry.server, framework)
+    known = kept.find(entry, framework, traits, budget.limit - budget.steps)
+    if known is not None:
+        budget.steps += known.work
+        writer.locations = known.locations
+        return entry.item.kind, known.raw, known.tool
+    work, omitted = budget.work, len(domain.omissions)
+    made = _render_anew(domain, entry, framework, writer)
+    if made is not None and len(domain.omissions) == omitted:
+        kept.keep(entry, framework, traits, (made[1], made[2], writer.locations), budget.work - work)
+    return made
+
+
+def _render_anew(
+    domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter
+) -> tuple[str, dict[str, Any], SourceTool | None] | None:
+    kind = entry.item.kind
+    traits = domain.traits(entry.server, framework)
+    made: tuple[str, dict[str, Any], SourceTool | None] | None
+    try:
+        if kind == "tools":
+            tool = render_tool(domain.run, entry, framework, traits, writer)
+            made = None if tool is None else (kind, *tool)
+        elif kind == "prompts":
+            raw = render_prompt(domain.run, entry.item, framework, traits, entry.prefix, writer)
+            made = None if raw is None else (kind, raw, None)
+        else:
+            resource = render_resource(entry.item, framework, entry.prefix, writer)
+            made = None if resource is None else (*resource, None)
+    except (BudgetExceededError, RecursionError):
+        domain.omit(NO_END, *entry.registered_at)
+        return None
+    if made is None:
+        domain.omit(NO_NAME[kind], *entry.registered_at)
+    return made
+
+
+def server_numbers(domain: McpDomain) -> dict[int, int]:
+    """A number for each server, by identity; zero for a server that may be the same as another."""
+    made = [each for each in domain.servers if not (each.is_given or each.mounted) and (each.items or each.mounts)]
+    numbers = dict.fromkeys(map(id, domain.servers), 0)
+    if len(made) > 1:
+        numbers.update((id(each), number) for number, each in enumerate(made, 1))
+    return numbers
+
+
+class ServerGroup(NamedTuple):
+    """One server of the source, with all values that stand for it."""
+
+    servers: list[ServerValue]
+    items: list[RenderedItem]
+
+    @property
+    def location(self) -> tuple[str, int]:
+        """File and line of the call that creates it."""
+        for server in self.servers:
+            if server.module is not None:
+                return server.module.file, getattr(server.node, "lineno", 1)
+        return "", 1
+
+
+def group_by_server(domain: McpDomain, items: Iterable[RenderedItem]) -> list[ServerGroup]:
+    """Items by the server that serves them, in the order of the servers.
+
+    A factory that is called twice creates one server, and so do two calls in one file if what one of the servers
+    serves is part of what the other serves, as with alternatives. Items of a parameter that may be any server belong
+    to the server that is created nearest.
+    """
+    by_root: dict[int, list[RenderedItem]] = {}
+    for item in items:
+        by_root.setdefault(item.registration.server, []).append(item)
+    groups: list[ServerGroup] = []
+    given: list[ServerGroup] = []
+    for server in domain.servers:
+        group = ServerGroup([server], by_root.get(id(server), []))
+        if not group.items:
+            continue
+        if server.is_given or server.module is None:
+            given.append(group)
+        elif (same := next((each for each in groups if _is_same(each, group)), None)) is not None:
+            same.servers.append(server)
+            same.items.extend(group.items)
+        else:
+            groups.append(group)
+    if not groups:
+        servers = [each for group in given for each in group.servers]
+        return [ServerGroup(servers, [each for group in given for each in group.items])]
+    for group in given:
+        place = group.items[0].registration.location
+        nearest = groups[0] if place is None else nearest_group(groups, place[0])
+        nearest.servers.extend(group.servers)
+        nearest.items.extend(group.items)
+    return groups
+
+
+def _is_same(one: ServerGroup, other: ServerGroup) -> bool:
+    """Whether two groups are the same server, created in several ways."""
+    first, second = one.servers[0], other.servers[0]
+    if first.node is second.node:
+        return True
+    if first.module is not second.module:
+        return False
+    origins = [{(*item.key, item.registration.origin) for item in group.items} for group in (one, other)]
+    return origins[0] <= origins[1] or origins[1] <= origins[0]
+
+
+def nearest_group(groups: list[ServerGroup], file: str) -> ServerGroup:
+    """The server whose file has the longest path in common with a file; the first of several."""
+    path = os.path.abspath(file)
+    return max(groups, key=lambda group: len(os.path.commonpath([os.path.abspath(group.location[0]), path])))
+
+
+def group_names(target: str, groups: list[ServerGroup]) -> list[str]:
+    """A name for each server of a folder: the highest folder with no other server in it, else its file.
+
+    The same name as a target leads to the same server.
+    """
+    if len(groups) == 1:
+        return [target]
+    files = [group.location[0] for group in groups]
+    names = []
+    for number, (file, line) in enumerate(group.location for group in groups):
+        others = [os.path.abspath(each) for at, each in enumerate(files) if at != number]
+        name = _highest_alone(target, file, others)
+        names.append(f"{file}:{line}" if name is None else name)
+    return [os.path.normpath(name) for name in names]
+
+
+def _highest_alone(target: str, file: str, others: list[str]) -> str | None:
+    """The highest folder below a target, or the file itself, without any of the others; None if there is none."""
+    top = os.path.abspath(target)
+    parts = os.path.relpath(os.path.abspath(file), top).split(os.sep)
+    for count in range(1, len(parts) + 1):
+        path = os.path.join(top, *parts[:count])
+        if not any(other == path or other.startswith(path + os.sep) for other in others):
+            return os.path.join(target, *parts[:count])
+    return None

@@ -6,9 +6,16 @@ import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.source import PATH, PREFIX, SQL
-from mcproof.discovery.flows import flow_expressions
-from mcproof.discovery.flows.flow_sinks import note_uses
-from mcproof.discovery.flows.flow_tables import (
+from mcproof.source.python.flows import expressions
+from mcproof.source.python.flows.sinks import (
+    assumed_check,
+    note_uses,
+    proven,
+    tested_by_function,
+    tested_by_method,
+    tested_by_pattern,
+)
+from mcproof.source.python.flows.tables import (
     ALL_KINDS,
     CHECK_WORDS,
     DEFERRED_CALLS,
@@ -22,14 +29,7 @@ from mcproof.discovery.flows.flow_tables import (
     SAFE_RESULTS,
     WORD_METHODS,
 )
-from mcproof.discovery.flows.flow_tests import (
-    assumed_check,
-    proven,
-    tested_by_function,
-    tested_by_method,
-    tested_by_pattern,
-)
-from mcproof.discovery.flows.flow_values import (
+from mcproof.source.python.flows.values import (
     MOST_ELEMENTS,
     NOTHING,
     Alternatives,
@@ -43,10 +43,10 @@ from mcproof.discovery.flows.flow_values import (
     extended,
     merged,
 )
-from mcproof.discovery.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
+from mcproof.source.python.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:
-    from mcproof.discovery.flows.function_walk import FunctionWalk
+    from mcproof.source.python.flows.walk import FunctionWalk
 
 
 _PARSERS = frozenset(("urllib", "httpx", "yarl", "ipaddress"))
@@ -76,11 +76,11 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     """The value of a call."""
     receiver: FlowValue | None = None
     if isinstance(node.func, ast.Attribute):
-        receiver = flow_expressions.evaluate(walk, node.func.value)
+        receiver = expressions.evaluate(walk, node.func.value)
         func = _method(walk, receiver, node.func.attr)
         name = node.func.attr
     else:
-        func = flow_expressions.evaluate(walk, node.func)
+        func = expressions.evaluate(walk, node.func)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
     given = _arguments(walk, node)
     base = func.base
@@ -127,20 +127,20 @@ def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
             return receiver.fields[name]
         base = receiver.base
         return constant(External(f"{dotted_name(base)}.{name}")) if dotted_name(base) else NOTHING
-    return flow_expressions.attribute_of(walk, receiver, name)
+    return expressions.attribute_of(walk, receiver, name)
 
 
 def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
     args: list[FlowValue] = []
     for each in node.args[:MOST_ELEMENTS]:
         if isinstance(each, ast.Starred):
-            args += flow_expressions.spread(flow_expressions.evaluate(walk, each.value))
+            args += expressions.spread(expressions.evaluate(walk, each.value))
         else:
-            args.append(flow_expressions.evaluate(walk, each))
+            args.append(expressions.evaluate(walk, each))
     keywords: dict[str, FlowValue] = {}
     rest: list[Marks] = []
     for keyword in node.keywords[:MOST_ELEMENTS]:
-        value = flow_expressions.evaluate(walk, keyword.value)
+        value = expressions.evaluate(walk, keyword.value)
         if keyword.arg is not None:
             keywords[keyword.arg] = value
         else:
@@ -201,7 +201,7 @@ def bind(walk: FunctionWalk, function: Function, receiver: FlowValue | None, giv
     for parameter in (*positional, *spec.kwonlyargs):
         if parameter.arg not in bound:
             if defaults is None:
-                from mcproof.discovery.flows.flow_engine import default_values
+                from mcproof.source.python.flows.engine import default_values
 
                 defaults = default_values(function)
             value = defaults.get(parameter.arg, NOTHING)
@@ -341,17 +341,17 @@ def _method_of_value(
     if name == "relative_to" and receiver.marks:
         walk.state = walk.state.passed(proven(receiver, PATH))
         return FlowValue(receiver.base, receiver.marks)
-    if name == "values" and (chosen := flow_expressions.choice_of(receiver)) is not None:
+    if name == "values" and (chosen := expressions.choice_of(receiver)) is not None:
         return FlowValue(list(chosen.options), receiver.marks)
     if name in ("get", "pop", "setdefault") and given.args:
-        found = flow_expressions.item_of(walk, receiver, first, given.node)
+        found = expressions.item_of(walk, receiver, first, given.node)
         return either(found, given.args[1]) if len(given.args) > 1 else found
     if name == "format" and (isinstance(receiver.base, str) or receiver.marks):
         filled = FlowValue(UNKNOWN, merged(each.all_marks() for each in given.everything()))
-        return flow_expressions.composed(walk, flow_expressions.formatted_text(receiver, filled), given.node)
+        return expressions.composed(walk, expressions.formatted_text(receiver, filled), given.node)
     if name == "join":
         made = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
-        return flow_expressions.composed(walk, made, given.node)
+        return expressions.composed(walk, made, given.node)
     if name == "items":
         is_model = receiver.fields is not None or isinstance(receiver.base, Instance)
         keys = NOTHING if is_model else FlowValue(UNKNOWN, receiver.marks)
@@ -400,7 +400,7 @@ def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCal
     elif name == "insert" and len(given.args) > 1:
         made = FlowValue(UNKNOWN, receiver.marks, elements=[given.args[1], *(known or [])])
     else:
-        added = [given.args[0]] if name != "extend" else flow_expressions.spread(given.args[0])
+        added = [given.args[0]] if name != "extend" else expressions.spread(given.args[0])
         made = FlowValue(UNKNOWN, receiver.marks, elements=[*(known or []), *added][:MOST_ELEMENTS])
     walk.state.names[target.id] = made
     return NOTHING

@@ -1,4 +1,7 @@
-"""Follow marked values through the functions of a project, with one summary for each function and shape of a call."""
+"""Follow marked values through the functions of a project, with one summary per function and shape of a call.
+
+Why a function that looks like a check is assumed to be one: docs/decisions/0046-flows-assume-checks.md.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,26 @@ import builtins
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.flows import flow_statements
-from mcproof.discovery.flows.flow_state import checked
-from mcproof.discovery.flows.flow_tables import PLAIN_TYPES, WRAPPING_TYPES
-from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, Marks, constant, either, merged
-from mcproof.discovery.flows.function_walk import FlowUse, FunctionWalk, decisive, is_abstract
-from mcproof.discovery.flows.symbols import OUTER, marks_at, symbolic
-from mcproof.discovery.interp.attributes import attribute
-from mcproof.discovery.interp.enumerations import is_enum
-from mcproof.discovery.interp.imports import import_from, import_modules
-from mcproof.discovery.interp.instances import instantiate
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.flows import statements
+from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
+from mcproof.source.python.flows.values import (
+    NOTHING,
+    OUTER,
+    FlowValue,
+    Marks,
+    checked,
+    constant,
+    either,
+    marks_at,
+    merged,
+    symbolic,
+)
+from mcproof.source.python.flows.walk import FlowUse, FunctionWalk, decisive, is_abstract
+from mcproof.source.python.interp.attributes import attribute
+from mcproof.source.python.interp.bindings import import_from, import_modules
+from mcproof.source.python.interp.containers import is_enum
+from mcproof.source.python.interp.functions import instantiate
+from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     BudgetExceededError,
@@ -33,8 +45,8 @@ from mcproof.discovery.interp.values import (
 
 if TYPE_CHECKING:
     from mcproof.core.observations.source import FlowStep
-    from mcproof.discovery.flows.flow_values import Guard
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.flows.values import Guard
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 MOST_STEPS = 600_000
 """How many statements and expressions are walked in all."""
@@ -316,7 +328,7 @@ class FlowEngine:
         walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:
-            flow_statements.walk_function(walk)
+            statements.walk_function(walk)
         except RecursionError:
             return _EMPTY
         state, exits = walk.end()
@@ -327,7 +339,7 @@ class FlowEngine:
             typed = self.value_of_type(self.type_of(node.returns, function.scope))
             if typed is not NOTHING:
                 result = FlowValue(typed.base, result.marks, fields=result.fields, elements=result.elements)
-        result = flow_statements.with_exit_tests(result, exits)
+        result = statements.with_exit_tests(result, exits)
         fields: dict[str, FlowValue] = {}
         if first is not None and function.bound_to is not None and (after := state.names.get(first)) is not None:
             before = names[first].fields or {}

@@ -8,11 +8,10 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ARGUMENT, ATTRIBUTE, EVAL, PATH
-from mcproof.discovery.flows import flow_calls
-from mcproof.discovery.flows.flow_state import common_guards
-from mcproof.discovery.flows.flow_tables import HARMLESS_PARTS, PATH_TYPES, SAFE_PATH_PARTS
-from mcproof.discovery.flows.flow_tests import compared, tested_by_attribute, tests_of, with_tests
-from mcproof.discovery.flows.flow_values import (
+from mcproof.source.python.flows import calls
+from mcproof.source.python.flows.sinks import compared, tested_by_attribute, tests_of, with_tests
+from mcproof.source.python.flows.tables import HARMLESS_PARTS, PATH_TYPES, SAFE_PATH_PARTS
+from mcproof.source.python.flows.values import (
     HOLE,
     LONGEST_TEXT,
     MOST_ELEMENTS,
@@ -23,16 +22,17 @@ from mcproof.discovery.flows.flow_values import (
     Marks,
     changed,
     cleaned,
+    common_guards,
     constant,
     dotted_name,
     either,
     extended,
     merged,
 )
-from mcproof.discovery.interp.values import UNKNOWN, Class, Function, Instance
+from mcproof.source.python.interp.values import UNKNOWN, Class, Function, Instance
 
 if TYPE_CHECKING:
-    from mcproof.discovery.flows.function_walk import FunctionWalk
+    from mcproof.source.python.flows.walk import FunctionWalk
 
 _BEFORE_STATEMENT = re.compile(
     r"(?i)\s*(?:explain[\w\s(),]*|select\s+(?:\*|count\(\*\))\s+from\s*\(\s*|with\s+\w+\s+as\s*\(\s*)"
@@ -349,7 +349,7 @@ def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
 
 
 def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> FlowValue:
-    from mcproof.discovery.flows.flow_statements import element_of
+    from mcproof.source.python.flows.statements import element_of
 
     outer = walk.state
     walk.state = outer.copy()
@@ -377,7 +377,7 @@ def _lambda(walk: FunctionWalk, node: ast.Lambda) -> FlowValue:
 
 
 def _call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
-    return flow_calls.call(walk, node)
+    return calls.call(walk, node)
 
 
 def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:

@@ -6,16 +6,25 @@ import ast
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.flows.flow_expressions import choice_of, evaluate
-from mcproof.discovery.flows.flow_state import FlowState, common_guards, joined
-from mcproof.discovery.flows.flow_tests import compared, tests_of, with_tests
-from mcproof.discovery.flows.flow_values import NOTHING, FlowValue, changed, constant, either, merged
-from mcproof.discovery.flows.function_walk import described
-from mcproof.discovery.interp.values import UNKNOWN, Function
+from mcproof.source.python.flows.expressions import choice_of, evaluate
+from mcproof.source.python.flows.sinks import compared, tests_of, with_tests
+from mcproof.source.python.flows.values import (
+    NOTHING,
+    FlowState,
+    FlowValue,
+    changed,
+    common_guards,
+    constant,
+    either,
+    joined,
+    merged,
+)
+from mcproof.source.python.flows.walk import described
+from mcproof.source.python.interp.values import UNKNOWN, Function
 
 if TYPE_CHECKING:
-    from mcproof.discovery.flows.flow_values import Guard
-    from mcproof.discovery.flows.function_walk import Exit, FunctionWalk
+    from mcproof.source.python.flows.values import Guard
+    from mcproof.source.python.flows.walk import Exit, FunctionWalk
 
 
 VALUES_PER_STEP = 32

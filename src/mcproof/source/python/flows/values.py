@@ -1,18 +1,25 @@
-"""Values of a flow: which parameters a value is made from, and how."""
+"""Values of a flow: which parameters a value is made from and how, and what was checked about it.
+
+`FlowState` holds the names and checks at one point of a function. Arguments become symbols, so that one walk over a
+function serves every call of the same shape.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.values import UNKNOWN, External, ExternalCall, Method
+from mcproof.core.observations.source import PATH, FlowStep
+from mcproof.source.python.interp.values import UNKNOWN, External, ExternalCall, Method
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Iterable, Mapping
 
-    from mcproof.core.observations.source import FlowStep
-    from mcproof.discovery.interp.modules import Module
+    from mcproof.source.python.interp.modules import Module
 
+
+if TYPE_CHECKING:
     Label = tuple[str, ...]
     """A parameter of the function that is walked, with the keys that lead to a part of it."""
     Guard = tuple[Label, str]
@@ -271,3 +278,157 @@ def dotted_name(base: Any) -> str:
         suffix = f".{base.name}{suffix}"
         base, depth = base.of, depth + 1
     return ""
+
+
+DOTS, NOT_ABSOLUTE = "dots", "not absolute"
+"""Partial checks of a path: it has no `..`, it is not absolute."""
+EQUALS = "="
+"""The start of the kind of a check for one text, which follows."""
+
+
+class FlowState:
+    """Names and checks at one point of a function."""
+
+    __slots__ = ("guards", "names")
+
+    def __init__(self, names: dict[str, FlowValue], guards: frozenset[Guard] = frozenset()) -> None:
+        self.names = names
+        self.guards = guards
+
+    def copy(self) -> FlowState:
+        return FlowState(dict(self.names), self.guards)
+
+    def passed(self, guards: frozenset[Guard]) -> FlowState:
+        """The state after checks have passed."""
+        return FlowState(dict(self.names), self.guards | guards)
+
+
+def joined(states: list[FlowState], *, keeps_guards: bool = False) -> FlowState | None:
+    """The state after several ways; None if there is none.
+
+    A check counts if it is on every way. With `keeps_guards`, one way is enough: the condition depends on the
+    configuration of the server, which may turn the check off.
+    """
+    if not states:
+        return None
+    first, *rest = states
+    if not rest:
+        return first
+    names, guards = dict(first.names), first.guards
+    for state in rest:
+        guards = guards | state.guards if keeps_guards else common_guards(guards, state.guards)
+        for name, value in state.names.items():
+            known = names.get(name)
+            names[name] = value if known is None else either(known, value)
+    return FlowState(names, guards)
+
+
+def common_guards(one: frozenset[Guard], other: frozenset[Guard]) -> frozenset[Guard]:
+    """The checks that both of two ways have; a check for every use includes one for a single use."""
+    if one == other:
+        return one
+    both = {guard for guard in one if guard in other or (guard[0], ANY_USE) in other}
+    return frozenset(both.union(guard for guard in other if (guard[0], ANY_USE) in one))
+
+
+def is_guarded(guards: frozenset[Guard], label: Label, kind: str) -> bool:
+    """Whether a label, or a value that it is part of, was checked for a kind of use."""
+    return any(
+        (label[:count], kind) in guards or (label[:count], ANY_USE) in guards for count in range(1, len(label) + 1)
+    )
+
+
+def checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) -> LabelMark | None:
+    """The mark of a use that checks do not make safe, with the partial checks; None if it is safe."""
+    if kind in mark.clean or is_guarded(guards, label, kind):
+        return None
+    if kind != PATH:
+        return mark
+    partial = [each for each in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, each)]
+    return mark._replace(clean=mark.clean.union(partial)) if partial else mark
+
+
+def guards_on(labels: Iterable[Label], *kinds: str) -> frozenset[Guard]:
+    """Checks of labels for kinds of use."""
+    return frozenset((label, kind) for label in labels for kind in kinds)
+
+
+OUTER = "^"
+"""The start of the label of a name of the enclosing function."""
+LONGEST_CONSTANT = 80
+QUERY = re.compile(
+    r"(?i)\b(?:select|insert|update|delete|create|drop|alter|pragma|merge|match|truncate|describe|show|with)\b\s"
+)
+_QUERY_TEXT = f"SELECT {HOLE}"
+
+
+def symbolic(value: FlowValue, label: Label) -> tuple[FlowValue, Any]:
+    """The value as its receiver sees it, with labels of its own, and a key that identifies its shape."""
+    if not value.all_marks():
+        return value, _key_of(value, 0)
+    if value.has_many_parts(len(label) - 1):
+        return value.collapsed(label), ("many", _base_key(value.base))
+    marks: Marks = {}
+    resolved = False
+    if value.marks:
+        resolved = all(mark.resolved for mark in value.marks.values())
+        marks = {label: LabelMark(resolved=resolved)}
+    fields, elements = None, None
+    keys: list[Any] = [_base_key(value.base), resolved, bool(marks), value.is_open]
+    if value.fields is not None and len(label) < LONGEST_LABEL:
+        fields = {}
+        for key, part in value.fields.items():
+            fields[key], its = symbolic(part, (*label, key))
+            keys.append((key, its))
+    if value.elements is not None and len(label) < LONGEST_LABEL:
+        elements = []
+        for index, part in enumerate(value.elements):
+            made, its = symbolic(part, (*label, str(index)))
+            elements.append(made)
+            keys.append(its)
+    if fields is None and elements is None and not marks:
+        marks = {label: LabelMark()}
+    text = _QUERY_TEXT if value.text is not None and QUERY.search(value.text) else None
+    keys.append(text)
+    made = FlowValue(value.base, marks, fields=fields, elements=elements, text=text, is_open=value.is_open)
+    return made, tuple(keys)
+
+
+def _base_key(base: Any) -> Any:
+    if isinstance(base, str):
+        return base[:LONGEST_CONSTANT]
+    if isinstance(base, (bool, int, type(None))):
+        return (type(base).__name__, base)
+    if isinstance(base, External):
+        return ("external", base.name)
+    if isinstance(base, ExternalCall):
+        return ("call", base.func.name)
+    return id(base)
+
+
+def _key_of(value: FlowValue, depth: int) -> Any:
+    """The shape of a value without marks."""
+    own = _base_key(value.base)
+    if depth > 2 or value.has_many_parts(depth) or (value.fields is None and value.elements is None):
+        return own
+    fields = tuple((key, _key_of(part, depth + 1)) for key, part in (value.fields or {}).items())
+    return own, fields, tuple(_key_of(part, depth + 1) for part in value.elements or ())
+
+
+def marks_at(bound: dict[str, FlowValue], label: Label) -> Marks:
+    """The caller's marks of what a label of the called function stands for."""
+    value = bound.get(label[0])
+    if value is None:
+        return {}
+    rest = label[1:]
+    for count, key in enumerate(rest):
+        if value.fields is not None and key in value.fields:
+            value = value.fields[key]
+        elif value.elements is not None and key.isdigit() and int(key) < len(value.elements):
+            value = value.elements[int(key)]
+        else:
+            marks = value.marks or value.all_marks()
+            for each in rest[count:]:
+                marks = extended(marks, each)
+            return marks
+    return value.marks or value.all_marks()

@@ -6,14 +6,25 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.core.observations.source import SQL, FlowStep
-from mcproof.discovery.flows.flow_state import EQUALS, FlowState, checked, joined
-from mcproof.discovery.flows.flow_values import MOST_FIELDS, NOTHING, CodePlace, FlowValue, LabelMark, constant
-from mcproof.discovery.flows.symbols import OUTER, symbolic
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Function
+from mcproof.source.python.flows.values import (
+    EQUALS,
+    MOST_FIELDS,
+    NOTHING,
+    OUTER,
+    CodePlace,
+    FlowState,
+    FlowValue,
+    LabelMark,
+    checked,
+    constant,
+    joined,
+    symbolic,
+)
+from mcproof.source.python.interp.values import MISSING, UNKNOWN, Function
 
 if TYPE_CHECKING:
-    from mcproof.discovery.flows.flow_engine import FlowEngine
-    from mcproof.discovery.flows.flow_values import Guard, Label, Marks
+    from mcproof.source.python.flows.engine import FlowEngine
+    from mcproof.source.python.flows.values import Guard, Label, Marks
 
 
 class FlowUse(NamedTuple):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.document.omissions import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
-from mcproof.discovery.frameworks import mixins, tool_objects, tool_transforms, visibility
-from mcproof.discovery.frameworks.framework_versions import traits_of
-from mcproof.discovery.frameworks.registration_tables import (
+from mcproof.source.document import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
+from mcproof.source.framework_tables import (
     ARGUMENT_CONFIG,
     CALL_HANDLER,
     CALL_REQUEST,
@@ -27,9 +25,11 @@ from mcproof.discovery.frameworks.registration_tables import (
     SERVER_PARTS,
     UNTYPED_METHODS,
     ServerMethod,
+    traits_of,
 )
-from mcproof.discovery.frameworks.registrations import FASTMCP_MARK, is_opaque, mount, register, remove_tool
-from mcproof.discovery.frameworks.servers import (
+from mcproof.source.python.frameworks import registrations, served_items
+from mcproof.source.python.frameworks.registrations import FASTMCP_MARK, is_opaque, mount, register, remove_tool
+from mcproof.source.python.frameworks.servers import (
     ListHandler,
     PendingRegistration,
     ServerInfo,
@@ -40,12 +40,11 @@ from mcproof.discovery.frameworks.servers import (
     server_of,
     set_info,
 )
-from mcproof.discovery.interp.assumptions import default_of
-from mcproof.discovery.interp.branches import join
-from mcproof.discovery.interp.builtin_values import items_of, unwrapped
-from mcproof.discovery.interp.containers import SourceDict
-from mcproof.discovery.interp.instances import instantiate
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.branches import join
+from mcproof.source.python.interp.containers import SourceDict, default_of
+from mcproof.source.python.interp.functions import instantiate
+from mcproof.source.python.interp.operators import items_of, unwrapped
+from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     Call,
@@ -56,14 +55,14 @@ from mcproof.discovery.interp.values import (
     Instance,
     Method,
 )
-from mcproof.discovery.pydantic.generator import model_json_schema
+from mcproof.source.python.pydantic.generator import model_json_schema
 
 if TYPE_CHECKING:
     import ast
 
-    from mcproof.discovery.interp.interpreter import Interpreter
-    from mcproof.discovery.interp.modules import Module
-    from mcproof.discovery.project.project_metadata import ProjectDeclarations
+    from mcproof.source.packages.projects import ProjectDeclarations
+    from mcproof.source.python.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.modules import Module
 
 
 class McpDomain:
@@ -126,7 +125,7 @@ class McpDomain:
             return None
         server = self._create(framework, call.node, cls.module)
         self.initialize(server, call)
-        tool_transforms.note_class(server, cls)
+        served_items.note_class(server, cls)
         return server
 
     def _create(self, framework: str, node: ast.AST | None, module: Module | None) -> ServerValue:
@@ -152,13 +151,13 @@ class McpDomain:
             native.call_handlers.append(handler)
         for each in items_of(kwargs.get("tools")) or ():
             register(self, native, "tools", each, {}, Call([], {}))
-        native.changes.switches += visibility.switches_of_constructor(kwargs, doubtful=doubtful)
+        native.changes.switches += served_items.switches_of_constructor(kwargs, doubtful=doubtful)
         for each in items_of(kwargs.get("middleware")) or ():
-            tool_transforms.note_middleware(native, each)
+            served_items.note_middleware(native, each)
         for each in items_of(kwargs.get("providers")) or ():
             mount(native, Call([each], {}), doubtful=doubtful)
         for each in items_of(kwargs.get("transforms")) or ():
-            tool_transforms.note_transform(native, each, Call([], {}), doubtful=doubtful)
+            served_items.note_transform(native, each, Call([], {}), doubtful=doubtful)
 
     # --- attributes and items
 
@@ -182,9 +181,9 @@ class McpDomain:
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
-                return tool_objects.attribute(value, name)
-        if tool_objects.is_adk_tool(value) and name in ("name", "description"):
-            return tool_objects.adk_attribute(value, name)
+                return registrations.attribute(value, name)
+        if registrations.is_adk_tool(value) and name in ("name", "description"):
+            return registrations.adk_attribute(value, name)
         return Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
@@ -220,8 +219,8 @@ class McpDomain:
             if func.func.package == "fastmcp" and func.func.last in DECORATORS:
                 args[0].attributes[FASTMCP_MARK] = func
                 return args[0]
-            if mixins.is_mark(func):
-                mixins.mark(func, args[0])
+            if registrations.is_mark(func):
+                registrations.mark(func, args[0])
                 return args[0]
         return UNKNOWN
 
@@ -250,8 +249,8 @@ class McpDomain:
             self.effects += 1
         if last == "InitializationOptions":
             self.initializations.append(made)
-        if last == "adk_to_mcp_tool_type" and made.args and tool_objects.is_adk_tool(made.args[0]):
-            made = tool_objects.converted_adk_tool(made.args[0])
+        if last == "adk_to_mcp_tool_type" and made.args and registrations.is_adk_tool(made.args[0]):
+            made = registrations.converted_adk_tool(made.args[0])
             self.protocol_items.append(made)
         wraps_server = any(isinstance(each, ServerValue) for each in made.args)
         framework = framework_of(External(owner))
@@ -268,7 +267,7 @@ class McpDomain:
             return model_json_schema(self.run, cls)
         if name in ("model_construct", "construct"):
             return instantiate(self.run, cls, call)
-        return tool_objects.made_by_subclass(cls, name, call)
+        return registrations.made_by_subclass(cls, name, call)
 
     def method(self, holder: Any, name: str, call: Call) -> Any:
         if isinstance(holder, ExternalCall):
@@ -293,7 +292,7 @@ class McpDomain:
         if name in ("model_dump", "dict"):
             return SourceDict(holder.kwargs)
         if name in ("model_copy", "copy"):
-            return tool_objects.copied(holder, call.kwargs.get("update"))
+            return registrations.copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return model_json_schema(self.run, holder.args[0])
         if name == "run_until_complete" and call.args:
@@ -333,11 +332,11 @@ class McpDomain:
             case "remove" if args:
                 remove_tool(server, args[0], doubtful=doubtful)
             case "middleware" if args:
-                tool_transforms.note_middleware(server, args[0])
+                served_items.note_middleware(server, args[0])
             case "transform" if args:
-                tool_transforms.note_transform(server, args[0], call, doubtful=doubtful)
+                served_items.note_transform(server, args[0], call, doubtful=doubtful)
             case "switch":
-                server.changes.switches += visibility.switches_of_call(name, call, doubtful=doubtful)
+                server.changes.switches += served_items.switches_of_call(name, call, doubtful=doubtful)
                 return server
             case "list handler" | "call handler" if not args:
                 return PendingRegistration(server, name, method.kind, call)
@@ -376,7 +375,7 @@ class McpDomain:
         """`object.register_all(server)` of fastmcp's `MCPMixin`."""
         server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
         if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
-            for kind, method, given in mixins.marked(holder, name, call):
+            for kind, method, given in registrations.marked(holder, name, call):
                 register(self, server, kind, method, given, Call([], {}))
 
     def register_unapplied(self) -> None:

@@ -1,28 +1,73 @@
-"""Registrations: from the arguments of a call to an item of a server."""
+"""Registrations: from the arguments of a call to an item of a server.
+
+Functions, tool objects, callable objects, classes and the marked methods of `MCPMixin` can be registered. Tools can
+be removed, and servers mounted on each other.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+import inspect
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.document.omissions import TOO_MANY
-from mcproof.discovery.frameworks.servers import Mount, RegisteredItem, server_of
-from mcproof.discovery.interp.assumptions import Assumed, default_of
-from mcproof.discovery.interp.value_facts import truth
-from mcproof.discovery.interp.values import (
-    UNKNOWN,
-    Class,
-    External,
-    ExternalCall,
-    Function,
-    Instance,
-    Method,
-)
+from mcproof.source.document import TOO_MANY
+from mcproof.source.framework_tables import MIXIN_DECORATORS, MIXIN_METHODS, MIXIN_SEPARATORS, PACKAGES
+from mcproof.source.python.frameworks import fastmcp
+from mcproof.source.python.frameworks.servers import Mount, RegisteredItem, ServerValue, server_of
+from mcproof.source.python.interp.attributes import docstring_of
+from mcproof.source.python.interp.containers import EXACT, Assumed, default_of, extent_of, truth
+from mcproof.source.python.interp.values import UNKNOWN, Call, Class, External, ExternalCall, Function, Instance, Method
 
 if TYPE_CHECKING:
-    from mcproof.discovery.frameworks.mcp_domain import McpDomain
-    from mcproof.discovery.frameworks.servers import ServerValue
-    from mcproof.discovery.interp.values import Call
+    from collections.abc import Iterator
+
+    from mcproof.source.python.frameworks.domain import McpDomain
+
+
+class MarkedMethod(NamedTuple):
+    """A method to register, with the arguments of its decorator."""
+
+    kind: str
+    method: Function
+    given: dict[str, Any]
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a value is one of the mixin's decorators."""
+    return isinstance(value, ExternalCall) and value.func.package == "fastmcp" and value.func.last in MIXIN_DECORATORS
+
+
+def mark(decorator: ExternalCall, function: Function) -> None:
+    """Store the decorator in the function that it marks."""
+    function.attributes[f"<{MIXIN_DECORATORS[decorator.func.last]}>"] = decorator
+
+
+def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMethod]:
+    """What a registering method of the mixin registers, in order."""
+    prefix = call.args[1] if len(call.args) > 1 else call.kwargs.get("prefix")
+    for kind in MIXIN_METHODS[registering]:
+        word = "separator" if registering != "register_all" else f"{kind[:-1]}_separator"
+        separator = call.kwargs.get(word, MIXIN_SEPARATORS[kind])
+        names = {name for each in holder.cls.ancestry() for name in each.body.names}
+        for name in sorted(names):
+            method = holder.cls.attribute(name)
+            decorator = method.attributes.get(f"<{kind}>") if isinstance(method, Function) else None
+            if isinstance(decorator, ExternalCall):
+                yield MarkedMethod(kind, method.bound(holder), _given(decorator, method, kind, prefix, separator))
+
+
+def _given(decorator: ExternalCall, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
+    """The arguments of the decorator, with the prefix in name and address."""
+    first = "uri" if kind == "resources" else "name"
+    given = {**dict(zip((first,), decorator.args, strict=False)), **decorator.kwargs}
+    given["name"] = given.get("name") or method.exposed().name
+    if prefix is None or prefix == "":
+        return given
+    is_known = isinstance(prefix, str) and isinstance(separator, str) and decorator.complete
+    for key in ("name", "uri") if kind == "resources" else ("name",):
+        given[key] = f"{prefix}{separator}{given.get(key)}" if is_known and isinstance(given.get(key), str) else UNKNOWN
+    return given
+
 
 MOST_ITEMS = 20_000
 FASTMCP_MARK = "__fastmcp__"
@@ -121,3 +166,62 @@ def mount(server: ServerValue, call: Call, *, doubtful: bool) -> None:
         server.mounts.append(Mount(inner, default_of(prefix), doubtful or renames, call))
         if renames:
             server.open_at.append(call)
+
+
+def attribute(tool: ExternalCall, name: str) -> Any:
+    """An attribute of a tool that `from_function` created."""
+    function = tool.argument(0, "fn", UNKNOWN)
+    if name == "fn":
+        return function
+    exposed = function.exposed() if isinstance(function, Function) else None
+    if name == "name":
+        return tool.argument(1, "name") or (exposed.name if exposed is not None else UNKNOWN)
+    if name == "description":
+        if exposed is None:
+            return UNKNOWN
+        text = docstring_of(exposed)
+        return text or "" if tool.func.package != "fastmcp" else fastmcp.described(text)
+    return None if name in ("title", "annotations", "meta", "icons") else Method(tool, name)
+
+
+def made_by_subclass(cls: Class, name: str, call: Call) -> Any:
+    """Call an inherited class method of a framework's class."""
+    for base in cls.external_bases():
+        if name == "from_function" and base.package in PACKAGES:
+            made = External(f"{base.name}.{name}")
+            return ExternalCall(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+    return UNKNOWN
+
+
+def copied(made: ExternalCall, update: Any) -> ExternalCall:
+    """`tool.model_copy(update={…})`."""
+    if update is None:
+        return made
+    is_known = isinstance(update, dict) and extent_of(update) is EXACT
+    kwargs = {**made.kwargs, **update} if is_known else made.kwargs
+    return ExternalCall(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
+
+
+def is_adk_tool(value: Any) -> bool:
+    """Whether a value is a tool of Google's Agent Development Kit, which has a converter to MCP."""
+    return (
+        isinstance(value, ExternalCall)
+        and value.func.last == "FunctionTool"
+        and value.func.name.startswith("google.adk.")
+    )
+
+
+def adk_attribute(tool: ExternalCall, name: str) -> Any:
+    """The name or the description of such a tool."""
+    function = tool.argument(0, "func")
+    if name in tool.kwargs:
+        return tool.kwargs[name]
+    if not isinstance(function, Function):
+        return UNKNOWN
+    return function.exposed().name if name == "name" else inspect.cleandoc(docstring_of(function.exposed()) or "")
+
+
+def converted_adk_tool(tool: ExternalCall) -> ExternalCall:
+    """The converted tool; its schema is unknown."""
+    given = {key: adk_attribute(tool, key) for key in ("name", "description")}
+    return ExternalCall(External("mcp.types.Tool"), [], {**given, "inputSchema": UNKNOWN}, tool.node, tool.module)

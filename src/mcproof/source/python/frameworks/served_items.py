@@ -1,24 +1,120 @@
-"""The items that the servers of a project serve: registered, mounted, or listed by a handler."""
+"""The items that the servers of a project serve: registered, mounted, listed by a handler, hidden or changed.
+
+Switches such as `mcp.disable(tags=...)` and namespaces have known effects. Middleware of the project may do
+anything: then every tool is conditional, and the parts that its code mentions are unknown.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.document.omissions import LIST_CHANGED, NO_PREFIX, OPEN_LIST, TOO_MANY
-from mcproof.discovery.frameworks.registration_tables import CATALOG_KEYS, PROTOCOL_TYPES
-from mcproof.discovery.frameworks.servers import RegisteredItem, is_incomplete, listed
-from mcproof.discovery.frameworks.visibility import is_shown
-from mcproof.discovery.interp.budget import STEPS_OF_ONE_ROOT
-from mcproof.discovery.interp.builtin_values import unwrapped
-from mcproof.discovery.interp.call_user_function import call_function
-from mcproof.discovery.interp.values import UNKNOWN, BudgetExceededError, Call, ExternalCall, Instance
+from mcproof.source.document import LIST_CHANGED, NO_PREFIX, OPEN_LIST, TOO_MANY
+from mcproof.source.framework_tables import CATALOG_KEYS, LISTING_METHODS, PROTOCOL_TYPES
+from mcproof.source.python.frameworks.servers import ListHandler, RegisteredItem, ServerValue, is_incomplete, listed
+from mcproof.source.python.interp.containers import OPEN, STEPS_OF_ONE_ROOT, doubtful_positions, extent_of
+from mcproof.source.python.interp.functions import call_function
+from mcproof.source.python.interp.operators import items_of, unwrapped
+from mcproof.source.python.interp.values import (
+    UNKNOWN,
+    BudgetExceededError,
+    Call,
+    Class,
+    ExternalCall,
+    Function,
+    Instance,
+)
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Iterable
 
-    from mcproof.discovery.frameworks.mcp_domain import McpDomain
-    from mcproof.discovery.frameworks.servers import ListHandler, ServerValue
-    from mcproof.discovery.interp.modules import Module
+    from mcproof.source.python.frameworks.domain import McpDomain
+    from mcproof.source.python.interp.modules import Module
+
+
+_KINDS = {"tools": "tool", "resources": "resource", "prompts": "prompt", "templates": "template"}
+_CRITERIA = ("names", "keys", "tags", "components", "version")
+
+
+class Switch(NamedTuple):
+    """Shows or hides all items that meet its criteria; the last matching switch wins."""
+
+    shows: bool
+    criteria: dict[str, Any]
+    """The criteria by name; without any, nothing matches."""
+    means_all: bool
+    doubtful: bool
+
+
+def switches_of_call(name: str, call: Call, *, doubtful: bool) -> list[Switch]:
+    """The switches of `server.enable(…)` or `server.disable(…)`."""
+    criteria = {key: call.kwargs[key] for key in _CRITERIA if call.kwargs.get(key) is not None}
+    if not call.complete:
+        criteria["version"] = UNKNOWN
+    only = call.kwargs.get("only", False)
+    switches = [Switch(name == "enable", criteria, False, doubtful)]
+    if name == "enable" and only is not False:
+        switches.insert(0, Switch(False, {}, True, doubtful or only is not True))
+    return switches
+
+
+def switches_of_constructor(kwargs: dict[str, Any], *, doubtful: bool) -> list[Switch]:
+    """The switches of `FastMCP(include_tags=…, exclude_tags=…)`."""
+    switches = []
+    included, excluded = kwargs.get("include_tags"), kwargs.get("exclude_tags")
+    if included is not None:
+        may_be_none = doubtful or included is UNKNOWN
+        switches += [Switch(False, {}, True, may_be_none), Switch(True, {"tags": included}, False, may_be_none)]
+    if excluded is not None:
+        switches.append(Switch(False, {"tags": excluded}, False, doubtful))
+    return switches
+
+
+def is_shown(item: RegisteredItem, name: Any, switches: Iterable[Switch]) -> bool | None:
+    """Whether an item is served under this name; None if unknown."""
+    shown: bool | None = True
+    for switch in switches:
+        met = switch.means_all or _meets(item, name, switch.criteria)
+        if met and not switch.doubtful:
+            shown = switch.shows
+        elif met is not False and shown is not switch.shows:
+            shown = None
+    return shown
+
+
+def _meets(item: RegisteredItem, name: Any, criteria: dict[str, Any]) -> bool | None:
+    """Whether an item meets all criteria; None if unknown."""
+    kind = _KINDS[item.kind]
+    answers: list[bool | None] = []
+    for criterion, wanted in criteria.items():
+        if criterion == "version":
+            answers.append(None)
+        elif criterion == "tags":
+            answers.append(_any_among(items_of(item.given.get("tags") or []), wanted))
+        elif criterion == "names":
+            answers.append(_any_among([name, item.given["uri"]] if "uri" in item.given else [name], wanted))
+        else:
+            answers.append(_any_among([kind if criterion == "components" else f"{kind}:{name}@"], wanted))
+    if not answers or False in answers:
+        return False
+    return None if None in answers else True
+
+
+def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
+    """Whether one of some values is among the wanted ones; None if unknown."""
+    among = items_of(wanted)
+    if values is None or among is None:
+        return None
+    doubtful = doubtful_positions(wanted)
+    certain = [unwrapped(each) for index, each in enumerate(among) if index not in doubtful]
+    possible = [unwrapped(among[index]) for index in doubtful]
+    values = [unwrapped(each) for each in values]
+    if any(isinstance(each, str) and each in certain for each in values):
+        return True
+    is_open = extent_of(wanted) is OPEN or any(not isinstance(each, str) for each in [*values, *certain])
+    return None if is_open or any(each in possible for each in values) else False
+
 
 MOST_SERVED = 20_000
 DEEPEST_MOUNT = 8
@@ -174,3 +270,50 @@ def _listed_item(kind: str, value: Any) -> RegisteredItem | None:
         given = {str(key): item for key, item in value.items()}
         return RegisteredItem(kind, given, module=getattr(value, "module", None))
     return None
+
+
+_SCHEMAS = re.compile(r"\binput_?[sS]chema\b|\.parameters\b|['\"]parameters['\"]")
+_TEXTS = re.compile(r"\bdescription\b")
+_EVERYTHING = ("/description", "/inputSchema", "/outputSchema", "/title", "/annotations")
+
+
+def note_class(server: ServerValue, cls: Class) -> None:
+    """Record that a middleware class, or a server class, overrides the list of tools."""
+    for name in LISTING_METHODS:
+        method = cls.attribute(name)
+        if not isinstance(method, Function):
+            continue
+        server.changes.changed_at = method.module, method.node
+        if _SCHEMAS.search(method.module.text) is not None:
+            server.changes.unknown |= {"/inputSchema", "/outputSchema"}
+        first = method.node.lineno
+        if _TEXTS.search(method.module.lines_between(first, method.node.end_lineno or first)) is not None:
+            server.changes.unknown.add("/description")
+
+
+def note_transform(server: ServerValue, value: Any, call: Call, *, doubtful: bool) -> None:
+    """Record the effect of `server.add_transform(value)`."""
+    kind = value.func.last if isinstance(value, ExternalCall) and value.func.package == "fastmcp" else ""
+    if kind == "Visibility":
+        server.changes.switches += _switches(value, doubtful=doubtful)
+        return
+    prefix = unwrapped(value.argument(0, "prefix", UNKNOWN)) if kind == "Namespace" else UNKNOWN
+    if isinstance(prefix, str) and not doubtful:
+        server.changes.namespaces.append(prefix)
+        return
+    server.changes.changed_at = call.module, call.node
+    server.changes.unknown.update(_EVERYTHING)
+
+
+def _switches(value: ExternalCall, *, doubtful: bool) -> list[Switch]:
+    shows = value.argument(0, "enabled", UNKNOWN)
+    if value.kwargs.get("match_all") is True:
+        return [Switch(shows is True, {}, True, doubtful or not isinstance(shows, bool))]
+    switches = switches_of_call("enable" if shows is True else "disable", Call([], value.kwargs), doubtful=doubtful)
+    return switches if isinstance(shows, bool) else [each._replace(doubtful=True) for each in switches]
+
+
+def note_middleware(server: ServerValue, value: Any) -> None:
+    """Record the effect of a middleware of the project."""
+    if isinstance(value, Instance):
+        note_class(server, value.cls)

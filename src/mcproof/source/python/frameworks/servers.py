@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.frameworks.registration_tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
-from mcproof.discovery.interp.assumptions import default_of
-from mcproof.discovery.interp.containers import EXACT, SourceList, doubtful_positions, extent_of
-from mcproof.discovery.interp.values import (
+from mcproof.source.framework_tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
+from mcproof.source.python.interp.containers import EXACT, SourceList, default_of, doubtful_positions, extent_of
+from mcproof.source.python.interp.values import (
     UNKNOWN,
     Call,
     External,
@@ -20,8 +19,8 @@ from mcproof.discovery.interp.values import (
 if TYPE_CHECKING:
     import ast
 
-    from mcproof.discovery.frameworks.visibility import Switch
-    from mcproof.discovery.interp.modules import Module
+    from mcproof.source.python.frameworks.served_items import Switch
+    from mcproof.source.python.interp.modules import Module
 
 
 class RegisteredItem:

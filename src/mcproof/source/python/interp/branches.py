@@ -5,12 +5,20 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of
-from mcproof.discovery.interp.containers import BOUNDED, SourceDict, SourceList, doubtful_positions, extent_of
-from mcproof.discovery.interp.imports import LazyImport
-from mcproof.discovery.interp.parameters import Signature, either
-from mcproof.discovery.interp.value_facts import or_none, truth
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.bindings import LazyImport, Signature, either
+from mcproof.source.python.interp.containers import (
+    BOUNDED,
+    Assumed,
+    SourceDict,
+    SourceList,
+    assumed,
+    default_of,
+    doubtful_positions,
+    extent_of,
+    or_none,
+    truth,
+)
+from mcproof.source.python.interp.values import (
     MISSING,
     PLAIN,
     UNKNOWN,
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 MOST_ALTERNATIVES = 16
 RETURN, BREAK, CONTINUE, RAISE = "return", "break", "continue", "raise"

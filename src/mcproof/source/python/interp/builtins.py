@@ -7,19 +7,20 @@ import json
 import textwrap
 from typing import Any
 
-from mcproof.discovery.interp.builtin_values import items_of, unwrapped
-from mcproof.discovery.interp.containers import (
+from mcproof.source.python.interp.containers import (
     EXACT,
+    MOST_VALUES_KNOWN,
     SourceDict,
     SourceList,
     doubtful_positions,
     extent_of,
     has_doubt,
     is_certain,
+    is_known,
+    truth,
 )
-from mcproof.discovery.interp.text_format import LONGEST, displayed, is_short
-from mcproof.discovery.interp.value_facts import MOST_VALUES_KNOWN, is_known, truth
-from mcproof.discovery.interp.values import PLAIN, UNKNOWN
+from mcproof.source.python.interp.operators import LONGEST, displayed, is_short, items_of, unwrapped
+from mcproof.source.python.interp.values import PLAIN, UNKNOWN
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

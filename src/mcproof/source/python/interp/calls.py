@@ -5,17 +5,22 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import builtin_calls, builtin_methods
-from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of
-from mcproof.discovery.interp.branches import join
-from mcproof.discovery.interp.builtin_values import items_of, unwrapped
-from mcproof.discovery.interp.call_user_function import call_function
-from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
-from mcproof.discovery.interp.instances import call_super, instantiate
-from mcproof.discovery.interp.parameters import Parameter, Signature, replaced
-from mcproof.discovery.interp.special_calls import SPECIAL, ordered
-from mcproof.discovery.interp.value_facts import size_of
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp import builtins, methods
+from mcproof.source.python.interp.bindings import Parameter, Signature, replaced
+from mcproof.source.python.interp.branches import join
+from mcproof.source.python.interp.containers import (
+    Assumed,
+    SourceDict,
+    SourceList,
+    assumed,
+    default_of,
+    doubtful_positions,
+    size_of,
+)
+from mcproof.source.python.interp.functions import call_function, call_super, instantiate
+from mcproof.source.python.interp.library_calls import SPECIAL, ordered
+from mcproof.source.python.interp.operators import items_of, unwrapped
+from mcproof.source.python.interp.values import (
     UNKNOWN,
     Call,
     Class,
@@ -32,7 +37,7 @@ from mcproof.discovery.interp.values import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 COST_OF_GOING_DEEP = 40
 """The cost of a deep copy, relative to processing a list once."""
@@ -162,7 +167,7 @@ def _plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwa
     if run.doubt and name == "update" and isinstance(holder, SourceDict):
         return _update_in_doubt(run, holder, args, kwargs)
     before = len(holder) if isinstance(holder, SourceList) else 0
-    result = builtin_methods.method(run, holder, name, args, kwargs)
+    result = methods.method(run, holder, name, args, kwargs)
     if isinstance(holder, SourceList) and name in ("append", "extend", "add", "update"):
         if name in ("extend", "update") and args:
             holder.inherit_doubt(args[0], (before + index for index in doubtful_positions(args[0])))
@@ -193,7 +198,7 @@ def _update_in_doubt(run: Interpreter, holder: SourceDict, args: list[Any], kwar
     changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
     before = {key: holder[key] for key in changed if key in holder}
     sure = before.keys() - holder.doubtful
-    builtin_methods.method(run, holder, "update", args, kwargs)
+    methods.method(run, holder, "update", args, kwargs)
     for key, value in before.items():
         holder[key] = join(run, value, holder[key])
     holder.doubtful |= changed - sure
@@ -221,13 +226,13 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
     special = SPECIAL.get(func.name)
     if special is not None:
         return special(run, call)
-    if func.name in builtin_calls.BUILTINS:
+    if func.name in builtins.BUILTINS:
         run.budget.charge_items(*call.args)
-        if func.name in builtin_calls.DEEP:
+        if func.name in builtins.DEEP:
             run.budget.charge(COST_OF_GOING_DEEP * sum(map(size_of, call.args)))
         if any(isinstance(each, Assumed) for each in call.args):
-            return assumed(builtin_calls.builtin(func.name, [default_of(each) for each in call.args], call.kwargs))
-    value = builtin_calls.builtin(func.name, call.args, call.kwargs)
+            return assumed(builtins.builtin(func.name, [default_of(each) for each in call.args], call.kwargs))
+    value = builtins.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value
     made = ExternalCall(func, call.args, call.kwargs, call.node, call.module, complete=call.complete)

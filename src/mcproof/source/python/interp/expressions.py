@@ -5,35 +5,42 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of, with_defaults
-from mcproof.discovery.interp.attributes import attribute, docstring_of
-from mcproof.discovery.interp.branches import first_by_default, first_or, join
-from mcproof.discovery.interp.budget import CHARACTERS_PER_STEP, ITEMS_PER_STEP, SIZED
-from mcproof.discovery.interp.builtin_values import (
+from mcproof.source.python.interp.attributes import attribute, docstring_of
+from mcproof.source.python.interp.bindings import ModuleValue
+from mcproof.source.python.interp.branches import first_by_default, first_or, join
+from mcproof.source.python.interp.containers import (
+    BOUNDED,
+    CHARACTERS_PER_STEP,
+    EXACT,
+    ITEMS_PER_STEP,
+    OPEN,
+    SIZED,
+    Assumed,
+    SourceDict,
+    SourceList,
+    assumed,
+    default_of,
+    doubtful_positions,
+    extent_of,
+    is_certain,
+    is_enum,
+    is_unordered,
+    members_of,
+    truth,
+    with_defaults,
+)
+from mcproof.source.python.interp.operators import (
+    LONGEST,
     binary_operation,
     comparison,
+    format_value,
     is_type,
     items_of,
     slice_of,
     subscript,
     unwrapped,
 )
-from mcproof.discovery.interp.containers import (
-    BOUNDED,
-    EXACT,
-    OPEN,
-    SourceDict,
-    SourceList,
-    doubtful_positions,
-    extent_of,
-    is_certain,
-    is_unordered,
-)
-from mcproof.discovery.interp.enumerations import is_enum, members_of
-from mcproof.discovery.interp.imports import ModuleValue
-from mcproof.discovery.interp.text_format import LONGEST, format_value
-from mcproof.discovery.interp.value_facts import truth
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.values import (
     UNKNOWN,
     BudgetExceededError,
     Call,
@@ -51,7 +58,7 @@ from mcproof.discovery.interp.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 DEEPEST_EXPRESSION = 60
 LONGEST_LOOP = 2_000

@@ -1,4 +1,4 @@
-"""Call functions of the project: bind parameters, follow statements, join return values."""
+"""Calls of functions and classes of the project: bind parameters, follow the body, join the returned values."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ import ast
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.assumptions import assumed
-from mcproof.discovery.interp.branches import RAISE, join
-from mcproof.discovery.interp.containers import SourceDict
-from mcproof.discovery.interp.expressions import evaluate
-from mcproof.discovery.interp.function_history import MemoizedCall
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.branches import RAISE, join
+from mcproof.source.python.interp.containers import SourceDict, SourceList, assumed, is_enum, members_of
+from mcproof.source.python.interp.expressions import evaluate
+from mcproof.source.python.interp.modules import MemoizedCall
+from mcproof.source.python.interp.operators import unwrapped
+from mcproof.source.python.interp.values import (
+    CONTENTS,
     MISSING,
+    PLAIN,
     UNKNOWN,
     BudgetExceededError,
     Call,
+    Class,
     EitherFunction,
     ExternalCall,
     Frame,
     Function,
+    Instance,
     Method,
     Scope,
+    SuperOf,
 )
 
 if TYPE_CHECKING:
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
+
 
 MOST_CALLS = 24
 DEEPEST_RECURSION = 8
@@ -216,3 +222,70 @@ def _or_annotated(run: Interpreter, value: Any, parameter: ast.arg, function: Fu
         kind = run.resolve(evaluate(run, annotation, function.scope))
     made = run.domain.instance_of_annotation(kind)
     return value if made is UNKNOWN else made
+
+
+_DICTS = frozenset(("builtins.dict", "collections.OrderedDict", "collections.UserDict"))
+_LISTS = frozenset(("builtins.list", "collections.UserList"))
+
+
+def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
+    """Create an instance of a project class; follows `__init__`."""
+    if is_enum(cls):
+        wanted = unwrapped(call.args[0]) if call.args else UNKNOWN
+        return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
+    made = Instance(cls, call.node)
+    made.doubt = run.doubt
+    run.instances.setdefault(id(cls), made)
+    made.native = run.domain.native_part(cls, call)
+    kinds = {base.name for base in cls.external_bases()}
+    if not _DICTS.isdisjoint(kinds):
+        made.attributes[CONTENTS] = SourceDict()
+    elif not _LISTS.isdisjoint(kinds):
+        made.attributes[CONTENTS] = SourceList()
+    own = cls.attribute("__init__")
+    if isinstance(own, Function):
+        call_function(run, own.bound(made), call)
+    elif made.native is None:
+        set_fields(run, made, call)
+        after = cls.attribute("__post_init__")
+        if isinstance(after, Function):
+            call_function(run, after.bound(made), Call([], {}))
+    made.doubt = 0
+    return made
+
+
+def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
+    """Set the fields of a model, a dataclass or a named tuple from arguments and defaults."""
+    fields = [name for each in reversed(made.cls.ancestry()) for name in each.annotations]
+    for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
+        made.attributes[name] = value
+    made.attributes.update(call.kwargs)
+    reads_environment = any(base.last in run.domain.environment_bases for base in made.cls.external_bases())
+    for name in fields:
+        if name in made.attributes:
+            continue
+        default = made.cls.attribute(name)
+        if isinstance(default, ExternalCall) and (
+            default.func.last == "field" or default.func.last in run.domain.field_functions
+        ):
+            factory = default.kwargs.get("default_factory", MISSING)
+            if factory is not MISSING:
+                default = run.call(factory, Call([], {}))
+            else:
+                default = default.argument(0, "default", UNKNOWN)
+        made.attributes[name] = UNKNOWN if default is MISSING else default
+        if reads_environment and isinstance(default, PLAIN):
+            made.attributes[name] = assumed(default)
+
+
+def call_super(run: Interpreter, holder: SuperOf, name: str, call: Call) -> Any:
+    """Call a method of `super()` that no project class defines."""
+    if name == "__init__" and isinstance(holder.instance, Instance):
+        if holder.instance.native is not None:
+            run.domain.initialize(holder.instance.native, call)
+        elif any(
+            base.last == "NamedTuple" or base.last in run.domain.data_bases for base in holder.cls.external_bases()
+        ):
+            set_fields(run, holder.instance, call)
+        return None
+    return run.domain.class_method(holder.cls, name, call)

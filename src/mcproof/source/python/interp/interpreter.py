@@ -1,7 +1,9 @@
 """The interpreter: follows the statements of a project to see their effects.
 
 Values may be unknown. Both branches of an unresolved condition are followed, and what happens there is in doubt.
-Nothing is imported or executed; steps, depth and loops are bounded.
+Nothing is imported or executed; steps, depth and loops are bounded. `Domain` is the seam to the frameworks: it
+gives a meaning to calls of external code.
+Why source is interpreted instead of matched: docs/decisions/0005-discovery-interprets.md.
 """
 
 from __future__ import annotations
@@ -9,29 +11,35 @@ from __future__ import annotations
 import ast
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mcproof.discovery.interp import builtin_calls, calls, namespaces
-from mcproof.discovery.interp.assignments import assign
-from mcproof.discovery.interp.budget import STEPS_OF_MODULE_WITHOUT_EFFECTS, Budget
-from mcproof.discovery.interp.builtin_values import items_of
-from mcproof.discovery.interp.containers import SourceDict, SourceList, doubtful_positions
-from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
-from mcproof.discovery.interp.function_history import FunctionHistory
-from mcproof.discovery.interp.imports import LazyImport, ModuleValue
-from mcproof.discovery.interp.origins import Origins
-from mcproof.discovery.interp.statements import STATEMENTS
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp import attributes, builtins, calls
+from mcproof.source.python.interp.bindings import LazyImport, ModuleValue
+from mcproof.source.python.interp.containers import (
+    STEPS_OF_MODULE_WITHOUT_EFFECTS,
+    Budget,
+    SourceDict,
+    SourceList,
+    doubtful_positions,
+)
+from mcproof.source.python.interp.expressions import LONGEST_LOOP, evaluate
+from mcproof.source.python.interp.library_calls import assign
+from mcproof.source.python.interp.modules import FunctionHistory, Module, Modules
+from mcproof.source.python.interp.operators import items_of
+from mcproof.source.python.interp.statements import STATEMENTS
+from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     BudgetExceededError,
     Call,
     Class,
     External,
+    ExternalCall,
     Frame,
     Function,
     FunctionNode,
     Instance,
+    Origins,
     Scope,
     SuperOf,
 )
@@ -39,8 +47,78 @@ from mcproof.discovery.interp.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.interp.domain import Domain
-    from mcproof.discovery.interp.modules import Module, Modules
+
+class Domain(Protocol):
+    """Gives meaning to external code. A method that does not apply returns `UNKNOWN` unless noted otherwise."""
+
+    effects: int
+    """How many effects, such as registrations, happened so far."""
+    data_bases: frozenset[str]
+    """External base classes whose `__init__` sets annotated fields from its arguments."""
+    environment_bases: frozenset[str]
+    """External base classes whose annotated fields take their values from the environment."""
+    field_functions: frozenset[str]
+    """External functions that describe the default of such a field."""
+    type_functions: frozenset[str]
+    """External functions that return a type."""
+
+    # --- values of the domain
+
+    def owns(self, value: Any) -> bool:
+        """Whether the domain made this value."""
+
+    def join(self, one: Any, other: Any) -> Any:
+        """The value that is either of two, if the domain owns the first; `MISSING` otherwise."""
+
+    def instance_of_annotation(self, kind: Any) -> Any:
+        """The value of a parameter or an attribute that is only known by its type."""
+
+    def native_part(self, cls: Class, call: Call) -> Any:
+        """The value inside a new instance whose class inherits from a class of the domain; None for other classes."""
+
+    def initialize(self, native: Any, call: Call) -> None:
+        """Call the inherited `__init__` of such an instance."""
+
+    # --- operations
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """`value.name`; `MISSING` if the domain does not own the value."""
+
+    def attribute_of_call(self, value: ExternalCall, name: str) -> Any:
+        """An attribute of the result of an external call."""
+
+    def set_attribute(self, holder: Any, name: str, value: Any) -> None:
+        """`holder.name = value`."""
+
+    def set_item(self, holder: Any, key: Any, value: Any) -> None:
+        """`holder[key] = value`."""
+
+    def call(self, func: Any, args: list[Any]) -> Any:
+        """A call of a value of the domain, or of the result of an external call."""
+
+    def external_call(self, made: ExternalCall) -> Any:
+        """A call of an external function or class; `made` itself if it has no special meaning."""
+
+    def method(self, holder: Any, name: str, call: Call) -> Any:
+        """A method call on a value of the domain, on an unknown value, or on the result of an external call."""
+
+    def class_method(self, cls: Class, name: str, call: Call) -> Any:
+        """A call of a class method that a project class inherits from an external class."""
+
+    def decorate(self, decorator: External, function: Any, node: ast.AST) -> Any:
+        """An external decorator that is applied without a call."""
+
+    # --- notifications
+
+    def doubt_lowered(self, doubt: int) -> None:
+        """Fewer unresolved conditions apply than before."""
+
+    def cut_short(self, module: Module, node: ast.AST) -> None:
+        """The interpreter left a loop or a recursion that has effects before its end."""
+
+    def import_unresolved(self, module: Module | None, node: ast.AST | None) -> None:
+        """The name of a module that the program imports is unknown."""
+
 
 _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
 
@@ -173,7 +251,7 @@ class Interpreter:
                 value = current.names[name]
                 return self.resolve(value) if type(value) is LazyImport else value
             current = current.parent
-        if name in builtin_calls.NAMES:
+        if name in builtins.NAMES:
             return External(f"builtins.{name}")
         # an undefined name is assumed to come from the last `from module import *`
         stars = scope.module.stars if scope is not None else []
@@ -181,7 +259,7 @@ class Interpreter:
 
     def namespace_of(self, value: Any) -> Any:
         """The names of a module, a class or an object as a dictionary."""
-        return namespaces.namespace_of(self, value)
+        return attributes.namespace_of(self, value)
 
     def names_of(self, scope: Scope) -> SourceDict:
         """The names of a scope and their values, except those that Python itself sets."""

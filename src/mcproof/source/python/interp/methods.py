@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.assumptions import Assumed, assumed, default_of
-from mcproof.discovery.interp.branches import join
-from mcproof.discovery.interp.builtin_values import MOST_ITEMS, items_of, set_algebra, unwrapped
-from mcproof.discovery.interp.containers import EXACT, SourceDict, SourceList, doubtful_positions, extent_of, is_certain
-from mcproof.discovery.interp.text_format import LONGEST, displayed, fits
-from mcproof.discovery.interp.values import (
-    PLAIN,
-    UNKNOWN,
-    EnumMember,
+from mcproof.source.python.interp.branches import join
+from mcproof.source.python.interp.containers import (
+    EXACT,
+    Assumed,
+    SourceDict,
+    SourceList,
+    assumed,
+    default_of,
+    doubtful_positions,
+    extent_of,
+    is_certain,
 )
+from mcproof.source.python.interp.operators import (
+    LONGEST,
+    MOST_ITEMS,
+    displayed,
+    fits,
+    items_of,
+    set_algebra,
+    unwrapped,
+)
+from mcproof.source.python.interp.values import PLAIN, UNKNOWN, EnumMember
 
 if TYPE_CHECKING:
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 _STRING_METHODS = frozenset(
     [

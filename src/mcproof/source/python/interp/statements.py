@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp import calls
-from mcproof.discovery.interp.assumptions import Assumed, with_defaults
-from mcproof.discovery.interp.branches import (
+from mcproof.source.python.interp import calls
+from mcproof.source.python.interp.bindings import import_from, import_modules
+from mcproof.source.python.interp.branches import (
     BREAK,
     CONTINUE,
     RAISE,
@@ -16,12 +16,10 @@ from mcproof.discovery.interp.branches import (
     joining_exits,
     merge_names,
 )
-from mcproof.discovery.interp.builtin_values import binary_operation, items_of, unwrapped
-from mcproof.discovery.interp.containers import SourceList, doubtful_positions
-from mcproof.discovery.interp.expressions import LONGEST_LOOP, evaluate
-from mcproof.discovery.interp.imports import import_from, import_modules
-from mcproof.discovery.interp.value_facts import truth
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.containers import Assumed, SourceList, doubtful_positions, truth, with_defaults
+from mcproof.source.python.interp.expressions import LONGEST_LOOP, evaluate
+from mcproof.source.python.interp.operators import binary_operation, items_of, unwrapped
+from mcproof.source.python.interp.values import (
     UNKNOWN,
     Call,
     Class,
@@ -34,7 +32,7 @@ from mcproof.discovery.interp.values import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 
 def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:

@@ -1,7 +1,7 @@
-"""Values of expressions.
+"""Values of expressions, and where they are written in the source.
 
-Plain data is represented by itself: strings, numbers, lists, dictionaries. Everything else is an instance of one of the
-classes below; a value that only running the program would reveal is `UNKNOWN`.
+Plain data is represented by itself: strings, numbers, lists, dictionaries. Everything else is an instance of one of
+the classes below; a value that only running the program would reveal is `UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,36 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from mcproof.discovery.interp.containers import SourceList
-    from mcproof.discovery.interp.modules import Module
+    from mcproof.source.python.interp.containers import SourceList
+    from mcproof.source.python.interp.modules import Module
+
+
+MOST_KEPT = 8 << 20
+"""How much computed data is kept only to know its origin, roughly in characters."""
+
+
+class Origins:
+    """The node and the module of values, by identity; a value is kept so that its identity stays unique."""
+
+    __slots__ = ("_kept", "by_id")
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, tuple[Any, Any, Module]] = {}
+        self._kept = 0
+
+    def of(self, value: Any) -> tuple[ast.AST, Module] | None:
+        """Where a string or a dictionary is written; None if unknown."""
+        known = self.by_id.get(id(value))
+        if known is None or (isinstance(value, str) and len(value) < 2):  # Python shares strings of one character
+            return None
+        return known[1:]
+
+    def note(self, value: Any, node: ast.AST, module: Module) -> None:
+        """Remember where a value was computed, as long as not too much is kept."""
+        self._kept += len(value) + 100
+        if self._kept < MOST_KEPT:
+            self.by_id[id(value)] = value, node, module
+
 
 PLAIN = (str, int, float, bool, bytes, type(None))
 """The types of plain data without parts."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.text.json_positions import escape
-from mcproof.discovery.interp.containers import EXACT, SourceDict, extent_of
-from mcproof.discovery.interp.enumerations import is_enum, members_of
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.containers import EXACT, SourceDict, extent_of, is_enum, members_of
+from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
@@ -18,27 +17,31 @@ from mcproof.discovery.interp.values import (
     Scope,
     Unknown,
 )
-from mcproof.discovery.pydantic import aliases, generics, serializers
-from mcproof.discovery.pydantic.class_fields import (
+from mcproof.source.python.pydantic import dynamic_types
+from mcproof.source.python.pydantic import fields as aliases
+from mcproof.source.python.pydantic import fields as serializers
+from mcproof.source.python.pydantic.constraints import add_keywords, is_skipped
+from mcproof.source.python.pydantic.fields import (
+    UNDECLARED,
     DeclaredField,
     attribute_docstrings,
     class_default,
+    configuration,
     dataclass_decorator,
     dataclass_default,
     fields,
     has_late_annotations,
+    is_declared,
     is_excluded,
     is_required_key,
+    string_lengths,
     without_metadata,
 )
-from mcproof.discovery.pydantic.constraints import add_keywords, is_skipped
-from mcproof.discovery.pydantic.model_config import configuration, string_lengths
-from mcproof.discovery.pydantic.schema_nodes import clean_docstring, common_type, title
-from mcproof.discovery.pydantic.serializers import UNDECLARED, is_declared
+from mcproof.source.python.pydantic.nodes import clean_docstring, common_type, title
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import Field, SchemaGenerator
-    from mcproof.discovery.pydantic.schema_nodes import Schema
+    from mcproof.source.python.pydantic.generator import Field, SchemaGenerator
+    from mcproof.source.python.pydantic.nodes import Schema
 
 COST_OF_A_MODEL = 4_000
 """The cost of a class schema, relative to processing one item."""
@@ -59,17 +62,17 @@ def reference(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
 
 def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, ...], at: str, scope: Scope) -> Schema:
     """A reference to a parametrized generic class."""
-    names, kind = generics.parameters_of(cls), kind_of(cls)
+    names, kind = dynamic_types.parameters_of(cls), kind_of(cls)
     if kind in (None, "enum") or not names:
         return generator.unknown_at(at)
     args = tuple(generator.parsed_type(arg, scope) for arg in args)
-    filled = [generics.filled_in(arg, generator.variables) for arg in args]
+    filled = [dynamic_types.filled_in(arg, generator.variables) for arg in args]
     if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
         return reference(generator, cls, at)
-    labeller = generics.Labeller(generator.variables)
+    labeller = dynamic_types.Labeller(generator.variables)
     try:
         labels = [labeller.of(arg) for arg in filled]
-    except generics.UnknownLabelError:
+    except dynamic_types.UnknownLabelError:
         return generator.unknown_at(at)
     key = (cls, *labels, *labeller.types)
     if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
@@ -90,7 +93,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
                 generator.unknown.add(f"{pointer}/title")
         return made
 
-    return generator.defined(identity, generics.definition_name(cls.name, labels), make)
+    return generator.defined(identity, dynamic_types.definition_name(cls.name, labels), make)
 
 
 def kind_of(cls: Class) -> str | None:
@@ -124,7 +127,7 @@ def definition(generator: SchemaGenerator, cls: Class, at: str, variables: dict[
 
 
 def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
-    from mcproof.discovery.pydantic.defaults import encode
+    from mcproof.source.python.pydantic.defaults import encode
 
     values = [encode(member.value) for member in members_of(cls)]
     if not values or UNKNOWN in values:
@@ -136,7 +139,7 @@ def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
 
 def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     made: Schema | None = None
-    bound = generics.bindings(cls, variables)
+    bound = dynamic_types.bindings(cls, variables)
     for each in cls.ancestry():
         if "root" in each.annotations:
             field = DeclaredField("root", each.annotations["root"], each)
@@ -164,7 +167,7 @@ def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dic
     """A named tuple as an array; its docstring is not used."""
     items: list[Schema] = []
     needed = 0
-    bound = generics.bindings(cls, variables)
+    bound = dynamic_types.bindings(cls, variables)
     for each in fields(cls, "tuple"):
         annotation = generator.run.annotation(each.node.annotation, each.owner.body)
         with generator.type_context(bound[id(each.owner)]):
@@ -186,7 +189,7 @@ def object_schema(
     """
     generator.run.budget.charge(COST_OF_A_MODEL)
     config = {} if kind in ("hints", "typed hints") else configuration(cls)
-    bound = generics.bindings(cls, variables or {})
+    bound = dynamic_types.bindings(cls, variables or {})
     lengths = generator.lengths if kind == "typed" and not config else string_lengths(config)
     properties = SourceDict(module=cls.module)
     made: Schema = {"properties": properties, "title": cls.name, "type": "object"}

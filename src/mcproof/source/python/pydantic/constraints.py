@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.text.json_positions import escape
-from mcproof.discovery.interp.containers import EXACT, extent_of
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Absent, External, ExternalCall, Function, Generic
-from mcproof.discovery.pydantic.basic_types import DecimalNumber
+from mcproof.source.python.interp.containers import EXACT, extent_of
+from mcproof.source.python.interp.values import MISSING, UNKNOWN, Absent, External, ExternalCall, Function, Generic
+from mcproof.source.python.pydantic.nodes import DecimalNumber
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import SchemaGenerator
-    from mcproof.discovery.pydantic.schema_nodes import Schema
+    from mcproof.source.python.pydantic.generator import SchemaGenerator
+    from mcproof.source.python.pydantic.nodes import Schema
 
 FACTORY = Absent()
 """The default of a field with a default factory: optional, without a default in the schema."""
@@ -138,7 +138,7 @@ def _serialized(generator: SchemaGenerator, schema: Schema, extra: ExternalCall,
 
 def add_keywords(generator: SchemaGenerator, made: Schema, keywords: dict[Any, Any], at: str) -> None:
     """Add explicit keywords to a schema; record unknown values."""
-    from mcproof.discovery.pydantic.defaults import encode
+    from mcproof.source.python.pydantic.defaults import encode
 
     for key, value in keywords.items():
         encoded = encode(value)

@@ -6,9 +6,8 @@ import datetime
 import math
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.assumptions import default_of
-from mcproof.discovery.interp.containers import SourceDict, has_doubt
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.containers import SourceDict, default_of, has_doubt
+from mcproof.source.python.interp.values import (
     UNKNOWN,
     Class,
     EnumMember,
@@ -19,12 +18,12 @@ from mcproof.discovery.interp.values import (
     Scope,
     UnionOf,
 )
-from mcproof.discovery.pydantic import aliases, class_fields, class_schema, serializers
-from mcproof.discovery.pydantic.basic_types import SETS
-from mcproof.discovery.pydantic.model_config import configuration
+from mcproof.source.python.pydantic import classes, fields
+from mcproof.source.python.pydantic.fields import configuration
+from mcproof.source.python.pydantic.nodes import SETS
 
 if TYPE_CHECKING:
-    from mcproof.discovery.pydantic.generator import SchemaGenerator
+    from mcproof.source.python.pydantic.generator import SchemaGenerator
 
 DEEPEST = 30
 MOST_VALUES = 2_000
@@ -138,14 +137,14 @@ def _moment(value: ExternalCall) -> Any:
 
 
 def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quota) -> Any:
-    kind = class_schema.kind_of(value.cls)
-    declared = class_fields.fields(value.cls, kind or "hints")
+    kind = classes.kind_of(value.cls)
+    declared = fields.fields(value.cls, kind or "hints")
     if kind == "tuple":
         items = [encode(value.attributes.get(each.name, UNKNOWN), generator, depth + 1, quota) for each in declared]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
-    if kind not in ("model", "dataclass") or serializers.changes_values(generator, value.cls):
+    if kind not in ("model", "dataclass") or fields.changes_values(generator, value.cls):
         return UNKNOWN
-    is_validated = kind == "model" or class_fields.is_validated(value.cls)
+    is_validated = kind == "model" or fields.is_validated(value.cls)
     config = configuration(value.cls)
     if config.get("extra") in ("allow", UNKNOWN):
         return UNKNOWN
@@ -168,14 +167,14 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
 def _given(
     generator: SchemaGenerator,
     value: Instance,
-    field: class_fields.DeclaredField,
+    field: fields.DeclaredField,
     annotation: Any,
     config: dict[str, Any],
 ) -> Any:
     """The value of an instance's field, given by alias, by name or by default."""
     alias = generator.alias(annotation, field.default(), field.owner.body)
     if alias is None:
-        made = aliases.generated(generator.run, config.get("alias_generator"), field.name)
+        made = fields.generated(generator.run, config.get("alias_generator"), field.name)
         if made is UNKNOWN:
             return UNKNOWN
         alias = str(made) if made is not None else field.name
@@ -183,14 +182,14 @@ def _given(
 
 
 def _written_name(
-    generator: SchemaGenerator, field: class_fields.DeclaredField, annotation: Any, config: dict[str, Any]
+    generator: SchemaGenerator, field: fields.DeclaredField, annotation: Any, config: dict[str, Any]
 ) -> Any:
     if generator.for_serialization:
         return field.name
     alias = generator.alias(annotation, field.default(), field.owner.body, for_serialization=True)
     if alias is not None:
         return alias
-    made = aliases.generated(generator.run, config.get("alias_generator"), field.name, for_serialization=True)
+    made = fields.generated(generator.run, config.get("alias_generator"), field.name, for_serialization=True)
     return field.name if made is None else made
 
 

@@ -1,17 +1,116 @@
-"""The fields of a project class: names, order, defaults."""
+"""The fields of a project class as Pydantic sees them: names, aliases, order, defaults, configuration.
+
+Computed fields, serializers and validators change what is served; where their effect is unknown, so is the default.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.discovery.interp.containers import EXACT, extent_of
-from mcproof.discovery.interp.values import MISSING, UNKNOWN, Class, External, ExternalCall, Generic, UnionOf
-from mcproof.discovery.pydantic import constraints
+from mcproof.source.python.interp.containers import EXACT, extent_of
+from mcproof.source.python.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Call,
+    Class,
+    External,
+    ExternalCall,
+    Function,
+    Generic,
+    UnionOf,
+    Unknown,
+)
+from mcproof.source.python.pydantic import constraints
 
 if TYPE_CHECKING:
-    from mcproof.discovery.interp.modules import Module
+    from collections.abc import Iterator
+
+    from mcproof.source.python.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.modules import Module
+    from mcproof.source.python.pydantic.generator import SchemaGenerator
+
+
+LONGEST_NAME = 200
+
+
+def alias_of(info: ExternalCall, *, for_serialization: bool = False) -> str | None:
+    """The alias in a `Field(...)`, for validation or serialization; None if it has none."""
+    for name in ("serialization_alias" if for_serialization else "validation_alias", "alias"):
+        found = _first(info.kwargs.get(name))
+        if found is not None:
+            return found
+        if name in info.kwargs and info.kwargs[name] is not None:
+            return None  # a path into the value: the field keeps its name
+    return None
+
+
+def _first(given: Any) -> str | None:
+    """The name of an alias in a schema: the first choice that is not a path."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, ExternalCall) and given.func.last == "AliasChoices":
+        return next((each for each in map(_first, given.args) if each is not None), None)
+    if isinstance(given, ExternalCall) and given.func.last == "AliasPath" and len(given.args) == 1:
+        return _first(given.args[0])
+    return None
+
+
+def generated(run: Interpreter, generator: Any, name: str, *, for_serialization: bool = False) -> str | Unknown | None:
+    """The alias that a model's `alias_generator` returns for a name; None without a generator."""
+    if generator is None:
+        return None
+    if isinstance(generator, ExternalCall) and generator.func.last == "AliasGenerator":
+        position, keyword = (2, "serialization_alias") if for_serialization else (1, "validation_alias")
+        own = generator.argument(position, keyword)
+        inner = own if own is not None else generator.argument(0, "alias")
+        return UNKNOWN if not generator.complete else generated_by(run, inner, name)
+    return generated_by(run, generator, name)
+
+
+def generated_by(run: Interpreter, function: Any, name: str) -> str | Unknown | None:
+    """The alias that one function returns for a name."""
+    if function is None:
+        return None
+    if len(name) > LONGEST_NAME:
+        return UNKNOWN
+    if isinstance(function, External) and function.package in ("pydantic", "builtins"):
+        made_by = _GENERATORS.get(function.name.removeprefix("pydantic.alias_generators."))
+        return UNKNOWN if made_by is None else made_by(name)
+    if isinstance(function, (Function, External)):
+        made = run.call(function, Call([name], {}))
+        return str(made) if isinstance(made, str) else _first(made) or UNKNOWN
+    return UNKNOWN
+
+
+def _pascal(name: str) -> str:
+    return re.sub(r"([0-9A-Za-z])_(?=[0-9A-Z])", r"\1", name.title())
+
+
+def _camel(name: str) -> str:
+    if re.fullmatch(r"[a-z]+[A-Za-z0-9]*", name) and not re.search(r"\d[a-z]", name):
+        return name
+    return re.sub(r"^_*[A-Z]", lambda match: match[0].lower(), _pascal(name))
+
+
+def _snake(name: str) -> str:
+    for before, after in (("[A-Z]+", "[A-Z][a-z]"), ("[a-z]", "[A-Z]"), ("[0-9]", "[A-Z]"), ("[a-z]", "[0-9]")):
+        name = re.sub(f"({before})({after})", r"\1_\2", name)
+    return name.replace("-", "_").lower()
+
+
+_GENERATORS = {
+    "to_pascal": _pascal,
+    "to_camel": _camel,
+    "to_snake": _snake,
+    "builtins.str.upper": str.upper,
+    "builtins.str.lower": str.lower,
+    "builtins.str.title": str.title,
+}
+"""The generators of Pydantic, and string methods that are used as such."""
+
 
 MOST_PARTS = 200
 """The maximum number of types in an annotation that is transformed."""
@@ -204,3 +303,146 @@ def attribute_docstrings(cls: Class) -> dict[str, str]:
         ):
             found[above.target.id] = inspect.cleandoc(below.value.value)
     return found
+
+
+_CLASS_SETTINGS = frozenset(
+    [
+        "extra", "alias_generator", "title", "json_schema_extra", "use_attribute_docstrings", "str_max_length",
+        "str_min_length",
+    ]
+)  # fmt: skip
+"""Settings that may be keyword arguments of a class."""
+
+
+def configuration(cls: Class) -> dict[str, Any]:
+    """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
+    made: dict[str, Any] = {}
+    for each in reversed(cls.ancestry()):
+        given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
+        given += [_decorated(decorator) for decorator in each.decorators]
+        for config in given:
+            if isinstance(config, ExternalCall):
+                made.update(config.kwargs)
+                if not config.complete:
+                    made["json_schema_extra"] = UNKNOWN
+            elif isinstance(config, dict):
+                made.update(config)
+            elif config is UNKNOWN:
+                made["json_schema_extra"] = UNKNOWN
+        inner = each.body.names.get("Config")
+        if isinstance(inner, Class):
+            made.update(inner.body.names)
+        made.update({key: value for key, value in each.keywords.items() if key in _CLASS_SETTINGS})
+    return made
+
+
+def _decorated(decorator: Any) -> Any:
+    """The configuration in `@dataclass(config=...)` or `@with_config(...)`."""
+    if not isinstance(decorator, ExternalCall):
+        return None
+    if decorator.func.last == "with_config":
+        return decorator.argument(0, "config") or decorator
+    return decorator.kwargs.get("config") if decorator.func.last == "dataclass" else None
+
+
+def string_lengths(config: dict[str, Any]) -> dict[str, Any]:
+    """The configured bounds of all strings; a value may be UNKNOWN."""
+    bounds = {"maxLength": config.get("str_max_length"), "minLength": config.get("str_min_length") or None}
+    return {key: value for key, value in bounds.items() if value is not None}
+
+
+_CHANGING = frozenset(
+    [
+        "computed_field", "field_serializer", "model_serializer", "field_validator", "model_validator", "validator",
+        "root_validator",
+    ]
+)  # fmt: skip
+
+
+class DecoratedMethod(NamedTuple):
+    """A method with a decorator of Pydantic."""
+
+    decorator: Any
+    """The evaluated decorator, or its call."""
+    name: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    owner: Class
+
+    def options(self) -> dict[str, Any]:
+        """The keyword arguments of the decorator."""
+        return self.decorator.kwargs if isinstance(self.decorator, ExternalCall) else {}
+
+
+def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> Iterator[DecoratedMethod]:
+    """The methods of a class and its ancestors with one of these decorators, the farthest ancestor first."""
+    for each in reversed(cls.ancestry()):
+        for node in each.node.body:
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            for decorator in node.decorator_list:
+                value = generator.run.annotation(decorator, each.scope)
+                func = value.func if isinstance(value, ExternalCall) else value
+                if isinstance(func, External) and func.last in wanted:
+                    yield DecoratedMethod(value, node.name, node, each)
+
+
+def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
+    """Whether an instance of a model may be serialized with other values than it is created with."""
+    names = [name for each in cls.ancestry() for name in each.body.names]
+    if "__init__" in names or "model_post_init" in names or "__post_init__" in names:
+        return True
+    return next(marked(generator, cls, _CHANGING), None) is not None
+
+
+def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, DecoratedMethod]:
+    """The properties that are serialized as fields."""
+    return {each.name: each for each in marked(generator, cls, frozenset(["computed_field"]))}
+
+
+def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
+    """The type of a computed field."""
+    if "return_type" in field.options():
+        return field.options()["return_type"]
+    return (
+        generator.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
+    )
+
+
+def computed_info(field: DecoratedMethod) -> ExternalCall:
+    """The metadata of a computed field, as a `Field(...)`."""
+    described = ast.get_docstring(field.node, clean=False)
+    options = {key: value for key, value in field.options().items() if key in _METADATA}
+    if described and options.get("description") is None:
+        options["description"] = inspect.cleandoc(described)
+    complete = field.decorator.complete if isinstance(field.decorator, ExternalCall) else True
+    return ExternalCall(External("pydantic.Field"), [], options, complete=complete)
+
+
+_METADATA = frozenset(("title", "description", "examples", "deprecated", "json_schema_extra"))
+
+
+def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
+    """The return types of serializers, by field; `""` for that of the model."""
+    found: dict[str, Any] = {}
+    for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
+        kind = each.options().get("return_type")
+        if kind is None and each.node.returns is None:
+            kind = UNDECLARED
+        elif kind is None:
+            kind = generator.run.annotation(each.node.returns, each.owner.scope)
+        is_model = getattr(getattr(each.decorator, "func", each.decorator), "last", "") == "model_serializer"
+        names = [""] if is_model else [name for name in each.decorator.args if isinstance(name, str)]
+        found.update(dict.fromkeys(names, kind))
+    return found
+
+
+class _Undeclared:
+    """A serializer without a return type: the schema stays, the default may change."""
+
+
+UNDECLARED = _Undeclared()
+
+
+def is_declared(kind: Any) -> bool:
+    """Whether a serializer declares its return type."""
+    return kind is not UNDECLARED

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.text.json_positions import escape, unescape
-from mcproof.discovery.interp.containers import SourceDict
-from mcproof.discovery.interp.expressions import evaluate
-from mcproof.discovery.interp.values import (
+from mcproof.source.python.interp.containers import SourceDict
+from mcproof.source.python.interp.expressions import evaluate
+from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
@@ -20,13 +20,13 @@ from mcproof.discovery.interp.values import (
     TypeAlias,
     UnionOf,
 )
-from mcproof.discovery.pydantic import aliases, class_schema, constraints, defaults, dynamic_types, type_schemas
-from mcproof.discovery.pydantic.schema_nodes import Schema, ordered, references, title, with_names
+from mcproof.source.python.pydantic import classes, constraints, defaults, dynamic_types, fields, types
+from mcproof.source.python.pydantic.nodes import Schema, ordered, references, title, with_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.discovery.interp.interpreter import Interpreter
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
@@ -102,17 +102,17 @@ class SchemaGenerator:
         if kind is None:
             return {"type": "null"}
         if isinstance(kind, External):
-            return type_schemas.named(self, kind, scope, at)
+            return types.named(self, kind, scope, at)
         if isinstance(kind, Generic):
-            return type_schemas.generic(self, kind, scope, at)
+            return types.generic(self, kind, scope, at)
         if isinstance(kind, UnionOf):
-            return type_schemas.union(self, kind.args, scope, at)
+            return types.union(self, kind.args, scope, at)
         if isinstance(kind, Class):
-            return class_schema.reference(self, kind, at)
+            return classes.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
             return self.defined(kind, kind.name, lambda pointer: self._alias(kind, pointer))
         if isinstance(kind, ExternalCall):
-            return type_schemas.created(self, kind, scope, at)
+            return types.created(self, kind, scope, at)
         return self.unknown_at(at)
 
     def _alias(self, kind: TypeAlias, at: str) -> Schema:
@@ -153,7 +153,7 @@ class SchemaGenerator:
             *constraints.fields_of(self.parsed_type(kind, scope)),
             *([default] if constraints.is_field(default) else []),
         ]
-        found = (aliases.alias_of(each, for_serialization=for_serialization) for each in reversed(infos))
+        found = (fields.alias_of(each, for_serialization=for_serialization) for each in reversed(infos))
         return next((each for each in found if each is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
@@ -187,7 +187,7 @@ class SchemaGenerator:
         """Whether Pydantic adds a title to a field of this type; definitions have their own."""
         kind = self.parsed_type(kind, scope)
         if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
-            kind = self.parsed_type(type_schemas.variable_type(self, kind), scope)
+            kind = self.parsed_type(types.variable_type(self, kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
         if isinstance(kind, ExternalCall):
@@ -198,7 +198,7 @@ class SchemaGenerator:
             name = kind.base.last if isinstance(kind.base, External) else ""
             if name in ("Annotated", "Required", "NotRequired") and kind.args:
                 return self.has_title(kind.args[0], scope)
-        arms = [arm for arm in type_schemas.union_members(kind) if arm is not None]
+        arms = [arm for arm in types.union_members(kind) if arm is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
     def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
@@ -254,7 +254,7 @@ def _renamed_pointer(pointer: str, renamed: dict[str, str]) -> str:
 def model_json_schema(run: Interpreter, cls: Class) -> Any:
     """`Model.model_json_schema()`; UNKNOWN if the class is not a model."""
     generator = SchemaGenerator(run)
-    reference = class_schema.reference(generator, cls, "")
+    reference = classes.reference(generator, cls, "")
     name = reference.get("$ref", "").removeprefix("#/$defs/")
     if "" in generator.unknown or name not in generator.definitions:
         return UNKNOWN

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.discovery.interp.values import Class, EnumMember, External, ExternalCall, Generic, UnionOf
-from mcproof.discovery.pydantic import class_schema, constraints, dynamic_types
-from mcproof.discovery.pydantic.basic_types import (
+from mcproof.source.python.interp.values import Class, EnumMember, External, ExternalCall, Generic, UnionOf
+from mcproof.source.python.pydantic import classes, constraints, dynamic_types
+from mcproof.source.python.pydantic.nodes import (
     ANY,
     ARRAYS,
     BASIC,
@@ -15,15 +15,15 @@ from mcproof.discovery.pydantic.basic_types import (
     SERIALIZED,
     SETS,
     TRANSPARENT,
+    common_type,
 )
-from mcproof.discovery.pydantic.schema_nodes import common_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.discovery.interp.values import Scope
-    from mcproof.discovery.pydantic.generator import SchemaGenerator
-    from mcproof.discovery.pydantic.schema_nodes import Schema
+    from mcproof.source.python.interp.values import Scope
+    from mcproof.source.python.pydantic.generator import SchemaGenerator
+    from mcproof.source.python.pydantic.nodes import Schema
 
     Args = tuple[Any, ...]
 
@@ -70,7 +70,7 @@ def generic(generator: SchemaGenerator, kind: Generic, scope: Scope, at: str) ->
     """A type with parameters: `list[int]`, `Literal["a"]`, `Page[Item]`."""
     base = kind.base
     if isinstance(base, Class):
-        return class_schema.generic_reference(generator, base, kind.args, at, scope)
+        return classes.generic_reference(generator, base, kind.args, at, scope)
     name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
     made = _GENERIC.get(name)
     return made(generator, kind.args, scope, at) if made is not None else generator.unknown_at(at)

@@ -1,1 +1,0 @@
-"""The files of a Python project: which to read, and which file an import refers to."""
