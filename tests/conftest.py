@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mcproof.client import secrets
+from mcproof.client import redaction
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import find_rule
 
@@ -61,7 +61,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def _no_learned_secrets() -> Iterator[None]:
     """Forget the tokens that a test received: they are hidden for as long as the process lives."""
     yield
-    secrets._learned.clear()
+    redaction._learned.clear()
 
 
 @pytest.fixture

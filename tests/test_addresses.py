@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.client.auth.safe_urls import checked_url
-from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
-from mcproof.client.failures import AuthorizationError, ConnectError
-from mcproof.client.perimeter.probe_http import AddressGuard, RefusedUrlError
+from mcproof.client.errors import AuthorizationError, ConnectError
+from mcproof.client.http.fetch import AddressGuard, RefusedUrlError
+from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, checked_url
 from mcproof.core.addresses import METADATA_ADDRESSES, METADATA_HOSTS, danger_of, internal_kind, is_this_machine
 
 if TYPE_CHECKING:
@@ -210,7 +209,7 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> None:
     async def addresses(host: str, port: int) -> list[str]:
         return await resolved(host)
 
-    monkeypatch.setattr("mcproof.client.perimeter.probe_http._addresses", addresses)
+    monkeypatch.setattr("mcproof.client.http.fetch._addresses", addresses)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

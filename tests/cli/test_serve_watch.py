@@ -13,7 +13,7 @@ import pytest
 
 from limits import HANG
 from mcproof.cli.watch_plans import watch_plan
-from mcproof.client.egress.network_guard import NetworkPolicy
+from mcproof.client.http.policy import NetworkPolicy
 from mcproof.web.watch.watcher import WatchPlan
 
 from .running import CLEAN_TOOL, COMMAND, document_of, environment, fails, run, write

@@ -11,11 +11,11 @@ from time import sleep
 from typing import Any
 
 from limits import hang_limit
-from mcproof.client.captures import Capture, capture_all
+from mcproof.client.capture import Capture, capture_all
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from servers import raw
 
 PATIENT = Limits(start=30, request=30, total=60, grace=30)

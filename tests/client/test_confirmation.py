@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client import confirmation
-from mcproof.client.transports.cpu_usage import CpuUsage
+from mcproof.client import waiting
+from mcproof.client.transports.processes import CpuUsage
 from mcproof.core.observations.connection import SLOW_START
 from mcproof.rules.wire import connection_health
 from prove.running import tried
@@ -38,12 +38,12 @@ def found(words: tuple[str, ...], *command: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def quick_exit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirmation, "GRACE", 0.5)
-    monkeypatch.setattr(confirmation, "LONGER_GRACE", 1.0)
+    monkeypatch.setattr(waiting, "GRACE", 0.5)
+    monkeypatch.setattr(waiting, "LONGER_GRACE", 1.0)
 
 
 def slow_start_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    for module in (confirmation, connection_health):
+    for module in (waiting, connection_health):
         assert vars(module)["SLOW_START"] == SLOW_START
         monkeypatch.setattr(module, "SLOW_START", seconds)
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from mcproof.client.captures import Capture, capture_all
+from mcproof.client.capture import Capture, capture_all
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint

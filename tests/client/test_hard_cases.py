@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from limits import hang_limit
-from mcproof.client.captures import Capture, Captures, capture_all
+from mcproof.client.capture import Capture, Captures, capture_all
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, Endpoint, UrlEndpoint
-from mcproof.client.failures import ConnectError
-from mcproof.client.secrets import hiding, redacted_command
+from mcproof.client.errors import ConnectError
+from mcproof.client.redaction import hiding, redacted_command
 
 SERVER = """
 import json, os, subprocess, sys

@@ -7,7 +7,8 @@ import socket
 import pytest
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.transports import http_exchange, legacy_sse
+from mcproof.client.http import fetch
+from mcproof.client.transports import sse
 from mcproof.client.transports.sse import EventParser
 from servers.web import FAULTS, MessagesFirst, Web
 
@@ -180,7 +181,7 @@ def test_a_request_that_is_given_up_is_taken_back(fault: str) -> None:
 
 @pytest.mark.parametrize("fault", ["huge-body", "gzip-bomb", "events-endless"])
 def test_no_answer_is_read_beyond_its_limit(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_exchange, "LARGEST_BODY", 100_000)
+    monkeypatch.setattr(fetch, "LARGEST_BODY", 100_000)
     with FAULTS[fault]() as web:
         capture = captured(endpoint(web))
     assert capture.connection.unserved == (("tools/list", "the response is larger than 100,000 bytes"),)
@@ -325,8 +326,8 @@ def test_a_message_that_is_refused_is_noted_at_once() -> None:
 
 
 def test_an_event_without_end_ends_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(legacy_sse, "EventParser", lambda: EventParser(100_000))
-    monkeypatch.setattr(legacy_sse, "LONGEST_EVENT", 100_000)
+    monkeypatch.setattr(sse, "EventParser", lambda: EventParser(100_000))
+    monkeypatch.setattr(sse, "LONGEST_EVENT", 100_000)
     with FAULTS["legacy-endless-event"]() as web:
         capture = captured(endpoint(web))
     assert capture.connection.unserved == (("tools/list", "an event is larger than 100,000 bytes"),)

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.client.list_variation import variation
-from mcproof.client.listing import caching_faults
+from mcproof.client.listing import caching_faults, variation
 
 GOOD = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
 A, B = {"name": "a"}, {"name": "b"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client import peer as peers
-from mcproof.client.failures import LostError
+from mcproof.client.errors import LostError
 from mcproof.client.peer import Peer, RpcResponse
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.client import confirmation
-from mcproof.client.captures import Capture
+from mcproof.client import waiting
+from mcproof.client.capture import Capture, OpenServer
 from mcproof.client.connect import ConnectOptions
-from mcproof.client.open_server import OpenServer
 from mcproof.client.transports import stdio
 from servers import driver
 
@@ -55,8 +54,8 @@ def test_no_process_outlives_its_connection(
     fault: str, limits: Limits, is_captured: bool, marker: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stdio, "GRACE", 0.2)
-    monkeypatch.setattr(confirmation, "GRACE", 0.2)
-    monkeypatch.setattr(confirmation, "LONGER_GRACE", 0.2)
+    monkeypatch.setattr(waiting, "GRACE", 0.2)
+    monkeypatch.setattr(waiting, "LONGER_GRACE", 0.2)
     before = children()
     assert isinstance(outcome(command(fault, marker), limits), Capture) is is_captured
     assert children() == before

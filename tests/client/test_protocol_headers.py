@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.client.protocol_headers import LONGEST_VALUE, ParameterHeaders
+from mcproof.client.http.headers import LONGEST_VALUE, ParameterHeaders
 from mcproof.core.schema.keywords import header_parameters
 from mcproof.core.schema.tree import SchemaTree
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.answers import Answer, AnswerList, Reply
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
+from mcproof.client.questions import Answer, AnswerList, Reply
 from mcproof.client.session import Response, Session
 from servers import asking
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.client.answers import AnswerSource
     from mcproof.client.endpoints import Endpoint
+    from mcproof.client.questions import AnswerSource
     from mcproof.core.observations.connection import QuestionKind
 
 ASKING = (sys.executable, "-I", "-S", asking.__file__)

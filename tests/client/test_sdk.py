@@ -16,7 +16,7 @@ from .running import SDK, captured, document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.client.captures import Capture
+    from mcproof.client.capture import Capture
 
 SERVER = CommandEndpoint((sys.executable, SDK), {})
 LISTS = ("tools", "resources", "resourceTemplates", "prompts")

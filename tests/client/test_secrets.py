@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.client.secrets import (
+from mcproof.client.redaction import (
     hiding,
     redacted_command,
     redacted_text,

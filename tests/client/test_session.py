@@ -10,7 +10,7 @@ import pytest
 
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response, Session, is_refusal
 from mcproof.core.observations.probes import LONGEST_EXCERPT

@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from mcproof.client.transports import started_processes
-from mcproof.client.transports.started_processes import StartedProcesses
+from mcproof.client.transports import processes
+from mcproof.client.transports.processes import StartedProcesses
 
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> StartedProcesses:
     """Guarded processes, without a watchdog."""
-    monkeypatch.setattr(started_processes, "_adopt_orphans", lambda: True)
+    monkeypatch.setattr(processes, "_adopt_orphans", lambda: True)
     monkeypatch.setattr(StartedProcesses, "_start_watchdog", lambda _: None)
     guarded = StartedProcesses()
     guarded.guard()
@@ -26,7 +26,7 @@ def test_the_end_of_a_server_does_not_kill_one_that_is_being_started(
     started: StartedProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        monkeypatch.setattr(started_processes, "_children", lambda: [child.pid])
+        monkeypatch.setattr(processes, "_children", lambda: [child.pid])
         started.expect("first")
         started.add("first", process=0)
         started.expect("second")  # the child exists, but is not added yet
@@ -40,7 +40,7 @@ def test_the_end_of_a_server_does_not_kill_one_that_is_being_started(
 def test_an_orphan_is_killed_with_the_last_server(started: StartedProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as orphan:
         listed = iter([[orphan.pid], []])
-        monkeypatch.setattr(started_processes, "_children", lambda: next(listed))
+        monkeypatch.setattr(processes, "_children", lambda: next(listed))
         started.expect("first")
         started.add("first", process=0)
         started.kill("first", has_ended=True)

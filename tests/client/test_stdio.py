@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client import confirmation
+from mcproof.client import waiting
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports import stdio
@@ -154,8 +154,8 @@ def test_a_line_beyond_the_limit_is_noted_and_the_next_one_read(monkeypatch: pyt
 def test_a_line_without_end_is_noted_once_and_costs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "LONGEST_LINE", 100_000)
     monkeypatch.setattr(stdio, "GRACE", 0.1)
-    monkeypatch.setattr(confirmation, "GRACE", 0.1)
-    monkeypatch.setattr(confirmation, "LONGER_GRACE", 0.1)
+    monkeypatch.setattr(waiting, "GRACE", 0.1)
+    monkeypatch.setattr(waiting, "LONGER_GRACE", 0.1)
     capture = captured(command("endless-line"), PATIENT._replace(request=0.5))
     assert noted(capture) == [("line-too-long", "more than 100,000 bytes")]
     assert capture.connection.unserved == (("tools/list", "no response within 0.5 seconds"),)
@@ -176,7 +176,7 @@ def test_a_flood_before_the_answer_is_waded_through() -> None:
 
 def test_a_flood_without_end_is_left_when_the_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "GRACE", 0.1)
-    monkeypatch.setattr(confirmation, "GRACE", 0.1)
+    monkeypatch.setattr(waiting, "GRACE", 0.1)
     capture = captured(command("endless-flood"), PATIENT._replace(request=0.3))
     assert noted(capture) == [("not-json", "noise")] * 1000
     assert capture.connection.unserved == (("tools/list", "no response within 0.3 seconds"),)
@@ -262,8 +262,8 @@ def test_a_server_may_ask_and_gets_an_answer() -> None:
 )
 def test_a_server_that_does_not_end_is_ended(fault: str, ending: ProcessEnd, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stdio, "GRACE", 0.2)
-    monkeypatch.setattr(confirmation, "GRACE", 0.2)
-    monkeypatch.setattr(confirmation, "LONGER_GRACE", 0.2)
+    monkeypatch.setattr(waiting, "GRACE", 0.2)
+    monkeypatch.setattr(waiting, "LONGER_GRACE", 0.2)
     capture = captured(command(fault))
     assert capture.connection.ending == ending
     assert tool_names(capture) == NAMES
@@ -348,7 +348,7 @@ def test_secrets_are_in_no_error() -> None:
 
 
 def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
-    from mcproof.client.captures import Capture, capture_all
+    from mcproof.client.capture import Capture, capture_all
     from mcproof.client.connect import ConnectOptions
 
     servers = [command("good" if number % 3 else "exit-at-start", f"n{number}") for number in range(12)]
@@ -362,7 +362,7 @@ def test_several_servers_are_asked_at_once_and_come_back_in_order() -> None:
 
 
 def test_no_servers_are_no_work() -> None:
-    from mcproof.client.captures import capture_all
+    from mcproof.client.capture import capture_all
     from mcproof.client.connect import ConnectOptions
 
     assert capture_all([], ConnectOptions(Limits()), lambda _: None) == ([], False)

@@ -9,8 +9,9 @@ import pytest
 
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
+from mcproof.client.http import fetch
 from mcproof.client.session import Session
-from mcproof.client.transports import http, http_exchange, stream_position
+from mcproof.client.transports import streamable_http
 from servers import streams
 from servers.web import FAULTS
 
@@ -52,8 +53,8 @@ def outcomes(responses: Iterable[Response]) -> list[tuple[str, str]]:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits longer than it must."""
-    monkeypatch.setattr(stream_position, "SHORTEST_WAIT", 0.001)
-    monkeypatch.setattr(stream_position, "DEFAULT_WAIT", 0.001)
+    monkeypatch.setattr(streamable_http, "SHORTEST_WAIT", 0.001)
+    monkeypatch.setattr(streamable_http, "DEFAULT_WAIT", 0.001)
 
 
 # Resuming.
@@ -99,7 +100,7 @@ def test_the_server_decides_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) ->
         waits.append(seconds)
         await sleep(0)
 
-    monkeypatch.setattr("mcproof.client.transports.stream_position.asyncio.sleep", wait)
+    monkeypatch.setattr("mcproof.client.transports.streamable_http.asyncio.sleep", wait)
     with FAULTS["resumable"]() as web:
         called(web)
     assert [each for each in waits if each] == [0.01]
@@ -118,7 +119,7 @@ def test_the_server_decides_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_a_stream_that_cannot_be_resumed_is_lost(fault: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_RESUMPTIONS", 5)
+    monkeypatch.setattr(streamable_http, "MOST_RESUMPTIONS", 5)
     with FAULTS[fault]() as web:
         responses, _ = called(web)
     assert outcomes(responses) == [("crash", why)]
@@ -127,7 +128,7 @@ def test_a_stream_that_cannot_be_resumed_is_lost(fault: str, why: str, monkeypat
 
 @pytest.mark.parametrize("fault", ["resumed-hanging", "resumed-without-end"])
 def test_resuming_does_not_outlast_the_time_limit(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_RESUMPTIONS", 10**9)
+    monkeypatch.setattr(streamable_http, "MOST_RESUMPTIONS", 10**9)
     with FAULTS[fault]() as web:
         responses, _ = called(web, limit=0.5)
     assert outcomes(responses) == [("hang", "no response within 0.5 seconds")]
@@ -165,15 +166,15 @@ def test_listing_opens_no_stream() -> None:
 
 @pytest.mark.parametrize("fault", ["calls", "stream-without-head", "stream-is-page", "stream-ends", "stream-floods"])
 def test_a_stream_that_is_not_offered_stops_no_call(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "OPENING", 0.05)
-    monkeypatch.setattr(http_exchange, "LARGEST_BODY", 100_000)
+    monkeypatch.setattr(streamable_http, "OPENING", 0.05)
+    monkeypatch.setattr(fetch, "LARGEST_BODY", 100_000)
     with FAULTS[fault]() as web:
         responses, _ = called(web, {}, {})
     assert outcomes(responses) == [("accepted", "")] * 2
 
 
 def test_an_own_stream_is_opened_a_limited_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "MOST_RESUMPTIONS", 3)
+    monkeypatch.setattr(streamable_http, "MOST_RESUMPTIONS", 3)
     with streams.StreamEnds() as web:
         called(web, *[{}] * 5)
     assert len(web.seen("GET")) == 3

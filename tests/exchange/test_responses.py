@@ -9,7 +9,7 @@ import pytest
 
 from limits import cpu_limit
 from mcproof.client.peer import RpcResponse
-from mcproof.client.secrets import plain_secrets
+from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Response
 from mcproof.core.observations.probes import ResponseFlaw
 from mcproof.core.observations.responses import OutputContract, error_text, flaws_of

@@ -19,7 +19,7 @@ import pytest
 from cli.running import environment
 from client.running import processes
 from mcproof.client.peer import RpcResponse
-from mcproof.client.secrets import hiding
+from mcproof.client.redaction import hiding
 from mcproof.client.session import Response
 from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import InputError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client import patience
+from mcproof.client import waiting
 from servers import slow
 
 from .running import tried
@@ -88,9 +88,9 @@ def test_a_server_that_sleeps_hangs_on_a_busy_machine_too() -> None:
 
 @needs_proc
 def test_a_machine_that_is_too_busy_to_tell_makes_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "HARD_FACTOR", 1.5)
-    monkeypatch.setattr(patience, "HARD_LEAST", 0.0)
-    monkeypatch.setattr(patience, "_STARVED", -1.0)
+    monkeypatch.setattr(waiting, "HARD_FACTOR", 1.5)
+    monkeypatch.setattr(waiting, "HARD_LEAST", 0.0)
+    monkeypatch.setattr(waiting, "_STARVED", -1.0)
     document = tried("prove", "--max-call-ms", "400", *ONLY, *SLOW, "computes=100")
     assert ends(document) == []
 

@@ -14,7 +14,7 @@ from unittest import mock
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection, Limits
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.client.failures import LostError
+from mcproof.client.errors import LostError
 from mcproof.client.peer import Peer
 from mcproof.client.session import Session
 from mcproof.core.catalog.model import Server, Tool

@@ -10,8 +10,8 @@ import os
 import sys
 
 from client.running import children, command
-from mcproof.client import confirmation
-from mcproof.client.captures import Capture, capture_all
+from mcproof.client import waiting
+from mcproof.client.capture import Capture, capture_all
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, Endpoint
@@ -21,7 +21,7 @@ LIMITS = Limits(start=60, request=60, total=60, grace=60)
 
 
 def main(grace: str, folder: str, *faults_and_marker: str) -> None:
-    stdio.GRACE = confirmation.GRACE = float(grace)
+    stdio.GRACE = waiting.GRACE = float(grace)
     *faults, marker = faults_and_marker
     servers: list[Endpoint] = [
         command(fault, marker, READY=os.path.join(folder, str(number))) for number, fault in enumerate(faults)

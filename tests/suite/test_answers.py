@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.answers import Answer
+from mcproof.client.questions import Answer
 from mcproof.suite.parse.answer_fields import read_answer_file
 from mcproof.suite.parse.problems import SuiteError
 from servers import asking

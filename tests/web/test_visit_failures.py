@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.client.egress.plain_urls import RefusedAddressError
-from mcproof.client.failures import (
-    AuthorizationError,
-    ConnectError,
-    HttpStatusError,
-    UnauthorizedError,
-    UnreachableError,
-)
+from mcproof.client.errors import AuthorizationError, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
+from mcproof.client.http.policy import RefusedAddressError
 from mcproof.core.errors import InputError, UsageError
 from mcproof.web.visit_jobs import failed
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.egress.network_guard import NetworkPolicy
+from mcproof.client.http.policy import NetworkPolicy
 from mcproof.store.watch_states import Delivery, add_deliveries, pending_deliveries
 from mcproof.web.health import Metrics
 from mcproof.web.service_log import ServiceLog

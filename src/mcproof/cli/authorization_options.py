@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mcproof.client.auth.access_options import AccessOptions
+from mcproof.client.endpoints import AccessOptions
 from mcproof.core.errors import UsageError
 
 if TYPE_CHECKING:

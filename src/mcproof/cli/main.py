@@ -14,7 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mcproof.client.transports.started_processes import STARTED
+from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import FAILED, INTERRUPTED, OK, McproofError, from_exception, reason_of
 
 if TYPE_CHECKING:

@@ -87,7 +87,7 @@ def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
 def option_error(parser: Parser, message: str) -> UsageError:
     """The error for options that a parser does not accept."""
     from mcproof.cli.mistakes import misplaced_command
-    from mcproof.client.secrets import redacted_command
+    from mcproof.client.redaction import redacted_command
 
     if (misplaced := misplaced_command(parser, parser.arguments)) is not None:
         return misplaced
@@ -116,6 +116,6 @@ def _is_named(action: object, name: str) -> bool:
 
 def shown_words(words: Iterable[str]) -> str:
     """Words of a command line, quoted for the shell and without secrets."""
-    from mcproof.client.secrets import redacted_command
+    from mcproof.client.redaction import redacted_command
 
     return " ".join(map(shell_word, redacted_command(list(words))))

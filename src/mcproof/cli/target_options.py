@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcproof.cli.parser import Parser
-    from mcproof.client.answers import AnswerSource
+    from mcproof.client.questions import AnswerSource
 
 SERVERS = "Live servers"
 """The title of a group of options."""
@@ -152,7 +152,7 @@ def _answers(file: str | None) -> AnswerSource | None:
     """Read the answers of `--answer`."""
     if file is None:
         return None
-    from mcproof.client.answers import AnswerList
+    from mcproof.client.questions import AnswerList
     from mcproof.suite.parse.answer_fields import read_answer_file
 
     return AnswerList(read_answer_file(file))

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.answers import Reply, declined, fields_of, form_problem, schema_problem
+from mcproof.client.questions import Reply, declined, fields_of, form_problem, schema_problem
 from mcproof.core.console import safe
 from mcproof.core.observations.connection import cropped
 from mcproof.core.schema.validation import Oracle
@@ -20,7 +20,7 @@ from mcproof.core.schema.validation import Oracle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.answers import AnswerSource
+    from mcproof.client.questions import AnswerSource
     from mcproof.core.observations.connection import QuestionKind
 
 MOST_FIELDS, MOST_CHOICES = 50, 50

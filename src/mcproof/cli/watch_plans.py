@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.client.egress.network_guard import NetworkGuard
+from mcproof.client.http.policy import NetworkGuard
 from mcproof.config.settings import read_settings
 from mcproof.core.errors import ConfigError, McproofError
 from mcproof.targets.client_config import server_of
@@ -12,7 +12,7 @@ from mcproof.web.watch.watcher import WatchPlan
 from mcproof.web.watch.webhook_posts import filled_url, variable
 
 if TYPE_CHECKING:
-    from mcproof.client.egress.network_guard import NetworkPolicy
+    from mcproof.client.http.policy import NetworkPolicy
     from mcproof.config.settings import WatchEntry
 
 

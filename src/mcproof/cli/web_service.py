@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from mcproof.cli.watch_plans import watch_plan
-from mcproof.client.egress.network_guard import NetworkPolicy
+from mcproof.client.http.policy import NetworkPolicy
 from mcproof.core.errors import InputError
 from mcproof.web.health import Metrics
 from mcproof.web.service import ServiceBackground, WebSettings, create_service

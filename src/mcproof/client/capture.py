@@ -1,32 +1,35 @@
-"""Capture live servers: list their catalogs and collect the facts of the connections."""
+"""Capture live servers: list their catalogs, and collect what the connections showed.
+
+`capture` connects, lists and disconnects; `capture_all` does so for several servers at once; `OpenServer` keeps one
+server open for a whole command. Secrets are hidden in everything that is captured.
+Why mcproof has a client of its own: docs/decisions/0015-own-mcp-client.md.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
+from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from mcproof.client import confirmation
-from mcproof.client.connect import connect
-from mcproof.client.connection import in_seconds
-from mcproof.client.failures import ConnectError, LostError, for_report
-from mcproof.client.interrupts import Interruptible
-from mcproof.client.list_variation import list_variation
-from mcproof.client.listing import list_everything
-from mcproof.client.secrets import hiding, hiding_in_catalogs
-from mcproof.core.observations.connection import ConnectionFacts, cropped
+from mcproof.client import waiting
+from mcproof.client import waiting as confirmation
+from mcproof.client.connect import ConnectOptions, connect
+from mcproof.client.connection import Connection, in_seconds
+from mcproof.client.errors import ConnectError, LostError, for_report
+from mcproof.client.listing import Listing, list_everything, list_variation
+from mcproof.client.redaction import hiding, hiding_in_catalogs
+from mcproof.client.session import Session
+from mcproof.client.waiting import Interruptible, raising_on_signals
+from mcproof.core.observations.connection import Anomaly, ConnectionFacts, ProcessEnd, cropped
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
-    from mcproof.client.connect import ConnectOptions
-    from mcproof.client.connection import Connection
     from mcproof.client.endpoints import Endpoint
-    from mcproof.client.listing import Listing
-    from mcproof.client.session import Session
-    from mcproof.core.observations.connection import Anomaly, ProcessEnd
+
 
 AT_ONCE = 8
 """How many servers are captured concurrently."""
@@ -189,3 +192,83 @@ def capture_all(servers: Iterable[Endpoint], options: ConnectOptions, done: Call
     room = asyncio.Semaphore(AT_ONCE)
     work.run(*(partial(one, number, room) for number in range(len(listed))))
     return Captures(results, work.is_interrupted)
+
+
+class OpenServer:
+    """A session for synchronous callers, with an event loop that lasts as long as the session.
+
+    Use it as a context manager: `capture()`, then `run()` as often as needed, then `close()` for the facts that only
+    the end of the process shows. Leaving the context without `close()` kills the process.
+    """
+
+    def __init__(self, server: Endpoint, options: ConnectOptions, limit: float) -> None:
+        self.session = Session(server, options, limit)
+        self._runner = asyncio.Runner()
+        self._work = Interruptible(self._runner)
+        self._facts: ConnectionFacts | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._runner)
+        self._stack.callback(self._kill)
+        self._stack.enter_context(raising_on_signals())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether a signal interrupted `run()`."""
+        return self._work.is_interrupted
+
+    def capture(self) -> Capture:
+        """Connect and list everything. Raises ConnectError and KeyboardInterrupt."""
+        captured: list[Capture] = []
+
+        async def capture() -> None:
+            captured.append(await capture_session(self.session))
+
+        if not self.run(capture):
+            raise KeyboardInterrupt
+        self._facts = captured[0].connection
+        return captured[0]
+
+    def run(self, *jobs: Callable[[], Coroutine[Any, Any, None]]) -> bool:
+        """Run jobs concurrently; False if a signal cancelled them, or an earlier run."""
+        return not self.is_interrupted and self._work.run(*jobs)
+
+    def close(self, *, at_once: bool = False) -> ConnectionFacts | None:
+        """Close the session and return the facts of its connection, including how the process ended.
+
+        If a call has ended the process, another one is started to see how it exits. After an interrupt, or with
+        `at_once`, the process is killed, so how it would exit is unknown.
+        """
+        if at_once or self.is_interrupted:
+            self._kill()
+        else:
+            self.run(self._end)
+        return self._facts
+
+    async def _end(self) -> None:
+        facts, session = self._facts, self.session
+        if facts is None:
+            await session.close()
+            return
+        if facts.ending is None and session.can_restart:
+            try:
+                await session.connection()
+            except ConnectError:
+                return
+        ending = await session.close(grace=waiting.GRACE)
+        late = tuple(each._replace(detail=session.redacted(each.detail)) for each in session.stray_output)
+        facts = facts._replace(
+            ending=facts.ending or ending,
+            anomalies=(*facts.anomalies, *late),
+            expired_sessions=session.memory.expired_sessions,
+        )
+        self._facts = await waiting.confirmed(facts, session.new_session().connection)
+
+    def _kill(self) -> None:
+        if self.session.is_connected:
+            self._runner.run(self.session.close(at_once=True))

@@ -1,4 +1,7 @@
-"""Connect to an endpoint: start its command, or open its URL."""
+"""Connect to a server: start its command, or open its URL, with the user's options for access.
+
+An endpoint has its secrets and a description without them.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connection import Limits, authorized
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.client.era_detection import connect_http, connect_stdio
+from mcproof.client.eras import connect_http, connect_stdio
 from mcproof.client.tracing import hide_in_trace
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from mcproof.client.answers import AnswerSource
     from mcproof.client.auth.authorizer import OAuthAuthorizer
     from mcproof.client.connection import Connection, Transport
     from mcproof.client.endpoints import Endpoint
+    from mcproof.client.questions import AnswerSource
 
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER", "USERNAME")
 """The environment variables that a server inherits: what it needs to run, and nothing secret."""
@@ -81,9 +84,9 @@ async def open_transport(
     if isinstance(server, CommandEndpoint):
         opened = _process(server)
     else:
-        from mcproof.client.protocol_headers import stateless_headers
-        from mcproof.client.transports.http import StreamableHttp
-        from mcproof.client.transports.legacy_sse import LegacySse
+        from mcproof.client.http.headers import stateless_headers
+        from mcproof.client.transports.sse import LegacySse
+        from mcproof.client.transports.streamable_http import StreamableHttp
 
         kind = LegacySse if transport == "sse" else StreamableHttp
         authorizer = authorizer_of(server)

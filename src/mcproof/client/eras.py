@@ -3,6 +3,7 @@
 Revisions up to 2025-11-25 begin with the `initialize` handshake. Later ones are stateless: the client calls
 `server/discover` and sends the revision with every request. The era is detected by trying both, the newer first; a
 server that ignores unknown methods costs a short delay, not a timeout.
+Why mcproof has a client of its own: docs/decisions/0015-own-mcp-client.md.
 """
 
 from __future__ import annotations
@@ -11,18 +12,17 @@ import asyncio
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from mcproof.client.connection import Connection
-from mcproof.client.failures import ConnectError, HttpStatusError, LostError, UnauthorizedError, UnreachableError
-from mcproof.client.introduction import DiscoverResult, Handshake, announce, discover, handshake, initialize
-from mcproof.client.protocol_headers import stateless_headers
+from mcproof.client.connection import Connection, DiscoverResult, Handshake, announce, discover, handshake, initialize
+from mcproof.client.errors import ConnectError, HttpStatusError, LostError, UnauthorizedError, UnreachableError
+from mcproof.client.http.headers import stateless_headers
 from mcproof.core.protocol import HANDSHAKE, STATELESS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Authorizer, Limits, Transport
-    from mcproof.client.transports.http import StreamableHttp
+    from mcproof.client.questions import AnswerSource
+    from mcproof.client.transports.streamable_http import StreamableHttp
 
 PATIENCE = 10
 """How many times the grace period to wait for `server/discover` after a server has refused the handshake."""
@@ -134,8 +134,8 @@ async def connect_http(
     authorizer: Authorizer | None = None,
 ) -> Connection:
     """Connect to a URL: stateless, else with the handshake, else over the older SSE transport."""
-    from mcproof.client.transports.http import StreamableHttp
-    from mcproof.client.transports.legacy_sse import LegacySse
+    from mcproof.client.transports.sse import LegacySse
+    from mcproof.client.transports.streamable_http import StreamableHttp
 
     start = perf_counter()
     sign = None if authorizer is None else authorizer.sign
@@ -165,7 +165,7 @@ async def connect_http(
 
 async def _introduce_http(connection: Connection, protocol: str | None) -> ConnectError | None:
     """Initialize a Streamable HTTP connection in either era; return the error if the URL is not such an endpoint."""
-    from mcproof.client.transports.http import StreamableHttp
+    from mcproof.client.transports.streamable_http import StreamableHttp
 
     transport = connection.transport
     assert isinstance(transport, StreamableHttp)  # noqa: S101

@@ -1,13 +1,30 @@
-"""Errors of connecting to a server and of losing the connection."""
+"""Errors of connecting to a server and of losing the connection, and what a user can do about them.
+
+All of them can be shown: `for_report` removes secrets and adds the name of the server.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from mcproof.client.redaction import redacted_url
+from mcproof.core.console import shell_word
 from mcproof.core.errors import McproofError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+WITHOUT_BROWSER = (
+    "`--client-id ID --client-secret-env NAME` or `--header 'Authorization: Bearer ${TOKEN}'`, or `auth` in a suite"
+)
+
+
+def login_advice(url: str, scope: str = "") -> str:
+    """The command that logs in, and what to use where no user can."""
+    scopes = f" --scope {shell_word(scope)}" if scope else ""
+    return f"run `mcproof auth login {shell_word(redacted_url(url))}{scopes}`; in CI, use {WITHOUT_BROWSER}"
+
 
 UNAUTHORIZED = (401, 403)
 """The HTTP statuses that another authorization may change."""

@@ -12,10 +12,9 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError, EndlessQuestionsError, LostError, UnsentError
-from mcproof.client.respondent import METHOD_NOT_FOUND
-from mcproof.client.server_notifications import ServerNotifications
-from mcproof.client.tracing import PeerTrace
+from mcproof.client.errors import ConnectError, EndlessQuestionsError, LostError, UnsentError
+from mcproof.client.questions import METHOD_NOT_FOUND
+from mcproof.client.tracing import PeerTrace, ServerNotifications
 from mcproof.core.errors import McproofError
 from mcproof.core.observations.connection import Anomaly, cropped
 from mcproof.core.text.json_document import kind_of
@@ -23,7 +22,7 @@ from mcproof.core.text.json_document import kind_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from mcproof.client.respondent import Respondent
+    from mcproof.client.questions import Respondent
 
 INVALID_REQUEST = -32600
 PATIENCE = 0.3

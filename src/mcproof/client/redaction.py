@@ -1,4 +1,8 @@
-"""Redaction of secrets in commands, URLs and texts from servers."""
+"""Masking of secrets: in commands, URLs, catalogs, traces and texts from servers.
+
+`hiding` is for evidence: whole, in parts, encoded or cut off. `learn_secret` hides a value from now on, wherever it
+appears. What looks like a secret is decided in `core.text.secrets`.
+"""
 
 from __future__ import annotations
 

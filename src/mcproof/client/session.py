@@ -8,9 +8,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import connect
-from mcproof.client.connection import authorized, in_seconds
+from mcproof.client.connection import ServerMemory, authorized, in_seconds
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.failures import (
+from mcproof.client.errors import (
     ConnectError,
     EndlessQuestionsError,
     LostError,
@@ -18,20 +18,19 @@ from mcproof.client.failures import (
     UnsentError,
     for_report,
 )
-from mcproof.client.input_rounds import asks_for_input
-from mcproof.client.patience import CPU_FACTOR, PatientTimeout
 from mcproof.client.peer import MOST_ANOMALIES
-from mcproof.client.secrets import hiding
-from mcproof.client.server_memory import ServerMemory
+from mcproof.client.questions import asks_for_input
+from mcproof.client.redaction import hiding
+from mcproof.client.waiting import CPU_FACTOR, PatientTimeout
 from mcproof.core.observations.connection import first_unanswered
 from mcproof.core.observations.probes import LONGEST_EXCERPT, excerpt
 
 if TYPE_CHECKING:
-    from mcproof.client.answers import AnswerSource
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.connection import Connection, Limits
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.peer import RpcResponse
+    from mcproof.client.questions import AnswerSource
     from mcproof.core.observations.connection import Anomaly, ProcessEnd, Question
     from mcproof.core.observations.probes import Outcome
 

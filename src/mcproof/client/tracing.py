@@ -1,22 +1,75 @@
-"""Trace the messages between mcproof and servers, without secrets.
+"""Messages between mcproof and servers: a trace of all without secrets, and the notifications of a server.
 
-There is one trace for the whole process, as for logging: every connection that is opened while it is on is traced,
-whichever command opens it.
+There is one trace for the whole process: every connection that is opened while it is on is traced, whichever
+command opens it.
+Why the trace is global: docs/decisions/0035-one-trace-per-process.md.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import re
 from datetime import UTC, datetime
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
-from mcproof.client.secrets import hiding
+from mcproof.client.redaction import hiding
+from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.probes import cropped_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+
+MOST_KEPT = 100
+"""How many notifications are kept during one request."""
+_LIST_CHANGED = re.compile("notifications/(tools|resources|prompts)/list_changed")
+
+
+class ServerNotifications:
+    """The notifications of a server, the first of them in full."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, dict[str, Any]]] = []
+        """Methods and parameters; without large values, and no more than a limit."""
+        self.changed: set[str] = set()
+        """The kinds of items whose list has changed: `tools`, `resources`, `prompts`."""
+        self.listener: Callable[[str], None] | None = None
+        """Gets the log messages and the progress that are kept, in words."""
+
+    def add(self, method: str, params: Any) -> None:
+        changed = _LIST_CHANGED.fullmatch(method)
+        if changed is not None:
+            self.changed.add(changed[1])
+        if len(self.kept) >= MOST_KEPT:
+            return
+        kept = cropped_value(params) if isinstance(params, dict) else {}
+        self.kept.append((cropped(method), kept))
+        words = _words(method, kept)
+        if words and self.listener is not None:
+            self.listener(words)
+
+
+def _words(method: str, params: dict[str, Any]) -> str:
+    """A log message or progress in words; empty for other notifications."""
+    if method == "notifications/message":
+        data = params.get("data")
+        text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+        level = params.get("level")
+        return f"log ({cropped(level)}): {cropped(text)}" if isinstance(level, str) else f"log: {cropped(text)}"
+    if method == "notifications/progress":
+        total, message = params.get("total"), params.get("message")
+        of_total = f" of {_number(total)}" if total is not None else ""
+        about = f": {cropped(message)}" if isinstance(message, str) and message else ""
+        return f"progress: {_number(params.get('progress'))}{of_total}{about}"
+    return ""
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, int | float) and abs(value) < 1e15 else "?"
+
 
 Direction = Literal["sent", "received"]
 

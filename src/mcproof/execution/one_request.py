@@ -5,12 +5,11 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.client.captures import clean
-from mcproof.client.failures import ConnectError
-from mcproof.client.input_rounds import asks_for_input
+from mcproof.client.capture import OpenServer, clean
+from mcproof.client.errors import ConnectError
 from mcproof.client.listing import METHODS, list_everything
-from mcproof.client.open_server import OpenServer
-from mcproof.client.secrets import hiding, hiding_in_catalogs
+from mcproof.client.questions import asks_for_input
+from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.client.session import reports_error
 from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import InputError, UsageError, nearest
@@ -25,9 +24,9 @@ from mcproof.execution.typed_arguments import PairParser
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.client.answers import AnswerSource
     from mcproof.client.connection import Connection
     from mcproof.client.listing import Listing
+    from mcproof.client.questions import AnswerSource
     from mcproof.client.session import Response, Session
     from mcproof.config.settings import Settings
     from mcproof.execution.events import Listener

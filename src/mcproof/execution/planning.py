@@ -322,7 +322,7 @@ def _is_like_a_path(name: str) -> bool:
 
 def shown_target(target: Target) -> str:
     """A target of the configuration as text, without the secrets of a URL or a command."""
-    from mcproof.client.secrets import redacted_command, redacted_text
+    from mcproof.client.redaction import redacted_command, redacted_text
 
     if isinstance(target, str):
         return redacted_text(target) if "://" in target else target

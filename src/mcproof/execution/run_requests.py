@@ -13,7 +13,7 @@ from mcproof.targets.argument import LiveOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.client.answers import AnswerSource
+    from mcproof.client.questions import AnswerSource
     from mcproof.targets.client_config import ConfiguredServer
 
 

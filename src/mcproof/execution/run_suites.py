@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
-from mcproof.client.secrets import hiding_whole
+from mcproof.client.redaction import hiding_whole
 from mcproof.core.console import plural
 from mcproof.core.errors import InputError, McproofError
 from mcproof.execution.clock import Clock

@@ -78,8 +78,8 @@ def observe_live(
     server: Endpoint, options: ConnectOptions, catalog: Catalog | None, *, is_deep: bool = False
 ) -> tuple[Any, ...]:
     """Observe a live server. Raises KeyboardInterrupt after everything that was started has ended."""
-    from mcproof.client.interrupts import Interruptible
-    from mcproof.client.perimeter.live_observation import observe_server
+    from mcproof.client.perimeter.observe import observe_server
+    from mcproof.client.waiting import Interruptible
 
     facts: tuple[Any, ...] = ()
 

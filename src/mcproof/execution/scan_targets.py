@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import JsonText
 from mcproof.execution.check_catalog import check_catalog

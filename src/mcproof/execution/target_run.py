@@ -44,9 +44,9 @@ from mcproof.targets.argument import SkippedFiles, read_catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.client.open_server import OpenServer
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
@@ -274,7 +274,7 @@ class TargetRun:
         limit: float,
     ) -> Checked:
         """Check a server whose tools are called: one process is listed, called and closed."""
-        from mcproof.client.open_server import OpenServer
+        from mcproof.client.capture import OpenServer
         from mcproof.targets.live_servers import listed_catalog
 
         with OpenServer(server, self.connect_options, limit) as open_server:

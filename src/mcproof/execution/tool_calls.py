@@ -13,7 +13,7 @@ from mcproof.prove.permission import Permission, permission
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcproof.client.open_server import OpenServer
+    from mcproof.client.capture import OpenServer
     from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CallOptions, TargetSelection

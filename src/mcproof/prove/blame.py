@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from mcproof.client.session import Response
 from mcproof.core.observations.probes import SERVER_LOST, as_json
 

@@ -12,8 +12,8 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import all_of
+from mcproof.client.errors import ConnectError
+from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
 from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.core.observations.responses import OutputContract

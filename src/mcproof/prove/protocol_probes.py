@@ -6,9 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import open_transport
-from mcproof.client.connection import in_seconds
-from mcproof.client.failures import ConnectError, LostError
-from mcproof.client.introduction import CLIENT, meta_of
+from mcproof.client.connection import CLIENT, in_seconds, meta_of
+from mcproof.client.errors import ConnectError, LostError
 from mcproof.client.session import Response, Session, is_refusal
 from mcproof.prove.probe_cases import ProbeCase
 

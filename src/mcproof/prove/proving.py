@@ -22,7 +22,7 @@ from mcproof.results.proof import ProbeResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from mcproof.client.open_server import OpenServer
+    from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item
     from mcproof.prove.permission import Permission

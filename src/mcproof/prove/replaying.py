@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import Interruptible
+from mcproof.client.errors import ConnectError
 from mcproof.client.listing import list_everything
-from mcproof.client.secrets import plain_secrets
+from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Session
+from mcproof.client.waiting import Interruptible
 from mcproof.core.observations.probes import FAILURE_OF
 from mcproof.core.observations.responses import OutputContract
 from mcproof.core.schema.validation import Oracle

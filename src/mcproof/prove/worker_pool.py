@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.auth.access_options import AccessOptions
+from mcproof.client.endpoints import AccessOptions
 from mcproof.suite.snapshots import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.client.answers import Answer
+    from mcproof.client.questions import Answer
     from mcproof.suite.matchers import Matcher
     from mcproof.suite.value_paths import ValuePath
 

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.secrets import HIDDEN, hiding_whole
+from mcproof.client.redaction import HIDDEN, hiding_whole
 from mcproof.core.catalog.model import SERVER_INFO_META
 from mcproof.core.errors import InputError, UsageError, nearest, reason_of
 from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown

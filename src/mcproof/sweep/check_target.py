@@ -241,7 +241,7 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
 
 async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
     """List and check a live server; never raises, and leaves no process behind."""
-    from mcproof.client.captures import capture
+    from mcproof.client.capture import capture
     from mcproof.targets.live_servers import captured_catalog
 
     timer, target = _Timer(), task.target

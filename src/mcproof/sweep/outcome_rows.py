@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from mcproof.results.records import encode, printable
 from mcproof.targets.snapshot import NoCatalogError
 

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.client.transports.started_processes import STARTED
+from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import McproofError, UsageError
 from mcproof.sweep.check_target import check_capture, check_live
 from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue

@@ -90,7 +90,7 @@ def run_sweep(
     tell: Callable[[str], None] = lambda _: None,
 ) -> SweepRun:
     """Check all targets that the results do not have yet. Raises KeyboardInterrupt; what is done is kept."""
-    from mcproof.client.interrupts import raising_on_signals
+    from mcproof.client.waiting import raising_on_signals
 
     validate_plan(request.plan)
     if request.engine.name == "ray":  # before anything is written: it may not be installed

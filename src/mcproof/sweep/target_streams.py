@@ -307,7 +307,7 @@ def _key(entry: Any, name: str) -> int:
 
 def _raw_label(entry: Any) -> str:
     """Return the command or URL of a server without secrets, and with variables as they are written."""
-    from mcproof.client.secrets import redacted_command, redacted_url
+    from mcproof.client.redaction import redacted_command, redacted_url
 
     if not isinstance(entry, dict):
         return ""

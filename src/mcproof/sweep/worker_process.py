@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING
 
-from mcproof.client.transports.started_processes import STARTED
+from mcproof.client.transports.processes import STARTED
 from mcproof.sweep.check_target import check_capture, check_live, warm_up
 from mcproof.sweep.worker_frames import read_frame, write_frame
 

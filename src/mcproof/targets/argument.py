@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from mcproof.client.auth.access_options import AccessOptions
+from mcproof.client.endpoints import AccessOptions
 from mcproof.core.catalog.model import Origin
 from mcproof.core.errors import InputError, reason_of
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.captures import Capture
+    from mcproof.client.capture import Capture, OpenServer
     from mcproof.client.connect import ConnectOptions
-    from mcproof.client.failures import ConnectError
-    from mcproof.client.open_server import OpenServer
+    from mcproof.client.errors import ConnectError
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.errors import McproofError
     from mcproof.targets.argument import Input
@@ -20,7 +19,7 @@ class LiveCatalogs:
     """The catalogs of the live servers among some inputs."""
 
     def __init__(self, inputs: list[Input], options: ConnectOptions, progress: Callable[[int, str], None]) -> None:
-        from mcproof.client.captures import capture_all
+        from mcproof.client.capture import capture_all
 
         sources = [each for each in inputs if each.server is not None]
         done = 0
@@ -49,7 +48,7 @@ class LiveCatalogs:
 
 def listed_catalog(server: OpenServer, source: Input) -> Catalog:
     """The catalog of a server that stays open for calls. Raises ConnectError and KeyboardInterrupt."""
-    from mcproof.client.failures import ConnectError
+    from mcproof.client.errors import ConnectError
 
     try:
         return captured_catalog(server.capture(), source)

@@ -11,7 +11,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING
 
-from mcproof.client.transports.started_processes import STARTED
+from mcproof.client.transports.processes import STARTED
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
-from mcproof.client.failures import ConnectError, LostError
+from mcproof.client.errors import ConnectError, LostError
 from mcproof.client.listing import METHODS, list_everything
-from mcproof.client.secrets import plain_secrets
+from mcproof.client.redaction import plain_secrets
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
 from mcproof.suite.definition import ServerEntry, Suite, SuiteLocation

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, create_model
 
-from mcproof.client.egress.plain_urls import RefusedAddressError
+from mcproof.client.http.policy import RefusedAddressError
 from mcproof.core.errors import UsageError
 from mcproof.linting.registry import all_rules, find_rule
 from mcproof.linting.rulebook import rule_record

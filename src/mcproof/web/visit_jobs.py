@@ -13,10 +13,9 @@ from ipaddress import ip_network
 from traceback import extract_tb
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.auth.access_options import AccessOptions
-from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
-from mcproof.client.egress.plain_urls import RefusedAddressError
-from mcproof.client.failures import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
+from mcproof.client.endpoints import AccessOptions
+from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
+from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
 from mcproof.core.text.json_document import unified_diff
 from mcproof.execution.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted

@@ -8,12 +8,11 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-import mcproof.client.captures
-import mcproof.client.egress.guarded_http
-import mcproof.client.perimeter.live_observation
-import mcproof.client.transports.http
-import mcproof.client.transports.legacy_sse  # noqa: F401
-from mcproof.client.transports.http_exchange import default_tls
+import mcproof.client.capture
+import mcproof.client.http.policy
+import mcproof.client.perimeter.observe
+import mcproof.client.transports.sse  # noqa: F401
+from mcproof.client.http.fetch import default_tls
 from mcproof.web.visit_jobs import COMMANDS, VisitJob, outcome_of
 
 

@@ -12,7 +12,7 @@ from mcproof.web.visit_jobs import VisitJob
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.client.egress.network_guard import NetworkGuard
+    from mcproof.client.http.policy import NetworkGuard
 
 MOST_HEADERS = 20
 LONGEST_HEADERS = 8_192

@@ -14,8 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, StreamingResponse
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy
-from mcproof.client.egress.plain_urls import RefusedAddressError
+from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.errors import UsageError
 from mcproof.web.form_bodies import form_fields
 from mcproof.web.protection import client_of

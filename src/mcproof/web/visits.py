@@ -18,7 +18,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.secrets import redacted_url
+from mcproof.client.redaction import redacted_url
 from mcproof.web.visit_jobs import VisitOutcome, VisitStep, work
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.client.auth import callback as module
-from mcproof.client.auth.callback import listening
-from mcproof.client.failures import AuthorizationError
+from mcproof.client.auth import login as module
+from mcproof.client.auth.login import listening
+from mcproof.client.errors import AuthorizationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.auth.callback import LoopbackCallback
+    from mcproof.client.auth.login import LoopbackCallback
 
 GOOD = "GET /callback?state=right&code=c HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.client.auth.challenges import Challenge, bearer_challenge, joined_scopes
+from mcproof.client.auth.registration import Challenge, bearer_challenge, joined_scopes
 
 
 @pytest.mark.parametrize(

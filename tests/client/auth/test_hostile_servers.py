@@ -14,10 +14,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from cli.running import run
-from mcproof.client.auth import browser_login, fetching
-from mcproof.client.auth.access_options import AccessOptions
+from mcproof.client.auth import login
 from mcproof.client.auth.authorizer import OAuthAuthorizer
-from mcproof.client.failures import AuthorizationError
+from mcproof.client.endpoints import AccessOptions
+from mcproof.client.errors import AuthorizationError
+from mcproof.client.http import fetch
 from servers.guarded import ACCESS, CODE, REFRESH, SECRET
 
 from .test_login import guarded
@@ -106,7 +107,7 @@ def test_a_login_that_goes_wrong_ends_with_its_reason(
     def hurry(url: str) -> bool:
         """Limit the request for the token, which is the only one after the browser is opened."""
         if fault in ("guarded-token-hangs", "guarded-token-drips"):
-            monkeypatch.setattr(fetching, "METADATA_SECONDS", 0.3)
+            monkeypatch.setattr(fetch, "METADATA_SECONDS", 0.3)
         return visit(url)
 
     monkeypatch.setattr(webbrowser, "open", hurry)
@@ -125,7 +126,7 @@ def test_an_authorization_endpoint_that_redirects_elsewhere_gets_no_code(
     visited: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever page the browser ends at, only the right response on the loopback address counts."""
-    monkeypatch.setattr(browser_login, "LOGIN_SECONDS", 0.3)
+    monkeypatch.setattr(login, "LOGIN_SECONDS", 0.3)
     with guarded("guarded-open-redirect") as server:
         done = run("auth", "login", server.url, cwd=tmp_path)
         assert done.stderr.splitlines()[1:] == [f"mcproof: {server.url}: nobody logged in within 0.3 seconds"]

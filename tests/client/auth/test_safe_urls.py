@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mcproof.client.auth.safe_urls import canonical_url, checked_url, is_loopback, is_within
-from mcproof.client.failures import AuthorizationError
+from mcproof.client.errors import AuthorizationError
+from mcproof.client.http.policy import canonical_url, checked_url, is_loopback, is_within
 
 
 @pytest.mark.parametrize(

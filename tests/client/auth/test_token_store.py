@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.client.auth.oauth_clients import OAuthClient
-from mcproof.client.auth.token_requests import AccessToken
-from mcproof.client.auth.token_store import delete_token, load_token, save_token, stored_tokens, token_file
-from mcproof.client.failures import AuthorizationError
-from mcproof.client.secrets import HIDDEN, hiding
+from mcproof.client.auth.registration import OAuthClient
+from mcproof.client.auth.tokens import AccessToken, delete_token, load_token, save_token, stored_tokens, token_file
+from mcproof.client.errors import AuthorizationError
+from mcproof.client.redaction import HIDDEN, hiding
 from mcproof.core.errors import WriteError
 
 if TYPE_CHECKING:

@@ -14,15 +14,21 @@ import pytest
 from client.egress.attempts import NAMES, REFUSED
 from client.perimeter.observing import web
 from client.running import PATIENT, captured, outcome, tool_names
-from mcproof.client.auth.access_options import AccessOptions
-from mcproof.client.auth.fetching import get_json
 from mcproof.client.connect import ConnectOptions, authorizer_of
-from mcproof.client.egress.guarded_http import PinnedBackend, guarded_client
-from mcproof.client.egress.network_guard import NetworkGuard, NetworkPolicy, is_own_address, resolve
-from mcproof.client.egress.plain_urls import RefusedAddressError, plain_url
-from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.failures import ConnectError
-from mcproof.client.perimeter.live_observation import observe_server
+from mcproof.client.endpoints import AccessOptions, UrlEndpoint
+from mcproof.client.errors import ConnectError
+from mcproof.client.http.fetch import get_json
+from mcproof.client.http.policy import (
+    NetworkGuard,
+    NetworkPolicy,
+    PinnedBackend,
+    RefusedAddressError,
+    guarded_client,
+    is_own_address,
+    plain_url,
+    resolve,
+)
+from mcproof.client.perimeter.observe import observe_server
 from servers.certificates import Authority
 from servers.web import FAULTS, Request, Web
 
@@ -148,7 +154,7 @@ def test_other_addresses_are_not_of_this_machine(address: str) -> None:
 
 
 def test_a_public_address_of_this_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.client.egress.network_guard.is_own_address", lambda _: True)
+    monkeypatch.setattr("mcproof.client.http.policy.is_own_address", lambda _: True)
     with pytest.raises(RefusedAddressError, match="of this machine"):
         guard().check_url("http://93.184.216.34/")
     guard(allowed=(ip_network("93.184.216.0/24"),)).check_url("http://93.184.216.34/")

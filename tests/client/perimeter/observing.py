@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from client.running import PATIENT, captured
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.perimeter.endpoint_probes import observe_perimeter
-from mcproof.client.perimeter.live_observation import observe_server
-from mcproof.client.perimeter.probe_http import ProbeLimits
+from mcproof.client.http.fetch import ProbeLimits
+from mcproof.client.perimeter.endpoint import observe_perimeter
+from mcproof.client.perimeter.observe import observe_server
 from mcproof.execution.scan_facts import usual_arguments
 from mcproof.linting.engine import check
 from mcproof.linting.registry import FACTS, rules_of
@@ -20,7 +20,7 @@ from servers.web import Web
 
 if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
-    from mcproof.client.perimeter.endpoint_probes import PerimeterObservation
+    from mcproof.client.perimeter.endpoint import PerimeterObservation
     from mcproof.core.catalog.model import Catalog
     from mcproof.linting.finding import Finding
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.perimeter.authorization_probe import Refusal, observe_authorization
-from mcproof.client.perimeter.probe_http import AddressGuard, ProbeClient
-from mcproof.client.transports.http_exchange import new_client
+from mcproof.client.http.fetch import AddressGuard, ProbeClient, new_client
+from mcproof.client.perimeter.endpoint import Refusal, observe_authorization
 from servers.perimeters import DeepMetadata, EndlessMetadata, Protected, RedirectTo, Walled
 from servers.web import Good
 

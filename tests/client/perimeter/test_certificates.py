@@ -11,7 +11,7 @@ from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.client.perimeter.der_certificates import read_certificate
+from mcproof.client.perimeter.tls import read_certificate
 from servers.certificates import Authority
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.perimeter.endpoint_probes import FOREIGN_HOST, FOREIGN_ORIGIN, observe_perimeter
-from mcproof.client.perimeter.live_observation import observe_server
-from mcproof.client.perimeter.probe_http import ProbeLimits
+from mcproof.client.http.fetch import ProbeLimits
+from mcproof.client.perimeter.endpoint import FOREIGN_HOST, FOREIGN_ORIGIN, observe_perimeter
+from mcproof.client.perimeter.observe import observe_server
 from servers.perimeters import (
     Careful,
     Cors,

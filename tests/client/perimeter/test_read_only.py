@@ -10,7 +10,7 @@ import pytest
 from client.running import PATIENT, command
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.perimeter.live_observation import may_call, observe_server
+from mcproof.client.perimeter.observe import may_call, observe_server
 from mcproof.execution.scan_facts import usual_arguments
 from servers.perimeters import Readable
 

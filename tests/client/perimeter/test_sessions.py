@@ -12,8 +12,7 @@ import pytest
 from client.running import PATIENT, captured, command
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.perimeter.session_id_strength import session_ids
-from mcproof.client.perimeter.session_probes import observe_sessions
+from mcproof.client.perimeter.observe import observe_sessions, session_ids
 from servers.perimeters import Careful, Cloaking, Counting, Late, OneSession, ShortSession, Shuffling
 from servers.raw import TOOLS
 from servers.web import Good, Legacy, Modern
@@ -21,7 +20,7 @@ from servers.web import Good, Legacy, Modern
 from .observing import fact, facts_of, findings, web
 
 if TYPE_CHECKING:
-    from mcproof.client.perimeter.session_probes import SessionObservation
+    from mcproof.client.perimeter.observe import SessionObservation
     from servers.web import Web
 
 

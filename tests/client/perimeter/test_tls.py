@@ -11,7 +11,7 @@ import pytest
 
 from client.running import captured, refused, tool_names
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.perimeter.endpoint_probes import observe_perimeter
+from mcproof.client.perimeter.endpoint import observe_perimeter
 from mcproof.core.observations.perimeter import TlsHandshake
 from servers.certificates import TLS_1_1
 from servers.perimeters import Careful

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from mcproof.client.auth.token_requests import AccessToken
+    from mcproof.client.auth.tokens import AccessToken
     from mcproof.client.endpoints import UrlEndpoint
 
 AUTH_EXAMPLES = """\
@@ -72,8 +72,8 @@ def _server(options: argparse.Namespace) -> UrlEndpoint:
 
 
 def _login(options: argparse.Namespace) -> int:
-    from mcproof.client.auth.login_run import log_in_to
-    from mcproof.client.auth.token_store import token_file
+    from mcproof.client.auth.authorizer import log_in_to
+    from mcproof.client.auth.tokens import token_file
     from mcproof.client.connect import ConnectOptions
 
     access = parse_authorization(options, may_log_in=True, callback_port=options.callback_port)
@@ -85,7 +85,7 @@ def _login(options: argparse.Namespace) -> int:
 
 
 def _logout(options: argparse.Namespace) -> int:
-    from mcproof.client.auth.login_run import log_out_of
+    from mcproof.client.auth.authorizer import log_out_of
 
     server = _server(options)
     done = log_out_of(server.url)
@@ -101,7 +101,7 @@ def _logout(options: argparse.Namespace) -> int:
 
 
 def _status(options: argparse.Namespace) -> int:
-    from mcproof.client.auth.token_store import load_token, stored_tokens
+    from mcproof.client.auth.tokens import load_token, stored_tokens
 
     if options.url is None:
         found = stored_tokens()
@@ -128,7 +128,7 @@ def _print(tokens: list[tuple[str, AccessToken]], *, as_json: bool) -> None:
 
 def _record(url: str, token: AccessToken) -> dict[str, Any]:
     """What may be shown of a token."""
-    from mcproof.client.secrets import redacted_url
+    from mcproof.client.redaction import redacted_url
 
     return {
         "url": url,

@@ -255,7 +255,7 @@ def _refuse_unknown(found: list[_Found], permissions: CallOptions) -> None:
 
 
 def _drafts(found: _Found, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
-    from mcproof.client.secrets import hiding_whole
+    from mcproof.client.redaction import hiding_whole
     from mcproof.execution.tool_calls import permissions_of
     from mcproof.suite.scaffold.drafts import drafts_of
 

@@ -11,28 +11,40 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from mcproof.client.auth.advice import login_advice
-from mcproof.client.auth.browser_login import LoginRequest, log_in
-from mcproof.client.auth.challenges import bearer_challenge, joined_scopes
-from mcproof.client.auth.issuer_metadata import find_server, server_without_metadata
-from mcproof.client.auth.oauth_clients import configured_client
-from mcproof.client.auth.resource_metadata import find_resource
-from mcproof.client.auth.safe_urls import canonical_url, is_same_issuer, origin_of
-from mcproof.client.auth.token_requests import Grant, refresh, use_client_credentials
-from mcproof.client.auth.token_store import load_token, save_token
-from mcproof.client.failures import AuthorizationError
-from mcproof.client.secrets import redacted_url
+from mcproof.client.auth.login import LoginRequest, log_in
+from mcproof.client.auth.registration import (
+    AuthorizationServer,
+    Challenge,
+    ProtectedResource,
+    bearer_challenge,
+    configured_client,
+    find_resource,
+    find_server,
+    joined_scopes,
+    server_without_metadata,
+)
+from mcproof.client.auth.tokens import (
+    AccessToken,
+    Grant,
+    delete_token,
+    load_token,
+    refresh,
+    revoke,
+    save_token,
+    use_client_credentials,
+)
+from mcproof.client.connect import ConnectOptions, connect
+from mcproof.client.errors import AuthorizationError, ConnectError, LostError, UnauthorizedError, login_advice
+from mcproof.client.http.policy import canonical_url, is_same_issuer, origin_of
+from mcproof.client.redaction import hiding, redacted_url
+from mcproof.client.waiting import Interruptible
 from mcproof.core.errors import WriteError
 
 if TYPE_CHECKING:
     import httpx2
 
-    from mcproof.client.auth.access_options import AccessOptions
-    from mcproof.client.auth.challenges import Challenge
-    from mcproof.client.auth.issuer_metadata import AuthorizationServer
-    from mcproof.client.auth.resource_metadata import ProtectedResource
-    from mcproof.client.auth.token_requests import AccessToken
-    from mcproof.client.failures import UnauthorizedError
+    from mcproof.client.endpoints import AccessOptions, UrlEndpoint
+
 
 YOUNG = 60.0
 """For how many seconds a token is young."""
@@ -235,3 +247,63 @@ def use_authorizer(url: str, options: AccessOptions, authorizer: OAuthAuthorizer
     """Use an authorizer for all connections of this event loop to a server."""
     _authorizers.setdefault(asyncio.get_running_loop(), {})[url, options] = authorizer
     return authorizer
+
+
+def log_in_to(server: UrlEndpoint, options: ConnectOptions) -> AccessToken:
+    """Log in, whether or not a token is stored, and store the new one. Raises ConnectError and KeyboardInterrupt."""
+    tokens: list[AccessToken] = []
+
+    async def job() -> None:
+        tokens.append(await _log_in(server, options))
+
+    if not Interruptible().run(job):
+        raise KeyboardInterrupt
+    return tokens[0]
+
+
+def log_out_of(url: str) -> LogOut | None:
+    """Delete the token for a server, and revoke it where that is possible; None if there is none."""
+    try:
+        token = load_token(url)
+    except AuthorizationError:  # the file is not private, or cannot be read
+        token = None
+    if not delete_token(url):
+        return None
+    if token is None:
+        return LogOut()
+    outcome = LogOut()
+
+    async def job() -> None:
+        nonlocal outcome
+        try:
+            outcome = LogOut(is_revoked=await revoke(token))
+        except AuthorizationError as error:
+            outcome = LogOut(why=error.message)
+
+    if not Interruptible().run(job):
+        raise KeyboardInterrupt
+    return outcome
+
+
+class LogOut(NamedTuple):
+    """What became of a token that is deleted."""
+
+    is_revoked: bool = False
+    why: str = ""
+    """Why it could not be revoked; empty if the server does not offer it."""
+
+
+async def _log_in(server: UrlEndpoint, options: ConnectOptions) -> AccessToken:
+    authorizer = OAuthAuthorizer(server.url, server.access, is_new=True)
+    use_authorizer(server.url, server.access, authorizer)
+    try:
+        connection = await connect(server, options)
+        try:
+            await connection.request("tools/list")  # some servers let everybody connect
+        except TimeoutError:
+            pass
+        finally:
+            await connection.transport.close()
+        return authorizer.token or await authorizer.request_token()
+    except (ConnectError, LostError) as error:
+        raise ConnectError(hiding(server.secrets)(error.message), file=server.label) from None

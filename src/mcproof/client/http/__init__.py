@@ -1,1 +1,1 @@
-"""Where requests may go when strangers name the URLs: to public addresses, and to networks that the operator allows."""
+"""HTTP: where requests may go, how they are sent within limits, and the headers that repeat parts of a message."""

@@ -1,4 +1,8 @@
-"""The HTTP headers that repeat parts of a message: its revision, method, name and annotated arguments."""
+"""The HTTP headers that repeat parts of a message: its revision, method, name and annotated arguments.
+
+These are the MCP headers of every request. The foreign headers that a perimeter probe sends are in
+`client.perimeter.endpoint`.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The processes that mcproof has started, known by a mark in their environment that their children inherit.
+"""The processes that mcproof has started, and the CPU time that they use.
 
-The console script also guards them: a watchdog kills them if mcproof is killed, and on Linux, orphans among their
-descendants become children of mcproof, so that even those without the mark are found. A program that imports mcproof
-has children of its own, so neither is done there.
+A mark in their environment, which children inherit, identifies them. The console script also guards them: a
+watchdog kills them if mcproof is killed, and on Linux their orphans become children of mcproof. A program that
+imports mcproof has children of its own, so neither is done there.
 """
 
 from __future__ import annotations
@@ -12,12 +12,58 @@ import os
 import signal
 import sys
 import time
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from mcproof.client.transports import watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_NANOSECOND = 1e-9
+
+
+class CpuUsage(NamedTuple):
+    """What the processes of a server have got from the machine so far, in seconds."""
+
+    used: float
+    """CPU time, including that of children that have ended."""
+    waited: float
+    """Time in which threads were ready to run but had no CPU."""
+
+
+def cpu_usage(leader: int) -> CpuUsage | None:
+    """The usage of all processes in the session of a process; None if it cannot be seen."""
+    try:
+        numbers = [name for name in os.listdir("/proc") if name.isdigit()]
+        tick = 1 / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return None
+    used = waited = 0.0
+    is_seen = False
+    for number in numbers:
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            with open(f"/proc/{number}/stat", "rb") as file:
+                fields = file.read().rpartition(b")")[2].split()  # the name in parentheses may contain anything
+            if int(fields[3]) == leader:
+                used += sum(map(int, fields[11:15])) * tick
+                waited += _waited(number)
+                is_seen = True
+    return CpuUsage(used, waited) if is_seen else None
+
+
+def _waited(number: str) -> float:
+    """How long the threads of a process have waited for a CPU; 0 if the kernel does not count it."""
+    waited = 0.0
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{number}/task"):
+            with (
+                contextlib.suppress(OSError, ValueError, IndexError),
+                open(f"/proc/{number}/task/{thread}/schedstat", "rb") as file,
+            ):
+                waited += int(file.read().split()[1]) * _NANOSECOND
+    return waited
+
 
 MARK = "MCPROOF_SERVER"
 """The environment variable that holds the mark."""

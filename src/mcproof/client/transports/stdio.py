@@ -11,17 +11,16 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from mcproof.client.failures import ConnectError, LostError, UnsentError
+from mcproof.client.errors import ConnectError, LostError, UnsentError
 from mcproof.client.peer import Peer
-from mcproof.client.transports.cpu_usage import cpu_usage
-from mcproof.client.transports.started_processes import MARK, STARTED
+from mcproof.client.transports.processes import MARK, STARTED, cpu_usage
 from mcproof.core.errors import reason_of
 from mcproof.core.observations.connection import ProcessEnd, cropped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcproof.client.transports.cpu_usage import CpuUsage
+    from mcproof.client.transports.processes import CpuUsage
 
 LONGEST_LINE = 64 * 1024 * 1024
 KEPT_STDERR = 64 * 1024

@@ -1,7 +1,8 @@
-"""The transport of a server at a URL: Streamable HTTP, in both protocol eras.
+"""Streamable HTTP, in both protocol eras: every message is a POST, and streams are resumed where they ended.
 
-Every message is a POST. Up to revision 2025-11-25 there are sessions, resumable streams, and a stream for
-server-initiated messages; later revisions have none of these.
+Up to revision 2025-11-25 there are sessions, resumable streams, and a stream for server-initiated messages; later
+revisions have none of these.
+Why streams are resumed below a request: docs/decisions/0041-recovery-below-a-request.md.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.failures import UNAUTHORIZED, ConnectError, ExpiredSessionError, LostError, NoMessageError
-from mcproof.client.transports.http_exchange import (
+from mcproof.client.errors import UNAUTHORIZED, ConnectError, ExpiredSessionError, LostError, NoMessageError
+from mcproof.client.http.fetch import (
     HttpTransport,
     body_of,
     chunks,
@@ -24,14 +25,47 @@ from mcproof.client.transports.http_exchange import (
     sent,
 )
 from mcproof.client.transports.sse import EventParser
-from mcproof.client.transports.stream_position import MOST_RESUMPTIONS, StreamPosition
-from mcproof.core.observations.connection import cropped
+from mcproof.core.observations.connection import ProcessEnd, cropped
 
 if TYPE_CHECKING:
     import httpx2
 
-    from mcproof.client.transports.http_exchange import Sign
-    from mcproof.core.observations.connection import ProcessEnd
+    from mcproof.client.http.fetch import Sign
+
+
+MOST_RESUMPTIONS = 100
+"""How often one stream is resumed; the time limit of a request usually ends it first."""
+DEFAULT_WAIT = 1.0
+"""Seconds to wait if the server sends no `retry`."""
+SHORTEST_WAIT = 0.1
+LONGEST_WAIT = 300.0
+"""Limits of what a server may ask for, in seconds."""
+
+
+class StreamPosition:
+    """The last event of a stream, and the server's time to reconnect."""
+
+    def __init__(self) -> None:
+        self.last_id = ""
+        self._retry: int | None = None
+
+    def update(self, parser: EventParser) -> None:
+        """Take over the last event id and the `retry` time of a parser."""
+        self.last_id = parser.last_id or self.last_id
+        self._retry = self._retry if parser.retry is None else parser.retry
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an event to resume after, with an id that a header can carry."""
+        return bool(self.last_id) and self.last_id.isprintable() and self.last_id == self.last_id.strip()
+
+    async def wait(self, why: str) -> None:
+        """Wait for the `retry` time of the server. Raises LostError if it is too long."""
+        seconds = DEFAULT_WAIT if self._retry is None else self._retry / 1000
+        if seconds > LONGEST_WAIT:
+            raise LostError(f"{why}, and the server wants {seconds:,.0f} seconds before it is resumed")
+        await asyncio.sleep(max(seconds, SHORTEST_WAIT))
+
 
 EVENTS = "text/event-stream"
 OPENING = 1.0

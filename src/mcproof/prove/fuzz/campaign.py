@@ -10,10 +10,10 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import all_of
-from mcproof.client.secrets import plain_secrets
+from mcproof.client.errors import ConnectError
+from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Session
+from mcproof.client.waiting import all_of
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.fuzz.slice_sender import SliceSender
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
+    from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.client.open_server import OpenServer
     from mcproof.client.session import Response
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.probes import Outcome

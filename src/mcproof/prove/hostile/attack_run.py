@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import SEVERAL, ItemProbes, ProbeRecord
 from mcproof.prove.blame import Sender
@@ -18,7 +18,7 @@ from mcproof.results.proof import ProbeResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.client.open_server import OpenServer
+    from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item
     from mcproof.prove.failure_store import StoredFailure

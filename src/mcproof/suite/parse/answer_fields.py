@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.answers import Answer
+from mcproof.client.questions import Answer
 from mcproof.core.text.yaml_document import json_value
 from mcproof.suite.parse.loading import parse_file
 from mcproof.suite.parse.problems import SuiteError

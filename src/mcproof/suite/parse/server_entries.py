@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.client.auth.access_options import AccessOptions
+from mcproof.client.endpoints import AccessOptions
 from mcproof.suite.definition import ServerEntry, SuiteLocation, ToolHints
 from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.secrets import hiding_whole
+from mcproof.client.redaction import hiding_whole
 from mcproof.core.errors import nearest
 from mcproof.core.observations.probes import CHECKS
 from mcproof.core.text.yaml_document import json_value
@@ -33,7 +33,7 @@ from mcproof.suite.value_paths import quality_refusal, refusal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.client.answers import Answer
+    from mcproof.client.questions import Answer
     from mcproof.core.text.yaml_document import Node
     from mcproof.suite.parse.suite_fields import Fields
 

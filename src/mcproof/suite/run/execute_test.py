@@ -6,7 +6,7 @@ import json
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.failures import ConnectError
+from mcproof.client.errors import ConnectError
 from mcproof.core.errors import nearest
 from mcproof.core.observations.probes import SERVER_LOST
 from mcproof.core.observations.responses import reported_error

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import Interruptible, all_of
-from mcproof.client.secrets import hiding_whole
+from mcproof.client.errors import ConnectError
+from mcproof.client.redaction import hiding_whole
 from mcproof.client.session import Batch
+from mcproof.client.waiting import Interruptible, all_of
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.run.batching import batches, is_untimed, read_only_tests
 from mcproof.suite.run.caller import CALLED

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from mcproof.client.answers import AnswerList
-from mcproof.client.captures import capture_over
+from mcproof.client.capture import capture_over
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
-from mcproof.client.failures import ConnectError, LostError
-from mcproof.client.secrets import hiding, hiding_whole, secrets_of_command
+from mcproof.client.errors import ConnectError, LostError
+from mcproof.client.questions import AnswerList
+from mcproof.client.redaction import hiding, hiding_whole, secrets_of_command
 from mcproof.client.session import Session
 from mcproof.client.tracing import hide_in_trace
 from mcproof.core.observations.responses import OutputContract, structured_flaws

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from mcproof.client.connect import INHERITED
-from mcproof.client.transports.started_processes import MARK, STARTED
+from mcproof.client.transports.processes import MARK, STARTED
 
 if TYPE_CHECKING:
     from mcproof.suite.definition import Step

@@ -7,10 +7,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.client.failures import ConnectError
-from mcproof.client.interrupts import all_of
-from mcproof.client.secrets import hiding, hiding_whole
-from mcproof.client.transports.started_processes import STARTED
+from mcproof.client.errors import ConnectError
+from mcproof.client.redaction import hiding, hiding_whole
+from mcproof.client.transports.processes import STARTED
+from mcproof.client.waiting import all_of
 from mcproof.core.errors import SESSION_EXPIRED, Notice
 from mcproof.core.observations.connection import expired_text
 from mcproof.results.suite_tests import TestResult

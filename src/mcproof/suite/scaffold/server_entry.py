@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.connect import INHERITED
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.client.secrets import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
+from mcproof.client.redaction import HIDDEN, SHORTEST, redacted_command, redacted_text, secrets_of_url
 from mcproof.core.text.yaml_document import (
     UnwritableError,
     comment_text,
@@ -23,8 +23,7 @@ from mcproof.suite.parse.variables import FOLDER, NAME
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.client.auth.access_options import AccessOptions
-    from mcproof.client.endpoints import Endpoint, UrlEndpoint
+    from mcproof.client.endpoints import AccessOptions, Endpoint, UrlEndpoint
 
 PLACEHOLDER = "your-server-command"
 """Placeholder for an unknown command."""

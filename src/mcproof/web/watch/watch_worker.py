@@ -13,7 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.client.transports.started_processes import STARTED
+from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import UsageError, from_exception
 from mcproof.drift.surface_hashes import known_parts, surface_hash
 from mcproof.execution.events import RunStarted, TargetFinished

@@ -14,7 +14,7 @@ from mcproof.web.watch.webhook_signatures import signed_headers
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from mcproof.client.egress.network_guard import NetworkPolicy
+    from mcproof.client.http.policy import NetworkPolicy
     from mcproof.config.settings import Webhook
     from mcproof.store.database import Database
     from mcproof.store.watch_states import Delivery
@@ -54,9 +54,8 @@ async def post_guarded(policy: NetworkPolicy, url: str, headers: dict[str, str],
     """Post to a URL that passes the checks of addresses; redirects are not followed."""
     import httpx2
 
-    from mcproof.client.egress.guarded_http import guarded_client
-    from mcproof.client.egress.network_guard import NetworkGuard
-    from mcproof.client.failures import ConnectError
+    from mcproof.client.errors import ConnectError
+    from mcproof.client.http.policy import NetworkGuard, guarded_client
 
     try:
         async with asyncio.timeout(POST_SECONDS), guarded_client(NetworkGuard(policy)) as client:
