@@ -85,7 +85,7 @@ def _prove(server: tuple[str, ...], processes: int) -> Proof:
 
 
 def _catalog(server: tuple[str, ...]) -> Catalog:
-    from mcproof.targets.snapshot import read_snapshot
+    from mcproof.targets.snapshots import read_snapshot
 
     request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}) + "\n"
     listed = subprocess.run(server, input=request.encode(), capture_output=True, check=True).stdout

@@ -61,7 +61,7 @@ def fuzzing(_: Workspace) -> Comparison:
     from mcproof.prove.fuzz.campaign import fuzz_within
     from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, cases_of
     from mcproof.prove.permission import Permission
-    from mcproof.targets.snapshot import read_snapshot
+    from mcproof.targets.snapshots import read_snapshot
 
     weather = pathlib.Path(mcproof.demo.__file__).with_name("weather.json")
     catalog = read_snapshot(weather.read_bytes(), weather.name)

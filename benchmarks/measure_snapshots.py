@@ -48,7 +48,7 @@ def rules(*ignored: str) -> Callable[[Workspace], Comparison]:
     def measure(at: Workspace) -> Comparison:
         from mcproof.linting.engine import check
         from mcproof.linting.registry import choose_rules
-        from mcproof.targets.snapshot import read_snapshot
+        from mcproof.targets.snapshots import read_snapshot
 
         chosen = choose_rules(["all"], ignore=ignored)
 
@@ -72,7 +72,7 @@ def added(*rulesets: str, to: str) -> Callable[[Workspace], Comparison]:
     def measure(at: Workspace) -> Comparison:
         from mcproof.linting.engine import check
         from mcproof.linting.registry import rules_named
-        from mcproof.targets.snapshot import read_snapshot
+        from mcproof.targets.snapshots import read_snapshot
 
         def judging(*more: str) -> Callable[[tuple[bytes, str]], list[Finding]]:
             chosen = rules_named((*_OTHERS, *more))
@@ -92,7 +92,7 @@ def text_rules(at: Workspace) -> Comparison:
     """The rules about texts that a model reads against the `polish` rules, on the same catalogs."""
     from mcproof.linting.engine import check
     from mcproof.linting.registry import rules_of
-    from mcproof.targets.snapshot import read_snapshot
+    from mcproof.targets.snapshots import read_snapshot
 
     polish = rules_of("polish")
     texts = [rule for rule in rules_of("trust") if rule.traits["in_lint"] and rule.id.startswith("TRU-")]

@@ -26,7 +26,7 @@ from mcproof.compat.client_profiles import known_profiles
 from mcproof.core.errors import InputError
 from mcproof.linting.registry import all_rules
 from mcproof.linting.rulebook import cases_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.core.errors import McproofError
 from mcproof.linting.engine import check
 from mcproof.linting.registry import all_rules
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -40,7 +40,7 @@ from mcproof.execution.run_requests import (
     SuiteRequest,
     TargetSelection,
 )
-from mcproof.targets.argument import LiveOptions
+from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

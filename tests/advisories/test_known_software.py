@@ -12,7 +12,7 @@ from mcproof.advisories.collect_software import LISTED_SERVER, known_software
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.source.packages.installed import project_packages
 from mcproof.source.packages.versions import command_packages
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -252,11 +252,11 @@ def test_a_file_that_is_gone_before_it_is_read_is_told(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_any_more_as_it_was_read_is_left_alone(
     loose: Path, meanwhile: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mcproof.targets import argument
+    from mcproof.targets import arguments
 
-    read_bytes = argument.read_bytes
+    read_bytes = arguments.read_bytes
 
-    def read_then_lose(source: argument.Input) -> bytes:
+    def read_then_lose(source: arguments.Input) -> bytes:
         data = read_bytes(source)
         if meanwhile == "gone":
             loose.unlink()
@@ -264,7 +264,7 @@ def test_a_file_that_is_not_there_any_more_as_it_was_read_is_left_alone(
             loose.write_text("somebody else's work")
         return data
 
-    monkeypatch.setattr(argument, "read_bytes", read_then_lose)
+    monkeypatch.setattr(arguments, "read_bytes", read_then_lose)
     assert main(["schema-lint", str(loose), "--fix", "--write"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

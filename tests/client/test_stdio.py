@@ -13,7 +13,7 @@ from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports import stdio
 from mcproof.core.observations.connection import ProcessEnd
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from servers.raw import TOOLS
 
 from .running import PATIENT, captured, command, document, kinds, noted, refused, tool_names

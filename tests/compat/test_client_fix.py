@@ -11,7 +11,7 @@ from mcproof.compat.client_choice import choose_clients
 from mcproof.compat.client_fix import fix_for_clients
 from mcproof.core.text.json_document import splice
 from mcproof.linting.registry import rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .demanding_client import DEMANDING_ONLY
 

@@ -13,7 +13,7 @@ import pytest
 from mcproof.core.text.json_positions import resolve
 from mcproof.diff.change_kinds import CHANGE_KINDS
 from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from modules import existing
 
 if TYPE_CHECKING:

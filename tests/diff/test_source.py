@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.targets.python_project import read_source
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
+from mcproof.targets.source_projects import read_source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from mcproof.linting.engine import check
 from mcproof.linting.registry import all_rules
 from mcproof.source import discover
-from mcproof.targets.python_project import read_source
+from mcproof.targets.source_projects import read_source
 
 from .sources import found, is_conditional, names, tool, write
 

@@ -11,7 +11,7 @@ from mcproof.core.errors import InputError
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.drift.part_differences import LONGEST, MOST_PLACES, difference
 from mcproof.drift.surface_hashes import hash_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

@@ -37,7 +37,7 @@ from mcproof.execution.run_requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.targets.argument import LiveOptions
+from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose_rules, find_rule
 from mcproof.linting.suppression.baseline import Baseline
 from mcproof.linting.suppression.ignores import ACCEPTED, IGNORED, IgnoreTracker, Suppression
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from mcproof.linting.code_help.parameter_types import python_type
 from mcproof.linting.code_help.snippet_table import TEMPLATES
 from mcproof.linting.engine import check
 from mcproof.linting.registry import find_rule
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

@@ -17,7 +17,7 @@ from mcproof.linting.suppression.ignores import (
     SettingLocation,
     Suppression,
 )
-from mcproof.targets.python_project import read_source
+from mcproof.targets.source_projects import read_source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from mcproof.linting.finding import Finding, fingerprints
 from mcproof.linting.registry import Rule, choose_rules
 from mcproof.results.build import report_findings
 from mcproof.results.findings import group_by_fault
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

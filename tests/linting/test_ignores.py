@@ -11,7 +11,7 @@ from mcproof.execution.check_catalog import Plan, find_problems
 from mcproof.linting.engine import check
 from mcproof.linting.registry import Rule, choose_rules
 from mcproof.linting.suppression.ignores import IGNORED, IgnoreFor, IgnoreTracker, SettingLocation, Suppression
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

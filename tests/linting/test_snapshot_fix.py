@@ -11,7 +11,7 @@ from mcproof.core.text.json_document import Edit, unified_diff
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.snapshot_fix import FixedSnapshot, fix_snapshot
 from mcproof.linting.registry import rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 
 def fix(text: str, *, keep_optional: bool = False) -> FixedSnapshot:

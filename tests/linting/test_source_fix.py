@@ -14,7 +14,7 @@ from cli.running import document_of, fails, run, run_bytes
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.source_fix import FixedSource, fix_source
 from mcproof.linting.registry import rules_of
-from mcproof.targets.python_project import read_source
+from mcproof.targets.source_projects import read_source
 from properties.schemas import input_schemas
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mcproof.poisoning.encodings import encoded_in
 from mcproof.poisoning.hidden_text import hidden_in, readable
 from mcproof.poisoning.prose_signs import commands_model
 from mcproof.poisoning.tool_graph import graph_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

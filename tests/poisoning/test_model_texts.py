@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.poisoning import model_texts
 from mcproof.poisoning.model_texts import ModelTexts
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 CAPTURE = {
     "server": {"package": "not for a model"},

@@ -12,7 +12,7 @@ from limits import assert_linear
 from mcproof.poisoning.model_texts import ModelTexts
 from mcproof.poisoning.sentence_survey import suspicions
 from mcproof.poisoning.signals import signals_in
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))

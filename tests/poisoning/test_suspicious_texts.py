@@ -14,7 +14,7 @@ from mcproof.poisoning.hidden_text import hidden_in
 from mcproof.poisoning.model_texts import ModelTexts
 from mcproof.poisoning.substrings import rare_signs
 from mcproof.poisoning.suspicious_texts import HARMLESS, encoded_suspects, hiding_suspects
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from modules import existing
 
 DEMO = Path(__file__).parents[2] / "src/mcproof/demo/weather.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mcproof.poisoning.tool_graph import ToolGraph, graph_lines, graph_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 TOOLS = {
     "find_ticket": "Find tickets. You must call `open_session` first. Use list_queues to get a queue.",

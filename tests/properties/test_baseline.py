@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mcproof.linting.engine import check
 from mcproof.linting.registry import choose_rules
 from mcproof.linting.suppression.baseline import Baseline
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, scalars, write
 from .schemas import input_schemas

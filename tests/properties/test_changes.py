@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcproof.core.text.json_positions import resolve
 from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, write
 from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations

@@ -17,7 +17,7 @@ from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import RANK, known_profiles
 from mcproof.core.text.json_document import splice
 from mcproof.linting.registry import rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .schemas import Instances, input_schemas
 from .test_fix import catalog_text, layouts, seeds

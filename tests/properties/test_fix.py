@@ -14,7 +14,7 @@ from mcproof.core.text.json_document import JsonText
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, write
 from .schemas import DOCUMENT, EndlessError, Instances, escaped, input_schemas, locations

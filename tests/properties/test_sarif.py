@@ -15,7 +15,7 @@ from mcproof.linting.registry import rules_of
 from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import render
 from mcproof.results.run import RunResult
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from report.readers import with_fixes
 
 from .schemas import input_schemas

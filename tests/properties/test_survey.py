@@ -13,7 +13,7 @@ from mcproof.compat.client_choice import ClientChoice
 from mcproof.compat.client_hits import ClientChecks
 from mcproof.compat.client_profiles import known_profiles
 from mcproof.core.schema.keywords import ODD
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 SURVEYED = ClientChecks(ClientChoice(known_profiles()).all_active())
 IN_FULL = ClientChecks(

@@ -12,7 +12,7 @@ from mcproof.execution.events import ProgressMade
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import ProveRequest, TargetSelection
 from mcproof.prove import probe_session, worker_pool
-from mcproof.targets.argument import LiveOptions
+from mcproof.targets.arguments import LiveOptions
 
 from .running import SMALL, command, mcproof, small_server, tool, tried
 

@@ -23,7 +23,7 @@ from mcproof.prove.hostile.attacks import FAMILIES
 from mcproof.prove.hostile.server_folders import ServerFolders, folders_of
 from mcproof.prove.hostile.traps import Traps
 from mcproof.prove.permission import Permission
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

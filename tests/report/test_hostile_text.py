@@ -26,7 +26,7 @@ from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePay
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict
 from mcproof.results.run import RunResult, TargetResult
 from mcproof.results.stored import read_run, run_document
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .test_html import page_of

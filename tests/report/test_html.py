@@ -30,7 +30,7 @@ from mcproof.results.findings import ReportedFinding, RuleFacts, Snippet, group_
 from mcproof.results.payloads import DiffPayload
 from mcproof.results.run import Gate, RunResult, TargetResult, Trouble
 from mcproof.results.scores import Scores
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .snapshots import GRADED, MIXED
 from .suites import many_tests_run, one_suite_run, suite_run

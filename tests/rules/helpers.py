@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.linting.engine import check
 from mcproof.linting.registry import all_rules, find_rule
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

@@ -26,8 +26,8 @@ from mcproof.linting.rulebook import METHODS, RuleCase, cases_of
 from mcproof.prove.protocol_probes import PROBES
 from mcproof.source import flows_of
 from mcproof.source.python.flows.configuration import source_configuration
-from mcproof.targets.python_project import read_source
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
+from mcproof.targets.source_projects import read_source
 
 from .facts import built_facts
 from .trials import tried

@@ -9,7 +9,7 @@ import pytest
 from mcproof.linting.engine import RuleCrash, check
 from mcproof.linting.finding import Problem
 from mcproof.linting.registry import Rule, find_rule
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .helpers import catalog_of, findings_in, findings_on_tool
 

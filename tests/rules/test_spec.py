@@ -15,7 +15,7 @@ from mcproof.linting.rulebook import cases_of
 from mcproof.results.build import report_findings
 from mcproof.results.findings import group_by_fault
 from mcproof.rules.spec.demands import address_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

@@ -11,7 +11,7 @@ from mcproof.core.observations.perimeter import Exposure
 from mcproof.linting.engine import check
 from mcproof.linting.finding import fingerprints
 from mcproof.linting.registry import find_rule, rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.linting.finding import Finding

@@ -11,7 +11,7 @@ import pytest
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.registry import rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.linting.finding import Finding

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.core.catalog.model import Tool
 from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores, judge
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "description": "Name of the place."}}}
 BARE_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

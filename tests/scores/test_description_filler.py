@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from limits import assert_linear, cpu_limit
 from mcproof.core.catalog.model import Tool
 from mcproof.scores.description import describe_score, description_scores, judge
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcproof.linting.engine import check
 from mcproof.linting.registry import choose_rules
 from mcproof.scores.grade import Grade, grade, letter_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

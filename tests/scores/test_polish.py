@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcproof.linting.engine import check
 from mcproof.linting.registry import find_rule, rules_of
 from mcproof.scores.polish import POINTS, WEIGHTS, Polish, polish, score_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 GOOD = {
     "name": "create_ticket",

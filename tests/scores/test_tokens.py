@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from mcproof.scores.tokens import TokenCost, token_cost
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 
 def cost(*tools: Any) -> TokenCost:

@@ -10,7 +10,7 @@ import pytest
 
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.run.batching import read_only_tests
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from servers import suited
 
 from .suites import outcomes_of, run_json, write_suite

@@ -29,7 +29,7 @@ from mcproof.suite.scaffold.server_entry import (
     placeholder_lines,
     server_name,
 )
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from text.test_yamlwriter import TEXTS, VALUES
 
 from .suites import SEARCH

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mcproof.suite.run.quality import quality_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 from .suites import SEARCH
 

@@ -12,8 +12,8 @@ import pytest
 from mcproof.cli.main import main
 from mcproof.core.errors import InputError
 from mcproof.core.text.json_positions import resolve
-from mcproof.targets.argument import Input, LiveOptions, find_inputs, is_single, read_bytes
-from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+from mcproof.targets.arguments import Input, LiveOptions, find_inputs, is_single, read_bytes
+from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from modules import existing
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def test_a_folder_of_snapshots_is_recognised_without_importing_discovery(tmp_pat
     (tmp_path / "below" / ".hidden").mkdir(parents=True)
     (tmp_path / "below" / ".hidden" / "server.py").write_text("")
     code = (
-        "import sys\nfrom mcproof.targets.argument import LiveOptions, find_inputs\n"
+        "import sys\nfrom mcproof.targets.arguments import LiveOptions, find_inputs\n"
         f"print(len(find_inputs(sys.argv[1:], LiveOptions())), {existing('mcproof.source')[0]!r} in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True)
@@ -299,7 +299,7 @@ def test_a_large_file_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytes
     file = tmp_path / "large.json"
     file.write_bytes(b"x" * 100_000)
     assert len(read_bytes(Input(str(file)))) == 100_000
-    monkeypatch.setattr("mcproof.targets.argument.LARGEST_INPUT", 99_999)
+    monkeypatch.setattr("mcproof.targets.arguments.LARGEST_INPUT", 99_999)
     with pytest.raises(InputError, match="larger than 99,999 bytes"):
         read_bytes(Input(str(file)))
 

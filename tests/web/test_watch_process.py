@@ -18,9 +18,9 @@ from limits import HANG
 from mcproof.core.errors import UsageError
 from mcproof.drift.surface_hashes import known_parts, surface_hash
 from mcproof.execution.events import RunStarted
-from mcproof.targets.argument import Input
+from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from mcproof.web.watch import watch_worker
 from mcproof.web.watch.watch_jobs import ObservedRun, WatchJob
 from mcproof.web.watch.watch_process import WatchError, check_in_process

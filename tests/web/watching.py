@@ -10,7 +10,7 @@ from mcproof.core.errors import FAILED
 from mcproof.drift.surface_hashes import known_parts, surface_hash
 from mcproof.linting.suppression.ignores import SettingLocation
 from mcproof.results.run import RunResult, TargetResult, Trouble
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from mcproof.web.watch.watch_jobs import ObservedRun
 from store.runs import GOOD, linted, scanned
 

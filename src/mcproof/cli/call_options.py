@@ -113,7 +113,7 @@ def _given(word: str) -> Iterator[GivenArguments]:
 
 def read_object(name: str) -> dict[str, Any]:
     """Read a JSON object from a file, or `-` for standard input. Raises McproofError."""
-    from mcproof.targets.argument import Input, decoded, read_bytes
+    from mcproof.targets.arguments import Input, decoded, read_bytes
 
     source = Input(name)
     return parse_object(decoded(read_bytes(source), source.title), source.title)

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.near_misses import shown_words
 from mcproof.config.settings import settings_for
 from mcproof.core.errors import McproofError, UsageError
-from mcproof.targets.mistaken_targets import (
-    is_launcher,
-    is_program,
-    mistake_of,
-    node_start,
-    python_start,
-    quoted_command,
-)
+from mcproof.targets.folders import is_launcher, is_program, mistake_of, node_start, python_start, quoted_command
 
 if TYPE_CHECKING:
     import argparse

@@ -69,7 +69,7 @@ _CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from .*\)
 
 def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
     """The error for a command line whose first word is not a command."""
-    from mcproof.targets.mistaken_targets import is_program
+    from mcproof.targets.folders import is_program
 
     name = arguments[0]
     shown = shown_words([name])

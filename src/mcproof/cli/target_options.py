@@ -14,7 +14,7 @@ from mcproof.cli.authorization_options import add_authorization, parse_authoriza
 from mcproof.cli.parser import seconds
 from mcproof.core.errors import UsageError
 from mcproof.execution.run_requests import TargetSelection
-from mcproof.targets.argument import LiveOptions
+from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     import argparse

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
     from mcproof.drift.catalog_drift import CatalogDrift
     from mcproof.drift.lock_file import Lock
-    from mcproof.targets.argument import Input
+    from mcproof.targets.arguments import Input
 
 LOCKED = "locked"
 """The gate that fails on any difference from the lock."""
@@ -78,7 +78,7 @@ def _read_lock() -> Lock:
 
 
 def _read_capture(against: str, inputs: list[Input]) -> Catalog:
-    from mcproof.targets.argument import Input, read_catalog
+    from mcproof.targets.arguments import Input, read_catalog
 
     if len(inputs) != 1:
         raise UsageError(f"--against compares one target, and there are {len(inputs)}; --locked compares several")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.prove.permission import Permission
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
-    from mcproof.targets.argument import Input
+    from mcproof.targets.arguments import Input
 
 
 class RunStarted(NamedTuple):

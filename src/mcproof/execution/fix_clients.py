@@ -12,7 +12,7 @@ from mcproof.core.errors import InputError
 from mcproof.core.text.json_document import splice
 from mcproof.linting.engine import check
 from mcproof.linting.fixing.source_fix import FixedFile
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

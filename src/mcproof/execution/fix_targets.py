@@ -15,7 +15,7 @@ from mcproof.linting.fixing.snapshot_fix import fix_snapshot
 from mcproof.linting.fixing.source_fix import FixedFile, fix_source
 from mcproof.results.build import report_findings
 from mcproof.results.run import TargetResult
-from mcproof.targets.argument import read_bytes
+from mcproof.targets.arguments import read_bytes
 
 if TYPE_CHECKING:
     from mcproof.compat.client_fix import KeptHit
@@ -85,7 +85,7 @@ def _current(target: LoadedTarget) -> LoadedTarget:
     if not target.source.folder or target.catalog.source is None:
         return target
     from mcproof.source import rediscover
-    from mcproof.targets.python_project import catalog_of
+    from mcproof.targets.source_projects import catalog_of
 
     found = rediscover(target.catalog.source, {})
     return target if found is None else target._replace(catalog=catalog_of(found, target.catalog.name))

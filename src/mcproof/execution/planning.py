@@ -25,7 +25,7 @@ from mcproof.execution.run_requests import (
 from mcproof.linting.registry import CRASHED, RULESETS, choose_rules, find_rule, rules_named
 from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.run import BROKEN, AppliedConfiguration
-from mcproof.targets.argument import is_live
+from mcproof.targets.arguments import is_live
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mcproof.linting.registry import Rule
     from mcproof.linting.suppression.baseline import Baseline
     from mcproof.linting.suppression.ignores import SettingLocation
-    from mcproof.targets.argument import Input, Target
+    from mcproof.targets.arguments import Input, Target
 
 Value = TypeVar("Value")
 

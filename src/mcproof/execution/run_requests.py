@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.probes import MAX_CALLS
-from mcproof.targets.argument import LiveOptions
+from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

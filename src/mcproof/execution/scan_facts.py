@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.core.errors import McproofError
-    from mcproof.targets.argument import Input
+    from mcproof.targets.arguments import Input
 
 _OF_SOURCE = ("SourceFlows", "SourceConfiguration")
 _OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")

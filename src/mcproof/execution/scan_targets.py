@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mcproof.execution.scan_facts import Scanned
     from mcproof.execution.target_run import LoadedTarget
     from mcproof.results.run import RunResult, TargetResult
-    from mcproof.targets.argument import Input
+    from mcproof.targets.arguments import Input
 
 _LEFT_OUT = Unjudged("left out by the user")
 _CRASH = Unjudged(f"the rule crashed, see {CRASHED}", is_crash=True)

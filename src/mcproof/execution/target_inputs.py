@@ -10,7 +10,7 @@ from mcproof.core.errors import InputError, Notice, UsageError, nearest
 from mcproof.core.protocol import REVISIONS
 from mcproof.execution.events import MessageSent, NoticeRaised, ignore
 from mcproof.execution.planning import resolve_target, shown_target
-from mcproof.targets.argument import Input, find_inputs, is_single, read_catalog
+from mcproof.targets.arguments import Input, find_inputs, is_single, read_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import TargetSelection
-    from mcproof.targets.argument import SkippedFiles, Target
+    from mcproof.targets.arguments import SkippedFiles, Target
 
 
 def inputs_of(
@@ -131,7 +131,7 @@ def read_one(
         for notice in omissions(read):
             listen(NoticeRaised(notice))
         return read
-    from mcproof.targets.live_servers import LiveCatalogs
+    from mcproof.targets.snapshots import LiveCatalogs
 
     catalog = LiveCatalogs([source], connect_options(targets, timeout), lambda *_: None).catalog(source)
     if catalog is None:

@@ -39,7 +39,7 @@ from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
 from mcproof.results.run import RunResult, TargetResult, Trouble
-from mcproof.targets.argument import SkippedFiles, read_catalog
+from mcproof.targets.arguments import SkippedFiles, read_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CheckRequest, LockRequest
     from mcproof.results.findings import RuleFacts
-    from mcproof.targets.argument import Input
-    from mcproof.targets.live_servers import LiveCatalogs
+    from mcproof.targets.arguments import Input
+    from mcproof.targets.snapshots import LiveCatalogs
 
     Recovery = Callable[[Input, Plan, McproofError], "Checked | None"]
     """What to make of a target whose catalog cannot be read; None if that is an error."""
@@ -204,7 +204,7 @@ class TargetRun:
         """Report the files in folders that are not catalogs, once for all."""
         files = [file for file in self._skipped.files if not self._planner.is_baseline(file)]
         if files:
-            from mcproof.targets.folder_contents import configured_servers
+            from mcproof.targets.folders import configured_servers
 
             configured = list(configured_servers(files, self._planner.kind.command))
             self._skipped.servers += configured
@@ -220,7 +220,7 @@ class TargetRun:
         """List the catalogs of all live servers at once; None if there are none, or if the run calls their tools."""
         if not self._has_live or self._call_limit is not None:
             return None
-        from mcproof.targets.live_servers import LiveCatalogs
+        from mcproof.targets.snapshots import LiveCatalogs
 
         compares = any(rule.traits.get("compares_lists") for plan in self._plans for rule in plan.rules)
         options = self.connect_options._replace(compares_lists=compares)
@@ -275,7 +275,7 @@ class TargetRun:
     ) -> Checked:
         """Check a server whose tools are called: one process is listed, called and closed."""
         from mcproof.client.capture import OpenServer
-        from mcproof.targets.live_servers import listed_catalog
+        from mcproof.targets.snapshots import listed_catalog
 
         with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
@@ -340,6 +340,6 @@ class TargetRun:
 
 def _is_skippable(source: Input, error: McproofError) -> bool:
     """Whether an input is a file of a folder that is not a catalog, which is not an error."""
-    from mcproof.targets.snapshot import NoCatalogError
+    from mcproof.targets.snapshots import NoCatalogError
 
     return bool(source.folder) and isinstance(error, NoCatalogError)

@@ -22,8 +22,8 @@ from mcproof.source.python.pipeline import SourceMemory
 from mcproof.suite.parse.deprecated import warnings_of
 from mcproof.suite.parse.problems import SuiteError
 from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.targets.python_project import catalog_of
-from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+from mcproof.targets.snapshots import NoCatalogError, read_snapshot
+from mcproof.targets.source_projects import catalog_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.config.settings import OWN_FILE, SHARED_FILE, SettingsFinder
 from mcproof.execution.planning import Planner
 from mcproof.execution.run_requests import LintRequest, TargetSelection
-from mcproof.targets.argument import Input
+from mcproof.targets.arguments import Input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

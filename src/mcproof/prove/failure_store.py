@@ -21,7 +21,7 @@ from mcproof.prove.repeated_texts import with_repeated, without_repeated
 from mcproof.prove.seals import is_sealed, seal
 
 if TYPE_CHECKING:
-    from mcproof.targets.argument import Input
+    from mcproof.targets.arguments import Input
 
 FOLDER = ".mcproof"
 SCHEMA_VERSION = 2

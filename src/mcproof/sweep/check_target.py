@@ -42,7 +42,7 @@ from mcproof.sweep.outcome_rows import (
     trust_members,
 )
 from mcproof.sweep.sweep_target import capture_target
-from mcproof.targets.argument import Input, LiveOptions, read_catalog
+from mcproof.targets.arguments import Input, LiveOptions, read_catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -242,7 +242,7 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
 async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
     """List and check a live server; never raises, and leaves no process behind."""
     from mcproof.client.capture import capture
-    from mcproof.targets.live_servers import captured_catalog
+    from mcproof.targets.snapshots import captured_catalog
 
     timer, target = _Timer(), task.target
     endpoint = target.endpoint

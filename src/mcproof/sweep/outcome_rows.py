@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.errors import ConnectError
 from mcproof.results.records import encode, printable
-from mcproof.targets.snapshot import NoCatalogError
+from mcproof.targets.snapshots import NoCatalogError
 
 if TYPE_CHECKING:
     from mcproof.core.errors import McproofError

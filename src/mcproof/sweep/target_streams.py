@@ -14,9 +14,9 @@ from mcproof.core.text.files import is_left_out
 from mcproof.source.packages.projects import SUFFIXES
 from mcproof.sweep.registry_documents import entries_of, is_current, is_registry_entry, registry_server
 from mcproof.sweep.sweep_target import Hindrance, Permissions, SweepTarget, capture_target, key_of
-from mcproof.targets.argument import LARGEST_INPUT, configured_name, is_url
+from mcproof.targets.arguments import LARGEST_INPUT, configured_name, is_url
 from mcproof.targets.client_config import ConfiguredServer, read_servers, server_of
-from mcproof.targets.snapshot import text_of
+from mcproof.targets.snapshots import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

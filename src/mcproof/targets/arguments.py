@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.catalog.model import Catalog
     from mcproof.targets.client_config import ConfiguredServer
-    from mcproof.targets.folder_contents import LeftOut
+    from mcproof.targets.folders import LeftOut
 
     Target = str | ConfiguredServer
     """A target as typed, or a live server that a configuration names."""
@@ -146,7 +146,7 @@ def _is_folder(target: str) -> bool:
 
 def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
     """All servers and snapshots in a folder. Raises an InputError if there are none."""
-    from mcproof.targets.folder_contents import contents_of, nothing_in
+    from mcproof.targets.folders import contents_of, nothing_in
 
     try:
         with os.scandir(folder):
@@ -171,7 +171,7 @@ def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
 
 def _is_snapshot(file: str) -> bool:
     """Whether a file is a catalog, or is meant to be one and cannot be read."""
-    from mcproof.targets.snapshot import NoCatalogError
+    from mcproof.targets.snapshots import NoCatalogError
 
     try:
         read_catalog(Input(file, folder=os.curdir))
@@ -204,7 +204,7 @@ def configured_name(target: str) -> tuple[str, str] | None:
 
 def _is_source(target: str) -> bool:
     """Whether a target is Python source: a file by its name, a folder by the files below it."""
-    from mcproof.targets.python_project import holds_source
+    from mcproof.targets.source_projects import holds_source
 
     return holds_source(target) if os.path.isdir(target) else target.endswith(".py")
 
@@ -308,7 +308,7 @@ def _read_all(stream: BinaryIO) -> bytes:
 
 def _unreadable(name: str, error: OSError) -> InputError:
     if isinstance(error, FileNotFoundError):
-        from mcproof.targets.near_names import similar_name
+        from mcproof.targets.folders import similar_name
 
         return InputError(f"cannot be read: {reason_of(error)}{similar_name(name)}", file=name)
     return InputError(f"cannot be read: {reason_of(error)}", file=name)
@@ -319,10 +319,10 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
     if source.catalog is not None:
         return source.catalog
     if source.is_source:
-        from mcproof.targets.python_project import read_source
+        from mcproof.targets.source_projects import read_source
 
         return read_source(source.name, whole=whole)
-    from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+    from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 
     data = read_bytes(source)
     try:
@@ -337,6 +337,6 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
 
 def decoded(data: bytes, name: str) -> str:
     """Decode a file, with or without a byte order mark. Raises an InputError with the position of invalid UTF-8."""
-    from mcproof.targets.snapshot import text_of
+    from mcproof.targets.snapshots import text_of
 
     return text_of(data, name)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.core.errors import InputError, reason_of
-from mcproof.targets.snapshot import NoCatalogError, read_snapshot
+from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, SourceMap
@@ -55,7 +55,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
     elif os.path.islink(name):
         what = f"broken link to `{os.readlink(name)}`"
     elif error.errno == errno.ENOENT:
-        from mcproof.targets.near_names import similar_name
+        from mcproof.targets.folders import similar_name
 
         what += similar_name(name)
     return InputError(f"cannot be read: {what}", file=name)

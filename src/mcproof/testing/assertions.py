@@ -57,7 +57,7 @@ def assert_schema_strict(
 
 def _catalog(source: McpServer | Sequence[Any] | Mapping[str, Any]) -> Catalog:
     __tracebackhide__ = True
-    from mcproof.targets.snapshot import read_snapshot
+    from mcproof.targets.snapshots import read_snapshot
 
     if isinstance(source, McpServer):
         return source.run(source.caller.server.catalog)

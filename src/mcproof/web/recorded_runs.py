@@ -17,7 +17,7 @@ from mcproof.core.errors import InputError
 from mcproof.results.stored import read_run
 from mcproof.store.recording import record_known
 from mcproof.store.server_rows import LONGEST
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from mcproof.web.access import token_of
 from mcproof.web.problem_documents import problem_responses
 from mcproof.web.request_bodies import read_body

@@ -38,7 +38,7 @@ from mcproof.report.html.page import PageView, page_environment
 from mcproof.report.html.page import document as html_document
 from mcproof.report.json_documents import document
 from mcproof.results.stored import run_document
-from mcproof.targets.argument import LiveOptions
+from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -15,7 +15,7 @@ from mcproof.client.perimeter.observe import observe_server
 from mcproof.execution.scan_facts import usual_arguments
 from mcproof.linting.engine import check
 from mcproof.linting.registry import FACTS, rules_of
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 from servers.web import Web
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mcproof.suite.scaffold.drafts import Draft
     from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
     from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
-    from mcproof.targets.argument import Input, Target
-    from mcproof.targets.live_servers import LiveCatalogs
+    from mcproof.targets.arguments import Input, Target
+    from mcproof.targets.snapshots import LiveCatalogs
 
 INIT_NOTES = """\
 Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
@@ -130,7 +130,7 @@ def _target(name: str) -> Target:
     if target is not name:
         remark(f"{name}: {shown_target(target)}")
     if isinstance(target, str) and os.path.isdir(target):
-        from mcproof.targets.argument import is_single
+        from mcproof.targets.arguments import is_single
 
         if not is_single([target]):
             raise InputError("is a folder; name one catalog", file=target)
@@ -160,7 +160,7 @@ def _read(parsed: _Options) -> list[_Found]:
     inputs = inputs_of(parsed.resolved, targets, as_one=True)
     live = None
     if any(source.server is not None for source in inputs):
-        from mcproof.targets.live_servers import LiveCatalogs
+        from mcproof.targets.snapshots import LiveCatalogs
 
         counter = Counter()
         options = connect_options(targets, settings_for(os.curdir).timeout)
@@ -183,7 +183,7 @@ def _read(parsed: _Options) -> list[_Found]:
 
 
 def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
-    from mcproof.targets.argument import read_catalog
+    from mcproof.targets.arguments import read_catalog
 
     catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
     if catalog is None:

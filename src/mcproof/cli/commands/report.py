@@ -24,7 +24,7 @@ def report_parser() -> Parser:
 def report_command(arguments: list[str]) -> int:
     options = report_parser().parse_args(arguments)
     from mcproof.results.stored import read_run
-    from mcproof.targets.argument import Input, read_bytes
+    from mcproof.targets.arguments import Input, read_bytes
 
     source = Input(options.file)
     run = read_run(read_bytes(source), source.title)

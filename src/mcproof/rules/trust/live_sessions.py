@@ -80,7 +80,7 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
 
     from mcproof.linting.engine import check
     from mcproof.linting.registry import rules_of
-    from mcproof.targets.snapshot import read_snapshot
+    from mcproof.targets.snapshots import read_snapshot
 
     text = json.dumps({"tools": list(stability.unseen_tools)}).encode()
     rules = [each for each in rules_of("trust") if each.id.startswith(_POISONING) and each.severity != "info"]

@@ -17,7 +17,7 @@ from mcproof.client.session import Session
 from mcproof.client.tracing import hide_in_trace
 from mcproof.core.observations.responses import OutputContract, structured_flaws
 from mcproof.suite.run.probe_servers import ProbeServers
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.client.connection import Connection

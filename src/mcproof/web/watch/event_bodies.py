@@ -10,7 +10,7 @@ from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
 from mcproof.drift.compare_surfaces import drift_against
 from mcproof.store.watch_states import Delivery
-from mcproof.targets.snapshot import read_snapshot
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.drift.catalog_drift import CatalogDrift
