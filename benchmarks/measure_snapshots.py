@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from measurement import Workspace
 
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.registry import Rule
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.rule import Rule
 
 ALL_RULES = ("lint", "--ruleset", "all", "--format", "json")
 
@@ -46,8 +46,8 @@ def rules(*ignored: str) -> Callable[[Workspace], Comparison]:
     """All rules but the ignored ones, without positions, against `json.loads` of the same bytes."""
 
     def measure(at: Workspace) -> Comparison:
-        from mcproof.linting.engine import check
-        from mcproof.linting.registry import choose_rules
+        from mcproof.checks.engine import check
+        from mcproof.checks.rule import choose_rules
         from mcproof.targets.snapshots import read_snapshot
 
         chosen = choose_rules(["all"], ignore=ignored)
@@ -70,8 +70,8 @@ def added(*rulesets: str, to: str) -> Callable[[Workspace], Comparison]:
     """What rulesets add to the time of other rules, without positions, against what another ruleset adds."""
 
     def measure(at: Workspace) -> Comparison:
-        from mcproof.linting.engine import check
-        from mcproof.linting.registry import rules_named
+        from mcproof.checks.engine import check
+        from mcproof.checks.rule import rules_named
         from mcproof.targets.snapshots import read_snapshot
 
         def judging(*more: str) -> Callable[[tuple[bytes, str]], list[Finding]]:
@@ -90,8 +90,8 @@ def added(*rulesets: str, to: str) -> Callable[[Workspace], Comparison]:
 
 def text_rules(at: Workspace) -> Comparison:
     """The rules about texts that a model reads against the `polish` rules, on the same catalogs."""
-    from mcproof.linting.engine import check
-    from mcproof.linting.registry import rules_of
+    from mcproof.checks.engine import check
+    from mcproof.checks.rule import rules_of
     from mcproof.targets.snapshots import read_snapshot
 
     polish = rules_of("polish")

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from package_cache import InstallError, cache_folder, install_npm, install_pypi
 
-from mcproof.compat.client_choice import ClientChoice
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_profiles import known_profiles
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import ClientChoice, known_profiles
+from mcproof.checks.rule import all_rules
+from mcproof.checks.rulebook import cases_of
 from mcproof.core.errors import InputError
-from mcproof.linting.registry import all_rules
-from mcproof.linting.rulebook import cases_of
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

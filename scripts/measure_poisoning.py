@@ -15,9 +15,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.engine import check
+from mcproof.checks.rule import all_rules
 from mcproof.core.errors import McproofError
-from mcproof.linting.engine import check
-from mcproof.linting.registry import all_rules
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pathlib
 
+from mcproof.checks.clients.profiles import known_profiles
+from mcproof.checks.diff.kinds import changes_page
+from mcproof.checks.rule import all_rules
+from mcproof.checks.rulebook import index_page, rule_page
 from mcproof.cli.reference import reference_page
-from mcproof.compat.client_profiles import known_profiles
-from mcproof.diff.changes_page import changes_page
-from mcproof.linting.registry import all_rules
-from mcproof.linting.rulebook import index_page, rule_page
 from mcproof.report.client_listing import clients_page
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"

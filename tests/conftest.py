@@ -11,14 +11,14 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import find_rule
 from mcproof.client import redaction
-from mcproof.linting.finding import Problem
-from mcproof.linting.registry import find_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.linting.registry import Rule
+    from mcproof.checks.rule import Rule
 
 
 pytest_plugins = ["pytester"]

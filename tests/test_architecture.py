@@ -46,7 +46,7 @@ def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> N
     heavy = existing(
         *("dataclasses", "inspect", "asyncio", "sqlalchemy"),
         *("mcproof.generation", "mcproof.prove", "mcproof.suite", "mcproof.store"),
-        *("mcproof.rules.trust.perimeter", "mcproof.rules.trust.capabilities"),
+        *("mcproof.checks.rules.trust.perimeter", "mcproof.checks.rules.trust.capabilities"),
     )
     code = (
         "import sys; from mcproof.cli.main import main; main(['lint', '-']);"
@@ -60,14 +60,14 @@ def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> N
 
 def test_the_process_that_serves_visitors_loads_no_rules() -> None:
     """They are loaded by the process that visits are forked from; here they would delay the start of the service."""
-    (rules,) = existing("mcproof.rules")
+    (rules,) = existing("mcproof.checks.rules")
     code = f"import sys, mcproof.web.visits; print([name for name in sys.modules if name.startswith({rules!r})])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
 def test_the_process_that_visits_are_forked_from_has_loaded_the_rules() -> None:
-    (rules,) = existing("mcproof.rules")
+    (rules,) = existing("mcproof.checks.rules")
     counting = f"len([name for name in sys.modules if name.startswith({rules!r})])"
     code = f"import sys, mcproof.web.visit_warmup; print({counting})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

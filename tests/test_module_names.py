@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 
 from mcproof import api
+from mcproof.checks.rule import RULESETS, rules_of
 from mcproof.cli.introspection import parser_of
 from mcproof.cli.main import COMMANDS
 from mcproof.core.console import Style
-from mcproof.linting.registry import RULESETS, rules_of
 from mcproof.report.formats import FORMATS, harmless, render_target
 from mcproof.results.payloads import Kind, empty_payload
 from mcproof.results.run import RunResult, TargetResult

@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
-from mcproof.advisories.advisory_table import Advisory, advisory_table, conditions
-from mcproof.linting.finding import level_of
+from mcproof.checks.advisories import Advisory, advisory_table, conditions
+from mcproof.checks.findings import level_of
 from mcproof.source.packages.versions import in_range
 
 ADVISORIES = advisory_table().advisories

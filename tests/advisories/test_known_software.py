@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.advisories.advisory_table import advisory_hits
-from mcproof.advisories.collect_software import LISTED_SERVER, known_software
+from mcproof.checks.advisories import LISTED_SERVER, advisory_hits, known_software
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.source.packages.installed import project_packages
 from mcproof.source.packages.versions import command_packages

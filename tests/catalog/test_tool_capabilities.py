@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.catalog.tool_capabilities import capabilities_of
+from mcproof.checks.behaviour.capability_tables import capabilities_of
 from mcproof.core.catalog.model import Tool
 
 from . import more_tools

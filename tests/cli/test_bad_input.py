@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from limits import assert_linear
+from mcproof.checks.rule import find_rule
 from mcproof.cli.main import main
-from mcproof.linting.registry import find_rule
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, run_bytes, write
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.linting.finding import Problem
+    from mcproof.checks.findings import Problem
 
 COMMANDS = ("lint", "schema-lint", "grade")
 GOOD = json.dumps({"tools": [CLEAN_TOOL]}).encode()

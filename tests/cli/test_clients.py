@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.compat.client_profiles import known_profiles
+from mcproof.checks.clients.profiles import known_profiles
 
 from .running import CLEAN_TOOL, document_of, fails, run, write
 

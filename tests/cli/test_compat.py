@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.compat.client_effects import client_effects
-from mcproof.compat.client_hits import ClientChecks
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.verdicts import client_effects
 from mcproof.core.console import display_width
 from mcproof.results.stored import read_run
 

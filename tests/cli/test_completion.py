@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.cli.main import COMMANDS
-from mcproof.linting.registry import RULESETS, all_rules
 from mcproof.report.formats import FORMATS
 
 from .running import TIMEOUT, environment, fails, run

@@ -10,8 +10,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from mcproof.checks.rule import RULESETS, rules_of
 from mcproof.config.setting_keys import KEYS, SEVERITIES
-from mcproof.linting.registry import RULESETS, rules_of
 
 from .running import document_of, error_of, fails, run, shipped_schema
 from .test_json import _subschemas

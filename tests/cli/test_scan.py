@@ -68,7 +68,7 @@ def test_a_rule_that_crashes_is_not_passed(
     def crash(*_: object) -> None:
         raise KeyError("hostile")
 
-    monkeypatch.setattr("mcproof.rules.trust.metadata.few", crash)
+    monkeypatch.setattr("mcproof.checks.rules.trust.sessions.few", crash)
     document = scanned(write(tmp_path / "tools.json", {"tools": [{**CLEAN_TOOL, "description": ""}]}), *options)
     [crashed] = [each for each in document["trust"]["rules"] if each["rule"] == "all_tools_have_descriptions"]
     assert (crashed["outcome"], crashed["why"]) == ("not observed", "the rule crashed, see CAT-004")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.linting.registry import RULESETS
+from mcproof.checks.rule import RULESETS
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, report_of, rules_in, run, write
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.rules import wire
 from mcproof.client import waiting
 from mcproof.client.transports.processes import CpuUsage
 from mcproof.core.observations.connection import SLOW_START
-from mcproof.rules.wire import connection_health
 from prove.running import tried
 from servers import slow
 
@@ -43,7 +43,7 @@ def quick_exit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slow_start_after(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    for module in (waiting, connection_health):
+    for module in (waiting, wire):
         assert vars(module)["SLOW_START"] == SLOW_START
         monkeypatch.setattr(module, "SLOW_START", seconds)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcproof.compat.client_choice import ClientChoice, NamedClient
-from mcproof.compat.client_profiles import profile_from
+from mcproof.checks.clients.profiles import ClientChoice, NamedClient, profile_from
 
 _DEMANDS: dict[str, tuple[str, dict[str, Any]]] = {
     "reference": ("input.ref", {"forbid": ["any"]}),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.compat.client_effects import client_effects, improvements
-from mcproof.compat.client_verdicts import BrokenConstraint, ClientOutcome, Verdict
+from mcproof.checks.clients.verdicts import BrokenConstraint, ClientOutcome, Verdict, client_effects, improvements
 
 
 def hit(tool: str | None, rule: str, effect: str = "tool_dropped", level: str = "error") -> BrokenConstraint:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.compat.client_choice import choose_clients
-from mcproof.compat.client_fix import fix_for_clients
+from mcproof.checks.clients.fix import fix_for_clients
+from mcproof.checks.clients.profiles import choose_clients
+from mcproof.checks.rule import rules_of
 from mcproof.core.text.json_document import splice
-from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshots import read_snapshot
 
 from .demanding_client import DEMANDING_ONLY
 
 if TYPE_CHECKING:
-    from mcproof.compat.client_choice import ClientChoice
+    from mcproof.checks.clients.profiles import ClientChoice
 
 RULES = {rule.id for rule in rules_of("compat")}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

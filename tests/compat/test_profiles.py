@@ -6,14 +6,11 @@ import re
 
 import pytest
 
-from mcproof.compat.client_choice import choose_clients
-from mcproof.compat.client_profiles import EFFECTS, Constraint, Profile, known_profiles
-from mcproof.compat.constraint_kinds import SERVER_KINDS, TOOL_KINDS
-from mcproof.compat.constraint_params import KINDS, parameters_of
-from mcproof.compat.constraint_words import in_a_sentence
-from mcproof.compat.linear_patterns import problem_of
-from mcproof.rules.compat.client_remedies import _REMEDIES, remedy_for
-from mcproof.rules.compat.client_rules import CLIENT_RULES
+from mcproof.checks.clients.constraints import KINDS, SERVER_KINDS, TOOL_KINDS, in_a_sentence, parameters_of
+from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, choose_clients, known_profiles
+from mcproof.checks.clients.surface import problem_of
+from mcproof.checks.rules.compat import _REMEDIES, remedy_for
+from mcproof.checks.rules.compat.table import CLIENT_RULES
 
 FACTS = [
     pytest.param(profile, fact, id=f"{profile.id}/{fact.id}")

@@ -15,16 +15,16 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from mcproof.checks.findings import _LEVEL_OF
+from mcproof.checks.ignores import IgnoreFor, SettingLocation
+from mcproof.checks.rule import RULESETS, all_rules, rules_of
+from mcproof.checks.scores.grade import LETTERS
 from mcproof.cli import check_options as options
 from mcproof.config.config_values import GRADES, MAX_NUMBER
 from mcproof.config.setting_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
 from mcproof.config.settings import DEFAULTS, Settings, SettingsFinder, directory_of, read_settings, settings_for
 from mcproof.core.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.core.errors import ConfigError
-from mcproof.linting.finding import _LEVEL_OF
-from mcproof.linting.registry import RULESETS, all_rules, rules_of
-from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation
-from mcproof.scores.grade import LETTERS
 from mcproof.targets.client_config import ConfiguredServer
 from modules import existing
 
@@ -553,11 +553,11 @@ def test_rules_are_imported_only_where_some_are_named(here: Path) -> None:
         write("mcproof.toml", text)
         loaded = loaded_by(f"from mcproof.config.settings import settings_for; settings_for({str(here)!r})")
         assert "tomllib" in loaded
-        return {name for name in loaded if name.startswith("mcproof.rules.")}
+        return {name for name in loaded if name.startswith("mcproof.checks.rules.")}
 
     assert rule_modules("rulesets = ['grade']\nselect = ['strict']\nignore = ['trust']\nfail-on = 'note'") == set()
-    assert rule_modules("[severity]\nstrict = 'error'") == {"mcproof.rules.strict"}
-    assert "mcproof.rules.strict" in rule_modules("ignore = ['SCH-001']")
+    assert rule_modules("[severity]\nstrict = 'error'") == {"mcproof.checks.rules.strict"}
+    assert "mcproof.checks.rules.strict" in rule_modules("ignore = ['SCH-001']")
 
 
 # --- the schema for editors ---------------------------------------------------------------------------------------

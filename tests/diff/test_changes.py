@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.diff.items import compare_catalogs
+from mcproof.checks.diff.kinds import CHANGE_KINDS
 from mcproof.core.text.json_positions import resolve
-from mcproof.diff.change_kinds import CHANGE_KINDS
-from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshots import read_snapshot
 from modules import existing
 
 if TYPE_CHECKING:
+    from mcproof.checks.diff.changes import CatalogChange
     from mcproof.core.catalog.model import Catalog
-    from mcproof.diff.changes import CatalogChange
 
 
 def catalog_of(document: Any) -> Catalog:
@@ -487,6 +487,6 @@ def test_every_kind_is_documented() -> None:
 
 
 def test_the_schema_library_is_loaded_on_demand() -> None:
-    program = f"import sys, mcproof.diff.compare_catalogs; sys.exit({existing('jsonschema_rs')[0]!r} in sys.modules)"
+    program = f"import sys, mcproof.checks.diff.items; sys.exit({existing('jsonschema_rs')[0]!r} in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

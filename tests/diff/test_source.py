@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.diff.compare_catalogs import compare_catalogs
+from mcproof.checks.diff.items import compare_catalogs
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.targets.source_projects import read_source
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.linting.engine import check
-from mcproof.linting.registry import all_rules
+from mcproof.checks.engine import check
+from mcproof.checks.rule import all_rules
 from mcproof.source import discover
 from mcproof.targets.source_projects import read_source
 

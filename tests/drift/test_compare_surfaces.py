@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.diff.drift import LONGEST, MOST_PLACES, difference, drift_against
+from mcproof.checks.diff.lock import hash_of
 from mcproof.core.errors import InputError
-from mcproof.drift.compare_surfaces import drift_against
-from mcproof.drift.part_differences import LONGEST, MOST_PLACES, difference
-from mcproof.drift.surface_hashes import hash_of
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
+    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.core.catalog.model import Catalog
-    from mcproof.drift.catalog_drift import CatalogDrift
 
 TOOL: dict[str, Any] = {
     "name": "get_forecast",

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.baseline import Baseline
+from mcproof.checks.engine import check
+from mcproof.checks.ignores import ACCEPTED, IGNORED, IgnoreTracker, Suppression
+from mcproof.checks.rule import Rule, choose_rules, find_rule
 from mcproof.core.errors import InputError, WriteError
 from mcproof.execution.check_catalog import Plan, find_problems
-from mcproof.linting.engine import check
-from mcproof.linting.registry import Rule, choose_rules, find_rule
-from mcproof.linting.suppression.baseline import Baseline
-from mcproof.linting.suppression.ignores import ACCEPTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

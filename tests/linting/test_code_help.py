@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from mcproof.linting.code_help.code_snippets import CodeHelp, code_help, example_help
-from mcproof.linting.code_help.framework_guess import FRAMEWORKS, frameworks_of
-from mcproof.linting.code_help.parameter_types import python_type
-from mcproof.linting.code_help.snippet_table import TEMPLATES
-from mcproof.linting.engine import check
-from mcproof.linting.registry import find_rule
+from mcproof.checks.engine import check
+from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, TEMPLATES, frameworks_of, python_type
+from mcproof.checks.fixes.snippets import CodeHelp, code_help, example_help
+from mcproof.checks.rule import find_rule
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.engine import check
-from mcproof.linting.finding import Finding, fingerprints
-from mcproof.linting.registry import Rule, choose_rules
-from mcproof.results.build import report_findings
-from mcproof.results.findings import group_by_fault
+from mcproof.checks.engine import check
+from mcproof.checks.findings import Finding, fingerprints, group_by_fault
+from mcproof.checks.reporting import report_findings
+from mcproof.checks.rule import Rule, choose_rules
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from mcproof.checks.engine import check
+from mcproof.checks.fixes import FixedSnapshot, fix_snapshot
+from mcproof.checks.rule import rules_of
 from mcproof.core.text.json_document import Edit, unified_diff
-from mcproof.linting.engine import check
-from mcproof.linting.fixing.snapshot_fix import FixedSnapshot, fix_snapshot
-from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshots import read_snapshot
 
 

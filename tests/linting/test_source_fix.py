@@ -11,9 +11,9 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from cli.running import document_of, fails, run, run_bytes
-from mcproof.linting.engine import check
-from mcproof.linting.fixing.source_fix import FixedSource, fix_source
-from mcproof.linting.registry import rules_of
+from mcproof.checks.engine import check
+from mcproof.checks.fixes.source import FixedSource, fix_source
+from mcproof.checks.rule import rules_of
 from mcproof.targets.source_projects import read_source
 from properties.schemas import input_schemas
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.findings import Finding
 
 HEAD = """\
 from mcp.server import Server

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import mcp_types as types
 import pytest
 
-from mcproof.linting.registry import all_rules, find_rule
-from mcproof.linting.rulebook import rule_page
+from mcproof.checks.rule import all_rules, find_rule
+from mcproof.checks.rulebook import rule_page
 
 from .served import HANDSHAKE, STATELESS, Agent, agent
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from limits import assert_linear, cpu_limit
-from mcproof.linting.engine import check
-from mcproof.linting.registry import find_rule
-from mcproof.poisoning.chat_markup import chat_marker
-from mcproof.poisoning.dangerous_markup import dangerous_markup
-from mcproof.poisoning.encodings import encoded_in
-from mcproof.poisoning.hidden_text import hidden_in, readable
-from mcproof.poisoning.prose_signs import commands_model
-from mcproof.poisoning.tool_graph import graph_of
+from mcproof.checks.engine import check
+from mcproof.checks.rule import find_rule
+from mcproof.checks.texts.encodings import encoded_in
+from mcproof.checks.texts.hidden import hidden_in, readable
+from mcproof.checks.texts.markup import chat_marker, dangerous_markup
+from mcproof.checks.texts.tool_graph import graph_of
+from mcproof.checks.texts.words import commands_model
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

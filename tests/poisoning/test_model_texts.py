@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcproof.poisoning import model_texts
-from mcproof.poisoning.model_texts import ModelTexts
+from mcproof.checks.texts import model_texts
+from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.targets.snapshots import read_snapshot
 
 CAPTURE = {

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from limits import assert_linear
-from mcproof.poisoning.model_texts import ModelTexts
-from mcproof.poisoning.sentence_survey import suspicions
-from mcproof.poisoning.signals import signals_in
+from mcproof.checks.texts.model_texts import ModelTexts
+from mcproof.checks.texts.prefilter import suspicions
+from mcproof.checks.texts.signals import signals_in
 from mcproof.targets.snapshots import read_snapshot
 
 HERE = Path(__file__).parent

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import yaml
 
-from mcproof.poisoning.sentence_patterns import ReadSentence, match, patterns
-from mcproof.poisoning.sentence_words import words_of
-from mcproof.poisoning.sibling_names import tool_names
-from mcproof.poisoning.signal_suspects import may_match, possible_in
-from mcproof.poisoning.signals import sentences
-from mcproof.poisoning.word_order import ordered
-from mcproof.poisoning.word_pieces import plain
+from mcproof.checks.texts.patterns import ReadSentence, match, patterns
+from mcproof.checks.texts.pieces import plain
+from mcproof.checks.texts.prefilter import may_match, ordered, possible_in
+from mcproof.checks.texts.signals import sentences
+from mcproof.checks.texts.tool_graph import tool_names
+from mcproof.checks.texts.words import words_of
 
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))

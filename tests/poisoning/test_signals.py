@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mcproof.poisoning.sentence_patterns import (
+from mcproof.checks.texts.patterns import (
     CONCEALS,
     DESTROYS,
     OVERREACHES,
@@ -19,8 +19,8 @@ from mcproof.poisoning.sentence_patterns import (
     Element,
     ReadSentence,
 )
-from mcproof.poisoning.sentence_survey import LONGEST_TEXT
-from mcproof.poisoning.signals import signals_in
+from mcproof.checks.texts.prefilter import LONGEST_TEXT
+from mcproof.checks.texts.signals import signals_in
 
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))

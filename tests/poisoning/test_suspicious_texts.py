@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.poisoning.hidden_text import hidden_in
-from mcproof.poisoning.model_texts import ModelTexts
-from mcproof.poisoning.substrings import rare_signs
-from mcproof.poisoning.suspicious_texts import HARMLESS, encoded_suspects, hiding_suspects
+from mcproof.checks.texts.hidden import hidden_in
+from mcproof.checks.texts.model_texts import ModelTexts
+from mcproof.checks.texts.pieces import rare_signs
+from mcproof.checks.texts.suspicious import HARMLESS, encoded_suspects, hiding_suspects
 from mcproof.targets.snapshots import read_snapshot
 from modules import existing
 
@@ -76,12 +76,12 @@ def test_rare_signs_are_found_wherever_the_rare_character_is() -> None:
 def test_a_clean_file_loads_no_decoder() -> None:
     code = (
         "import sys; from mcproof.cli.main import main; main(sys.argv[1:]);"
-        "print(sorted(each for each in sys.modules if each.startswith('mcproof.poisoning.')), file=sys.stderr)"
+        "print(sorted(each for each in sys.modules if each.startswith('mcproof.checks.texts.')), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "lint", str(DEMO)], capture_output=True, text=True, check=False, timeout=60
     )
-    assert "mcproof.poisoning.suspicious_texts" in done.stderr
+    assert "mcproof.checks.texts.suspicious" in done.stderr
     decoders = ("judged_texts", "encodings", "ciphers", "hidden_text", "lookalikes", "concealed_markup")
-    for name in existing(*(f"mcproof.poisoning.{decoder}" for decoder in decoders)):
+    for name in existing(*(f"mcproof.checks.texts.{decoder}" for decoder in decoders)):
         assert f"{name}'" not in done.stderr

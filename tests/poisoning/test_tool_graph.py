@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mcproof.poisoning.tool_graph import ToolGraph, graph_lines, graph_of
+from mcproof.checks.texts.tool_graph import ToolGraph, graph_lines, graph_of
 from mcproof.targets.snapshots import read_snapshot
 
 TOOLS = {

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from mcproof.linting.engine import check
-from mcproof.linting.registry import choose_rules
-from mcproof.linting.suppression.baseline import Baseline
+from mcproof.checks.baseline import Baseline
+from mcproof.checks.engine import check
+from mcproof.checks.rule import choose_rules
 from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, scalars, write
@@ -21,7 +21,7 @@ from .schemas import input_schemas
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.findings import Finding
 
 RULES = [rule for rule in choose_rules(["all"]) if rule.traits.get("in_lint", True) and rule.scope != "ModelTexts"]
 """Without the rules that sum up several tools in one finding, which a new tool changes."""

@@ -10,8 +10,8 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
+from mcproof.checks.diff.items import compare_catalogs
 from mcproof.core.text.json_positions import resolve
-from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, write
@@ -20,8 +20,8 @@ from .schemas import NAMES, PATTERNS, Instances, input_schemas, locations
 if TYPE_CHECKING:
     from random import Random
 
+    from mcproof.checks.diff.changes import CatalogChange
     from mcproof.core.catalog.model import Catalog
-    from mcproof.diff.changes import CatalogChange
 
 seeds = st.randoms(use_true_random=True)
 

@@ -11,12 +11,11 @@ from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
 from compat.demanding_client import DEMANDING_ONLY
-from mcproof.compat.client_choice import ClientChoice, choose_clients
-from mcproof.compat.client_fix import fix_for_clients
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_profiles import RANK, known_profiles
+from mcproof.checks.clients.fix import fix_for_clients
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import RANK, ClientChoice, choose_clients, known_profiles
+from mcproof.checks.rule import rules_of
 from mcproof.core.text.json_document import splice
-from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshots import read_snapshot
 
 from .schemas import Instances, input_schemas

@@ -10,10 +10,10 @@ import jsonschema_rs
 from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
+from mcproof.checks.engine import check
+from mcproof.checks.fixes import fix_snapshot
+from mcproof.checks.rule import rules_of
 from mcproof.core.text.json_document import JsonText
-from mcproof.linting.engine import check
-from mcproof.linting.fixing.snapshot_fix import fix_snapshot
-from mcproof.linting.registry import rules_of
 from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, write
@@ -22,7 +22,7 @@ from .schemas import DOCUMENT, EndlessError, Instances, escaped, input_schemas, 
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.findings import Finding
 
 COMBINING = {"allOf", "anyOf", "oneOf", "not", "if", "$ref", "$dynamicRef"}
 seeds = st.randoms(use_true_random=True)

@@ -7,12 +7,12 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcproof.checks.fixes import fix_snapshot
+from mcproof.checks.ignores import IgnoreTracker
+from mcproof.checks.rule import rules_of
 from mcproof.core.console import Style
 from mcproof.execution.check_catalog import Plan, check_catalog, find_problems
 from mcproof.execution.run_requests import Detail
-from mcproof.linting.fixing.snapshot_fix import fix_snapshot
-from mcproof.linting.registry import rules_of
-from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import render
 from mcproof.results.run import RunResult
 from mcproof.targets.snapshots import read_snapshot

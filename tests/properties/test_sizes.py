@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcproof.checks.scores.tokens import is_longer, stringify
 from mcproof.core.catalog.model import Tool
-from mcproof.text.javascript import is_longer, stringify
 
 TEXTS = st.text(st.sampled_from(["a", '"', "\\", "\n", "\x01", "\0", "é", "\ud800", "😀", "F", "i"]), max_size=8)
 NUMBERS = st.sampled_from(

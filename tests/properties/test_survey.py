@@ -9,9 +9,8 @@ import jsonschema_rs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.compat.client_choice import ClientChoice
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_profiles import known_profiles
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import ClientChoice, known_profiles
 from mcproof.core.schema.keywords import ODD
 from mcproof.targets.snapshots import read_snapshot
 

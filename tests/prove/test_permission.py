@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.catalog import tool_verbs as verbs
+from mcproof.checks.behaviour import effects as verbs
 from mcproof.core.catalog.model import Tool
 from mcproof.core.text.english import words_of
 from mcproof.prove.permission import HOW_TO_ALLOW, Permission, permission

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from mcproof.checks.rule import find_rule
 from mcproof.cli.main import main
-from mcproof.linting.registry import find_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.linting.finding import Problem
+    from mcproof.checks.findings import Problem
 
 FORMATS = ("text", "concise", "json", "sarif", "junit", "tap", "github", "gitlab", "markdown")
 """Every format whose bytes are looked at here; the page for people has tests of its own."""

@@ -10,18 +10,18 @@ import junitparser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcproof.checks.diff.changes import report_changes
+from mcproof.checks.diff.items import compare_catalogs
+from mcproof.checks.ignores import IgnoreTracker
+from mcproof.checks.reporting import rule_facts
+from mcproof.checks.rule import all_rules
 from mcproof.core.console import Style
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import ALL_OUTCOMES
-from mcproof.diff.change_findings import report_changes
-from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
-from mcproof.linting.registry import all_rules
-from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import MEANINGS
-from mcproof.results.build import rule_facts
 from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult, Verdict
 from mcproof.results.run import RunResult, TargetResult

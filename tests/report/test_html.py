@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jinja2 import UndefinedError
 
+from mcproof.checks.findings import ReportedFinding, RuleFacts, Snippet, group_by_fault
+from mcproof.checks.ignores import IgnoreTracker, Suppression
+from mcproof.checks.reporting import rule_facts
+from mcproof.checks.rule import all_rules, find_rule
 from mcproof.core.console import without_commands
 from mcproof.core.errors import Notice, Untested
 from mcproof.execution.check_catalog import Plan, check_catalog
 from mcproof.execution.run_requests import Detail
-from mcproof.linting.registry import all_rules, find_rule
-from mcproof.linting.suppression.ignores import IgnoreTracker, Suppression
 from mcproof.report.html.environment import environment
 from mcproof.report.html.page import document
-from mcproof.results.build import rule_facts
-from mcproof.results.findings import ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.results.payloads import DiffPayload
 from mcproof.results.run import Gate, RunResult, TargetResult, Trouble
 from mcproof.results.scores import Scores

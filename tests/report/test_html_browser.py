@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.checks.findings import group_by_fault
 from mcproof.report.html.page import document
-from mcproof.results.findings import group_by_fault
 
 from .browser import Browser, browser_session
 from .snapshots import GRADED, MIXED

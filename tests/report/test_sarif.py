@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pysarif  # type: ignore[import-untyped]
 import pytest
 
+from mcproof.checks.rule import all_rules
 from mcproof.cli.main import main
-from mcproof.linting.registry import all_rules
 from mcproof.report import sarif
 from mcproof.report.documentation import SITE
 

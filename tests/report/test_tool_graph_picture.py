@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcproof.poisoning.tool_graph import KINDS, ToolEdge, ToolGraph
+from mcproof.checks.texts.tool_graph import KINDS, ToolEdge, ToolGraph
 from mcproof.report.html.environment import environment
 from mcproof.report.html.graph_views import MOST_GRAPH_ROWS, graph_picture
 

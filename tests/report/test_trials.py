@@ -12,10 +12,10 @@ import jsonschema_rs
 import junitparser
 import pytest
 
+from mcproof.checks.ignores import Suppression
 from mcproof.cli.main import main
 from mcproof.core.console import Style, display_width
 from mcproof.core.errors import InputError, Untested
-from mcproof.linting.suppression.ignores import Suppression
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid
 from mcproof.report.outcome_phrases import promise_sentence

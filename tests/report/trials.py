@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.checks.findings import ReportedFinding, RuleFacts
+from mcproof.checks.ignores import Suppression
 from mcproof.core.errors import Untested
-from mcproof.linting.suppression.ignores import Suppression
-from mcproof.results.findings import ReportedFinding, RuleFacts
 from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
 from mcproof.results.proof import Cell, Column, Failure, Fuzzing, ProbeResult
 from mcproof.results.run import BROKEN, RunResult, TargetResult

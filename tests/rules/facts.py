@@ -7,7 +7,7 @@ from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-from mcproof.linting.registry import FACTS
+from mcproof.checks.rule import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.engine import check
-from mcproof.linting.registry import all_rules, find_rule
+from mcproof.checks.engine import check
+from mcproof.checks.rule import all_rules, find_rule
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
 
 
 def catalog_of(document: Any) -> Catalog:

@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.clients.fix import fix_for_clients
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import ClientChoice, choose_clients, known_profiles
+from mcproof.checks.diff.drift import drift_against
+from mcproof.checks.engine import RuleCrash, check
+from mcproof.checks.fixes import fix_snapshot
+from mcproof.checks.rule import Rule, all_rules
+from mcproof.checks.rulebook import METHODS, RuleCase, cases_of
 from mcproof.client.peer import Peer
-from mcproof.compat.client_choice import ClientChoice, choose_clients
-from mcproof.compat.client_fix import fix_for_clients
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_profiles import known_profiles
 from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
 from mcproof.core.text.json_document import splice
-from mcproof.drift.compare_surfaces import drift_against
-from mcproof.linting.engine import RuleCrash, check
-from mcproof.linting.fixing.snapshot_fix import fix_snapshot
-from mcproof.linting.registry import Rule, all_rules
-from mcproof.linting.rulebook import METHODS, RuleCase, cases_of
 from mcproof.prove.protocol_probes import PROBES
 from mcproof.source import flows_of
 from mcproof.source.python.flows.configuration import source_configuration
@@ -33,8 +32,8 @@ from .facts import built_facts
 from .trials import tried
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
 
 ALL = [
     (rule, kind, case)

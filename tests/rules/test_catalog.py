@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.linting.engine import RuleCrash, check
-from mcproof.linting.finding import Problem
-from mcproof.linting.registry import Rule, find_rule
+from mcproof.checks.engine import RuleCrash, check
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import Rule, find_rule
 from mcproof.targets.snapshots import read_snapshot
 
 from .helpers import catalog_of, findings_in, findings_on_tool

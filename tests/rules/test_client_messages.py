@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.compat.client_choice import ClientChoice, choose_clients
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_profiles import known_profiles
-from mcproof.linting.engine import check
-from mcproof.linting.finding import SharedEvidence
-from mcproof.linting.registry import rules_of
-from mcproof.results.build import report_findings
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import ClientChoice, choose_clients, known_profiles
+from mcproof.checks.engine import check
+from mcproof.checks.findings import SharedEvidence
+from mcproof.checks.reporting import report_findings
+from mcproof.checks.rule import rules_of
+from mcproof.checks.rules.compat import _evidence, in_words
 from mcproof.results.records import finding_line
-from mcproof.rules.compat import _evidence, in_words
 
 from .helpers import catalog_of
 
 if TYPE_CHECKING:
-    from mcproof.compat.client_choice import ActiveConstraint
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.clients.profiles import ActiveConstraint
+    from mcproof.checks.findings import Finding
 
 
 def findings(tool: dict[str, Any], *, server: str = "weather", clients: list[str] | None = None) -> list[Finding]:

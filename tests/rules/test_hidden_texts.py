@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from mcproof.checks.engine import check
+from mcproof.checks.rule import find_rule
+from mcproof.checks.rules.trust.hidden_texts import LONGEST_READ
+from mcproof.checks.texts import encodings, prefilter
 from mcproof.core.observations.perimeter import Exposure
 from mcproof.core.observations.responses import ResourceBodies
-from mcproof.linting.engine import check
-from mcproof.linting.registry import find_rule
-from mcproof.poisoning import encodings, sentence_survey
-from mcproof.rules.trust.hidden_texts import LONGEST_READ
 
 from .helpers import catalog_of, findings_in, findings_on_tool
 
@@ -40,7 +40,7 @@ def test_a_stray_character_is_a_warning_that_does_not_block() -> None:
 
 
 def test_a_text_that_is_too_long_to_be_read_whole_is_reported() -> None:
-    assert LONGEST_READ == encodings.LONGEST_TEXT == sentence_survey.LONGEST_TEXT
+    assert LONGEST_READ == encodings.LONGEST_TEXT == prefilter.LONGEST_TEXT
     long = "Find tickets by words. " * 9_000
     assert findings_on_tool({"name": "find", "description": long[:200_000]}, "TRU-101") == []
     (finding,) = findings_on_tool({"name": "find", "description": long}, "TRU-101")

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from limits import cpu_limit
+from mcproof.checks.engine import check
+from mcproof.checks.rule import Rule, find_rule, rules_of
+from mcproof.checks.rules.polish.naming import COMMON, GENERIC
+from mcproof.checks.rules.polish.prose import is_latin, may_be_english, size, unquoted
 from mcproof.core.catalog.model import SourceTool, Tool
 from mcproof.core.schema.validation import objections
-from mcproof.linting.engine import check
-from mcproof.linting.registry import Rule, find_rule, rules_of
-from mcproof.rules.polish.naming import COMMON, GENERIC
-from mcproof.rules.polish.prose import is_latin, may_be_english, size, unquoted
 
 from .helpers import catalog_of, findings_in, findings_on_tool, pointers
 

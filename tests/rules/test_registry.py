@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.checks.rule import FAULTS, RULESETS, Rule, all_rules, choose_rules, find_rule, rules_of
+from mcproof.checks.rulebook import cases_of
 from mcproof.core.errors import UsageError
-from mcproof.linting.registry import FAULTS, RULESETS, Rule, all_rules, choose_rules, find_rule, rules_of
-from mcproof.linting.rulebook import cases_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,7 +215,7 @@ def test_every_rule_has_bad_and_good_cases() -> None:
 
 
 def test_every_case_file_has_a_rule() -> None:
-    names = {file.name for file in (files("mcproof.rules") / "cases").iterdir()}
+    names = {file.name for file in (files("mcproof.checks.rules") / "cases").iterdir()}
     assert names == {f"{rule.id}.yml" for rule in all_rules()}
 
 

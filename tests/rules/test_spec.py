@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.engine import JudgedItem, check, judging_revision
+from mcproof.checks.findings import group_by_fault
+from mcproof.checks.reporting import report_findings
+from mcproof.checks.rule import find_rule, rules_of
+from mcproof.checks.rulebook import cases_of
+from mcproof.checks.rules.spec.demand import address_of
 from mcproof.core.protocol import REVISIONS
-from mcproof.linting.engine import check
-from mcproof.linting.judged_items import JudgedItem, judging_revision
-from mcproof.linting.registry import find_rule, rules_of
-from mcproof.linting.rulebook import cases_of
-from mcproof.results.build import report_findings
-from mcproof.results.findings import group_by_fault
-from mcproof.rules.spec.demands import address_of
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
 
 FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
 EXTERNAL = {"name": "count", "inputSchema": {"type": "object", "properties": {"x": {"$ref": "https://example.com/x"}}}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from limits import assert_linear, cpu_limit
-from mcproof.linting.registry import rules_of
+from mcproof.checks.rule import rules_of
 
 from .helpers import catalog_of, findings_in, findings_on_schema, pointers
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.engine import check
+from mcproof.checks.findings import fingerprints
+from mcproof.checks.rule import find_rule, rules_of
 from mcproof.core.observations.perimeter import Exposure
-from mcproof.linting.engine import check
-from mcproof.linting.finding import fingerprints
-from mcproof.linting.registry import find_rule, rules_of
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.findings import Finding
 
 OPEN, LOCAL, GUARDED = Exposure(is_http=True), Exposure(), Exposure(is_http=True, needs_credentials=True)
 

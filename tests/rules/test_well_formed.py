@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from limits import assert_linear
-from mcproof.linting.registry import find_rule
-from mcproof.linting.rulebook import cases_of
+from mcproof.checks.rule import find_rule
+from mcproof.checks.rulebook import cases_of
 
 from .helpers import findings_in, findings_on_schema, findings_on_tool, pointers
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from mcproof.checks.rule import find_rule
 from mcproof.core.catalog.model import Tool
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord, ResponseFlaw
-from mcproof.linting.registry import find_rule
 
 
 def test_an_error_without_a_mark_is_quoted_in_part() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+from mcproof.checks.rulebook import METHODS
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Connection, Limits
 from mcproof.client.endpoints import CommandEndpoint
@@ -20,7 +21,6 @@ from mcproof.client.session import Session
 from mcproof.core.catalog.model import Server, Tool
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.generation.cases import GeneratedCase
-from mcproof.linting.rulebook import METHODS
 from mcproof.prove import protocol_probes
 from mcproof.prove.blame import Sender
 from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, ToolFuzzer

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from mcproof.linting.engine import check
-from mcproof.linting.fixing.snapshot_fix import fix_snapshot
-from mcproof.linting.registry import rules_of
+from mcproof.checks.engine import check
+from mcproof.checks.fixes import fix_snapshot
+from mcproof.checks.rule import rules_of
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.findings import Finding
 
 NUMBER = {"type": "integer"}
 

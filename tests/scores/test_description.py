@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mcproof.checks.scores.descriptions import COMPONENTS, DescriptionScore, describe_score, description_scores, judge
 from mcproof.core.catalog.model import Tool
-from mcproof.scores.description import COMPONENTS, DescriptionScore, describe_score, description_scores, judge
 from mcproof.targets.snapshots import read_snapshot
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "description": "Name of the place."}}}

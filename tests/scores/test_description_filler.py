@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from limits import assert_linear, cpu_limit
+from mcproof.checks.scores.descriptions import describe_score, description_scores, judge
 from mcproof.core.catalog.model import Tool
-from mcproof.scores.description import describe_score, description_scores, judge
 from mcproof.targets.snapshots import read_snapshot
 
 SCHEMA: dict[str, Any] = {

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.linting.engine import check
-from mcproof.linting.registry import choose_rules
-from mcproof.scores.grade import Grade, grade, letter_of
+from mcproof.checks.engine import check
+from mcproof.checks.rule import choose_rules
+from mcproof.checks.scores.grade import Grade, grade, letter_of
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

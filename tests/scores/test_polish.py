@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.linting.engine import check
-from mcproof.linting.registry import find_rule, rules_of
-from mcproof.scores.polish import POINTS, WEIGHTS, Polish, polish, score_of
+from mcproof.checks.engine import check
+from mcproof.checks.rule import find_rule, rules_of
+from mcproof.checks.scores.polish import POINTS, WEIGHTS, Polish, polish, score_of
 from mcproof.targets.snapshots import read_snapshot
 
 GOOD = {

@@ -6,7 +6,7 @@ import json
 from math import ceil
 from typing import Any
 
-from mcproof.scores.tokens import TokenCost, token_cost
+from mcproof.checks.scores.tokens import TokenCost, token_cost
 from mcproof.targets.snapshots import read_snapshot
 
 

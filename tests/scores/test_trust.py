@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcproof.checks.engine import Unjudged
+from mcproof.checks.findings import Finding, Problem
+from mcproof.checks.rule import Rule, Thresholds
+from mcproof.checks.rules.trust.rule import always, if_open
+from mcproof.checks.scores.trust import trust_score
 from mcproof.core.catalog.model import Server
 from mcproof.core.observations.perimeter import Exposure
-from mcproof.linting.finding import Finding, Problem
-from mcproof.linting.registry import Rule
-from mcproof.linting.trust_verdicts import Thresholds
-from mcproof.linting.unobserved import Unjudged
-from mcproof.rules.trust.trust_rule import always, if_open
-from mcproof.scores.trust import trust_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcproof.checks.scores.trust import Trust
     from mcproof.core.catalog.model import Catalog
-    from mcproof.scores.trust import Trust
 
 STARTED, OPEN, GUARDED = Exposure(), Exposure(is_http=True), Exposure(is_http=True, needs_credentials=True)
 

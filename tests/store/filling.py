@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Integer, String, case, cast, delete, func, insert, literal, select, update
 
-from mcproof.linting.trust_verdicts import VERDICTS
+from mcproof.checks.rule import VERDICTS
 from mcproof.store.recording import record_run
 from mcproof.store.tables import BREAKING, DAYS, FINDINGS, FIRING, RUNS, SCORES, SERVERS, TALLIES, WORDS
 

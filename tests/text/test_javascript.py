@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.text.javascript import is_blank, length, stringify, trim, truthy
+from mcproof.checks.scores.tokens import is_blank, length, stringify, trim, truthy
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from limits import HANG
+from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.core.errors import UsageError
-from mcproof.drift.surface_hashes import known_parts, surface_hash
 from mcproof.execution.events import RunStarted
 from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.diff.lock import known_parts, surface_hash
+from mcproof.checks.ignores import SettingLocation
 from mcproof.config.settings import WatchEntry, Webhook
 from mcproof.core.errors import FAILED
-from mcproof.drift.surface_hashes import known_parts, surface_hash
-from mcproof.linting.suppression.ignores import SettingLocation
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.web.watch.watch_jobs import ObservedRun

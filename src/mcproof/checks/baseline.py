@@ -1,7 +1,8 @@
 """The baseline: accepted findings, so that only new ones fail.
 
-An entry is identified by its target and its fingerprint, which contains no line number and no list index: moving tools
-or reformatting the file changes nothing. The other fields are for people who read the file.
+An entry is identified by its target and its fingerprint, which contains no line number and no list index: moving
+tools or reformatting the file changes nothing. The other fields are for people who read the file.
+Why identities have no line: docs/decisions/0006-finding-identity.md.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.findings import fingerprints
+from mcproof.checks.ignores import ACCEPTED, Suppression
 from mcproof.core.errors import InputError, reason_of
-from mcproof.linting.finding import fingerprints
-from mcproof.linting.suppression.ignores import ACCEPTED, Suppression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.rule import Rule
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.registry import Rule
 
 SCHEMA_VERSION = 1
 KIND = "baseline"

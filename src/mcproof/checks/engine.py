@@ -1,26 +1,129 @@
-"""Run rules on a catalog and collect their findings.
+"""Run rules on a catalog and observations, and collect their findings; say which rules could not be judged.
 
-Every tool's schema is walked once, checked by all rules and released. A rule that crashes on a subject becomes one
-finding about that rule; all other checks continue.
+The server comes first, then each item in catalog order. A schema is walked once for all rules. A rule that crashes
+becomes one finding about that rule; all other checks continue. Each item is judged by the revision of its server.
+Why a crash is a finding: docs/decisions/0018-rules-about-mcproof.md.
 """
 
 from __future__ import annotations
 
+import marshal
+import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.core.catalog.model import Tool
-from mcproof.linting.finding import Finding
-from mcproof.linting.judged_items import ItemSurvey, JudgedItem
+from mcproof.checks.findings import Finding, Problem
+from mcproof.checks.rule import FACTS, Rule
+from mcproof.core.catalog.model import METHODS, Catalog, Item, SourceTool, Tool, unread_lists
+from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
+from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from mcproof.compat.catalog_hits import CatalogHits
-    from mcproof.compat.client_hits import ClientChecks, ClientHits
-    from mcproof.core.catalog.model import Catalog, Item
-    from mcproof.linting.kept_findings import KeptFindings
-    from mcproof.linting.registry import Rule
+    from mcproof.checks.clients.hits import CatalogHits, ClientChecks, ClientHits
+
+
+ASSUMED = HANDSHAKE[0]
+"""The revision that judges a catalog without a handshake."""
+
+SERVER_ICONS = "(server icons)"
+
+_MARKING_MEMBERS = frozenset({"icons", "_meta", "size", "mimeType", "annotations"})
+"""The members that are marks themselves, `annotations` only on items that are not tools."""
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class JudgingRevision(NamedTuple):
+    """The revision that judges a catalog."""
+
+    revision: str
+    is_assumed: bool = False
+    """Whether the catalog does not name its revision: demands that only the newest one makes are then notes."""
+
+
+class JudgedItem(NamedTuple):
+    """An item with the revision that judges it."""
+
+    item: Item
+    revision: str
+
+
+def judging_revision(catalog: Catalog) -> JudgingRevision:
+    """The revision that judges a catalog: the user's choice, the negotiated one, or an assumed one."""
+    if catalog.judged_as is not None:
+        return known_revision(catalog.judged_as)
+    revision = catalog.protocol
+    if revision is None and isinstance(catalog.server.fields.get("discover"), dict):
+        revision = FIRST_STATELESS
+    return known_revision(revision)
+
+
+@lru_cache(maxsize=64)
+def known_revision(revision: str | None) -> JudgingRevision:
+    """A revision, or the last one before it that exists."""
+    if revision is None or _DATE.fullmatch(revision) is None:
+        return JudgingRevision(ASSUMED, is_assumed=True)
+    return JudgingRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
+
+
+class ItemSurvey:
+    """The rules that can concern each item of one catalog."""
+
+    def __init__(self, catalog: Catalog, rules: list[Rule]) -> None:
+        self.judged_by = judging_revision(catalog)
+        self._rules = _applying(tuple(rules), self.judged_by)
+        self._needed = _marks_needed(tuple(self._rules))
+        self._chosen: dict[tuple[str, frozenset[str]], list[Rule]] = {}
+
+    def rules_for(self, item: Item) -> list[Rule]:
+        """The rules that can concern an item."""
+        key = item.kind, self._tool_marks(item) if isinstance(item, Tool) else frozenset(_marks(item))
+        rules = self._chosen.get(key)
+        if rules is None:
+            kind, marks = key
+            rules = self._chosen[key] = [
+                each
+                for each in self._rules
+                if kind in each.traits["kinds"]
+                and (not each.traits["marks"] or not marks.isdisjoint(each.traits["marks"]))
+            ]
+        return rules
+
+    def _tool_marks(self, tool: Tool) -> frozenset[str]:
+        found = self._needed & tool.marks
+        return found if tool.tree is None else found | (self._needed & tool.tree.marks)
+
+
+@lru_cache(maxsize=32)  # a run with many files has a few
+def _applying(rules: tuple[Rule, ...], judged_by: JudgingRevision) -> list[Rule]:
+    """The rules of a revision, and, if it is only assumed, those that only the newest one has."""
+    revision, is_assumed = judged_by
+    return [
+        each
+        for each in rules
+        if revision in each.traits["revisions"] or (is_assumed and min(each.traits["revisions"]) == FIRST_STATELESS)
+    ]
+
+
+@lru_cache(maxsize=32)
+def _marks_needed(rules: tuple[Rule, ...]) -> frozenset[str]:
+    """The marks that choose between these rules."""
+    return frozenset().union(*(each.traits["marks"] for each in rules))
+
+
+def _marks(item: Item) -> set[str]:
+    """The marks of an item that is not a tool."""
+    if item.kind == "server":
+        introduction = item.fields.get("initialize")
+        info = introduction.get("serverInfo") if isinstance(introduction, dict) else None
+        return {SERVER_ICONS} if isinstance(info, dict) and "icons" in info else set()
+    marks = {*(_MARKING_MEMBERS & item.fields.keys())}
+    if "title" in item.fields:
+        marks.add(ODD_TITLE)
+    if None in item.fields.values():
+        marks.add(NULL)
+    return marks
 
 
 _new = tuple.__new__
@@ -54,7 +157,7 @@ def check(
     if not run.has_rules_for("ClientHits"):
         checks = None
     elif clients is None:
-        from mcproof.compat.client_hits import usual_checks
+        from mcproof.checks.clients.hits import usual_checks
 
         checks = usual_checks()
     facts = tuple(facts)
@@ -219,7 +322,7 @@ class _RuleRun:
 
     def check_texts(self, catalog: Catalog, item: Item, bodies: Iterable[tuple[str, str]]) -> None:
         """Run the rules about texts that a model reads on those of one server, with the resources that were read."""
-        from mcproof.poisoning.model_texts import ModelTexts
+        from mcproof.checks.texts.model_texts import ModelTexts
 
         self.check("ModelTexts", ModelTexts(catalog, bodies), item)
 
@@ -236,3 +339,160 @@ class _RuleRun:
 
     def crashes(self) -> list[RuleCrash]:
         return list(self._crashes.values())
+
+
+if TYPE_CHECKING:
+    ToolKey = tuple[bytes, SourceTool | None]
+
+
+class FindingsOfTool(NamedTuple):
+    """The findings about a tool: of rules about every item, and of all other rules."""
+
+    as_item: list[Finding]
+    as_tool: list[Finding]
+
+
+class _Kept(NamedTuple):
+    pointer: str
+    """The pointer of the tool when it was checked."""
+    as_item: tuple[tuple[Rule, Problem], ...]
+    as_tool: tuple[tuple[Rule, Problem], ...]
+
+
+class KeptFindings:
+    """The findings of the last check, by the content of each tool."""
+
+    def __init__(self) -> None:
+        self._setting: tuple[Any, ...] = ()
+        self._last: dict[ToolKey, _Kept] = {}
+        self._now: dict[ToolKey, _Kept] = {}
+
+    def begin(self, rules: object, *setting: object) -> None:
+        """Start a check with a table of rules and other settings; other ones make all earlier findings useless."""
+        is_same = bool(self._setting) and self._setting[0] is rules and self._setting[1:] == setting
+        self._setting = (rules, *setting)
+        self._last, self._now = self._now if is_same else {}, {}
+
+    def recall(self, tool: Tool) -> FindingsOfTool | None:
+        """The findings about a tool, if an equal one was in the last check."""
+        key = _key(tool)
+        known = self._last.get(key) if key is not None else None
+        if key is None or known is None:
+            return None
+        self._now[key] = known
+        return FindingsOfTool(_about(tool, known.as_item, known.pointer), _about(tool, known.as_tool, known.pointer))
+
+    def keep(self, tool: Tool, as_item: Iterable[Finding], as_tool: Iterable[Finding]) -> None:
+        """Keep the findings about a tool, unless one of them has a place of its own in the text."""
+        key = _key(tool)
+        kept = [tuple((each.rule, each.problem) for each in findings) for findings in (as_item, as_tool)]
+        if key is not None and all(_can_move(problem, tool) for part in kept for _, problem in part):
+            self._now[key] = _Kept(tool.pointer, *kept)
+
+
+def _key(tool: Tool) -> ToolKey | None:
+    """What the findings about a tool depend on; None for a tool without a name, whose number is its name."""
+    if not tool.name or (tool.document is not None and tool.document.has_duplicate_keys):
+        return None
+    try:
+        return marshal.dumps(tool.raw, 2), tool.source
+    except ValueError:  # too deep
+        return None
+
+
+def _can_move(problem: Problem, tool: Tool) -> bool:
+    near = problem.near
+    return near is None or (isinstance(near, str) and near.startswith(f"{tool.pointer}/"))
+
+
+def _about(tool: Tool, kept: tuple[tuple[Rule, Problem], ...], pointer: str) -> list[Finding]:
+    return [Finding(rule, tool, _moved(problem, pointer, tool.pointer)) for rule, problem in kept]
+
+
+def _moved(problem: Problem, before: str, now: str) -> Problem:
+    if before == now or not isinstance(problem.near, str):
+        return problem
+    return problem._replace(near=now + problem.near.removeprefix(before))
+
+
+NO_TOOLS = "no list of tools"
+ONLY_SCANNED = "only `mcproof scan` observes it"
+
+
+class Unjudged(NamedTuple):
+    """Why a rule neither passes nor fails."""
+
+    why: str
+    concerns: bool = True
+    """Whether the rule concerns the target and could not be observed; false if it does not apply to it."""
+    is_crash: bool = False
+    """Whether the rule crashed: a hostile server may have caused it."""
+
+
+class Observed(NamedTuple):
+    """What was observed of a target besides its catalog."""
+
+    facts: tuple[Any, ...] = ()
+    """Values of the classes in `FACTS`."""
+    absent: Mapping[str, Unjudged] = {}
+    """Why a fact was not collected, by the name of its class."""
+    unlisted: str = NO_TOOLS
+    """Why there is no list of tools, if there is none."""
+
+
+NOTHING = Observed()
+
+
+def needs_observation(rule: Rule) -> bool:
+    """Whether there are inputs on which a rule cannot be judged."""
+    return rule.scope in FACTS or rule.traits.get("phase") == "post-handshake" or rule.traits.get("needs") == "server"
+
+
+def unjudged_rules(rules: Iterable[Rule], catalog: Catalog, observed: Observed = NOTHING) -> dict[str, Unjudged]:
+    """The rules that could not be judged, by id."""
+    facts = {type(fact).__name__: fact for fact in observed.facts}
+    unread = unread_lists(catalog)
+    found = {}
+    for rule in rules:
+        why = _why(rule, catalog, observed, facts, unread)
+        if why is not None:
+            found[rule.id] = why
+    return found
+
+
+def _why(
+    rule: Rule, catalog: Catalog, observed: Observed, facts: Mapping[str, Any], unread: Mapping[str, str]
+) -> Unjudged | None:
+    if rule.scope in FACTS:
+        fact = facts.get(rule.scope)
+        if fact is None:
+            return observed.absent.get(rule.scope, Unjudged(ONLY_SCANNED))
+        if (why := getattr(fact, "not_applicable", {}).get(rule.id)) is not None:
+            return Unjudged(why, concerns=False)
+        if (why := getattr(fact, "unobserved", {}).get(rule.id)) is not None:
+            return Unjudged(why)
+        return None
+    if rule.traits.get("phase") == "post-handshake":
+        if not catalog.lists_tools:
+            return Unjudged(observed.unlisted)
+        for key in _lists_read(rule):
+            if key in unread:
+                return Unjudged(unread[key])
+    if rule.traits.get("needs") == "neighbours" and not catalog.neighbours:
+        return Unjudged("no other server of a client configuration was read before", concerns=False)
+    if rule.traits.get("needs") == "resources" and not (catalog.resources or catalog.templates):
+        return Unjudged("no resources are listed", concerns=False)
+    if rule.traits.get("needs") == "server" and not catalog.describes_server:
+        of_source = catalog.source is not None or catalog.server_info
+        return Unjudged("source code leaves it to the framework" if of_source else "a list of tools has no server info")
+    return None
+
+
+def _lists_read(rule: Rule) -> Iterable[str]:
+    """The keys of the lists that a rule about a catalog reads."""
+    if rule.scope == "ModelTexts":
+        return METHODS
+    if rule.traits.get("needs") == "server":
+        return ()
+    reads: tuple[str, ...] = rule.traits.get("reads", ("tools",))
+    return reads

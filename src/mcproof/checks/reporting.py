@@ -1,26 +1,82 @@
-"""Build reported findings from a catalog and its findings: locations, snippets, fixes."""
+"""Findings as people read them: with location, snippet and fix, grouped by rule and by shared definition.
+
+Locations in JSON come from pointers, those in source from discovery: the parameter, the key or the string that
+causes the finding. Every format takes its locations from here, SARIF too.
+Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from marshal import dumps
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.core.text.json_positions import Span
-from mcproof.linting.finding import fingerprints
-from mcproof.results.findings import FixFacts, RuleFacts, Snippet, reported_finding
-from mcproof.results.shared_findings import number_twins
+from mcproof.checks.findings import (
+    LEVELS,
+    Finding,
+    FindingGroup,
+    FixFacts,
+    ReportedFinding,
+    RuleFacts,
+    Snippet,
+    fingerprints,
+    reported_finding,
+)
+from mcproof.core.text.json_positions import Pointer, Span, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.core.catalog.model import Catalog
+    from mcproof.checks.fixes import FileEdit
+    from mcproof.checks.ignores import Suppression
+    from mcproof.checks.rule import Rule
+    from mcproof.core.catalog.model import Catalog, SourceMap
     from mcproof.core.text.json_document import JsonText, Position
-    from mcproof.core.text.json_positions import Pointer
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.registry import Rule
-    from mcproof.linting.suppression.ignores import Suppression
-    from mcproof.results.findings import ReportedFinding
-    from mcproof.results.fix_edits import FileEdit
+
+
+_NO_REFERENCES = 2
+"""The newest version of `marshal` that writes equal values as equal bytes."""
+
+
+def number_twins(findings: Sequence[Finding]) -> dict[int, int]:
+    """Number the findings that several items share, by their index: same rule, message, pointer and schema there.
+
+    A finding about a live server's behaviour has its own evidence, so it is not shared.
+    """
+    alike: dict[tuple[str, str, str], list[int]] = {}
+    for at, (rule, _, problem) in enumerate(findings):
+        if problem.at and rule.ruleset != "wire":
+            alike.setdefault((rule.id, problem.at, problem.message), []).append(at)
+    numbers: dict[int, int] = {}
+    written: dict[int, bytes] = {}
+    latest = 0
+    for indices in alike.values():
+        if len(indices) > 1:
+            for twins in _by_content(findings, indices, written):
+                if len({findings[at].item.pointer for at in twins}) > 1:
+                    latest += 1
+                    numbers |= dict.fromkeys(twins, latest)
+    return numbers
+
+
+def _by_content(findings: Sequence[Finding], indices: list[int], written: dict[int, bytes]) -> list[list[int]]:
+    """Group findings by the value that they point at; one that cannot be compared is left out.
+
+    `written` keeps each value as bytes, by identity: several rules report the same schemas.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for at in indices:
+        _, item, problem = findings[at]
+        try:
+            value = resolve(item.raw, problem.at)
+            content = written.get(id(value))
+            if content is None:
+                content = written[id(value)] = dumps(value, _NO_REFERENCES)
+        except (LookupError, ValueError):  # no such value, or nested too deeply
+            continue
+        groups.setdefault(content, []).append(at)
+    return list(groups.values())
+
 
 BEFORE, AFTER = 100, 200
 """How many characters of a line a snippet keeps around the location; more than any terminal shows."""
@@ -91,8 +147,7 @@ def _report_source(
     catalog: Catalog, findings: list[Finding], *, lines: bool
 ) -> tuple[list[int], list[ReportedFinding]]:
     """Report findings about Python source; also return the index of each in `findings`."""
-    from mcproof.linting.fixing.source_fix import may_be_fixed
-    from mcproof.results.source_locations import SourceLines, locate_findings
+    from mcproof.checks.fixes.source import may_be_fixed
 
     assert catalog.source is not None  # noqa: S101 (checked by the caller)
     locations = locate_findings(catalog, findings)
@@ -206,3 +261,127 @@ def rule_facts(rule: Rule) -> RuleFacts:
         fix=rule.advice,
         same_as=rule.same_as,
     )
+
+
+class FindingEntry(NamedTuple):
+    """A finding to show, and the items that have the very same one."""
+
+    shown: ReportedFinding
+    also: list[str]
+    """The ids of other rules that report the same, with what the fault does in clients."""
+    items: list[str]
+    """The names of the items, in the order of the file."""
+
+
+class RuleGroup(NamedTuple):
+    """The findings of one rule."""
+
+    rule: RuleFacts
+    entries: list[FindingEntry]
+
+    @property
+    def size(self) -> int:
+        """How many findings the group has."""
+        return count_findings(self.entries)
+
+
+def count_findings(entries: Iterable[FindingEntry]) -> int:
+    """Return how many findings entries stand for."""
+    return sum(len(entry.items) for entry in entries)
+
+
+def group_by_rule(groups: Iterable[FindingGroup], *, merges: bool = True) -> list[RuleGroup]:
+    """Group findings by rule: the worst level first, then the most frequent, then in the order of the file.
+
+    With `merges`, identical findings about several items are one entry.
+    """
+    by_rule: dict[str, RuleGroup] = {}
+    known: dict[int, FindingEntry] = {}
+    for group in groups:
+        shown, also = group.shown, group.also_in_words
+        entry = known.get(shown.twins) if merges and shown.twins else None
+        if entry is not None and entry.also == also:
+            entry.items.append(shown.label)
+            continue
+        entry = FindingEntry(shown, also, [shown.label])
+        if shown.twins:
+            known[shown.twins] = entry
+        by_rule.setdefault(shown.rule.id, RuleGroup(shown.rule, [])).entries.append(entry)
+    return sorted(by_rule.values(), key=lambda group: (LEVELS.index(group.rule.level), -group.size))
+
+
+class FindingLocation(NamedTuple):
+    """The location of a finding in source; without a line if it is about no part of it."""
+
+    file: str
+    line: int | None
+    column: int | None
+    end_column: int | None
+
+    @property
+    def order(self) -> tuple[str, int, int]:
+        return self.file, self.line or 0, self.column or 0
+
+
+def locate_findings(catalog: Catalog, findings: list[Finding]) -> list[FindingLocation]:
+    """Return the location of each finding: of its pointer, or of the nearest part around it that has one."""
+    return [_locate_finding(catalog, each) for each in findings]
+
+
+def _locate_finding(catalog: Catalog, finding: Finding) -> FindingLocation:
+    near = finding.near
+    if near is not None and not isinstance(near, (str, Span)):
+        return FindingLocation(*near)
+    return locate(catalog, near if isinstance(near, str) else finding.item.pointer + finding.pointer)
+
+
+def locate(catalog: Catalog, pointer: str) -> FindingLocation:
+    """Return the location of a part of a catalog; only the name of the target if it has none."""
+    found = _nearest(catalog.source, pointer) if catalog.source is not None and pointer else None
+    return FindingLocation(catalog.name, None, None, None) if found is None else found
+
+
+def _nearest(source: SourceMap, pointer: str) -> FindingLocation | None:
+    """Return the location of a part, or of what contains it; problems of discovery are under `/problems`."""
+    if pointer.startswith("/problems/"):
+        file, line, column, _ = source.problems[int(pointer.rpartition("/")[2])]
+        return FindingLocation(file, line, column, None)
+    while pointer:
+        if (location := source.locations.get(pointer)) is not None:
+            return FindingLocation(*location)
+        pointer = pointer.rpartition("/")[0]
+    return None
+
+
+class SourceLines:
+    """The lines of source files, each file read once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+
+    def snippet(self, location: FindingLocation) -> Snippet | None:
+        """Return the line of a location, with the part to highlight; None if there is none to show."""
+        if location.line is None or location.column is None:
+            return None
+        lines = self._read(location.file)
+        if location.line > len(lines):
+            return None
+        text = lines[location.line - 1].rstrip("\r\n")
+        start = min(location.column - 1, len(text))
+        end = min(location.end_column - 1, len(text)) if location.end_column is not None else len(text)
+        first, last = max(0, start - BEFORE), min(len(text), start + AFTER)
+        marked = max(start, min(end, last))
+        return Snippet(text[first:last], start - first, marked - first, first > 0, last < len(text))
+
+    def _read(self, file: str) -> list[str]:
+        if file not in self._lines:
+            import tokenize
+
+            try:
+                with open(file, "rb") as data:
+                    encoding, _ = tokenize.detect_encoding(data.readline)
+                with open(file, encoding=encoding, errors="replace", newline="") as text:
+                    self._lines[file] = text.read().splitlines(keepends=True)
+            except (OSError, SyntaxError, LookupError):
+                self._lines[file] = []
+        return self._lines[file]

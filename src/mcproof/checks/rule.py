@@ -1,23 +1,25 @@
-"""The registry of rules: ids, rulesets and faults, and the selection of rules to run.
+"""Rules: their ids, rulesets and faults, how they are registered, and which of them a run chooses.
 
-A rule is a generator function with a decorator. The annotation of its first parameter is its scope; its docstring is
-its documentation: a sentence, then `Why:` and `Fix:` paragraphs.
+A rule is a generator function with a decorator. The annotation of its first parameter is its scope; its docstring
+is its documentation: a sentence, then `Why:` and `Fix:` paragraphs. The verdicts of `scan` and their limits are
+here, too.
+Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from mcproof.checks.findings import Level, Problem, level_of
 from mcproof.core.errors import UsageError, nearest
-from mcproof.linting.finding import Level, level_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.linting.finding import Problem
 
+if TYPE_CHECKING:
     Check = Callable[[Any], Iterator[Problem]]
 
 
@@ -70,7 +72,7 @@ RULESETS = {
         Ruleset("wire", "Problems of a live connection and its responses; not part of a score.", True),
     )
 }
-"""Each ruleset is a module of the same name in `mcproof.rules`."""
+"""Each ruleset is a module of the same name in `mcproof.checks.rules`."""
 
 
 class Rule:
@@ -198,12 +200,12 @@ FACTS = {
     "ResourceBodies": "mcproof.core.observations.responses",
     "SourceFlows": "mcproof.core.observations.source",
     "SourceConfiguration": "mcproof.core.observations.source",
-    "CatalogDrift": "mcproof.drift.catalog_drift",
+    "CatalogDrift": "mcproof.checks.diff.drift",
     "KnownSoftware": "mcproof.core.observations.source",
 }
 """What else a rule can check: facts that `scan` collects, each a class with its module."""
 
-_RULESETS_PACKAGE = "mcproof.rules"
+_RULESETS_PACKAGE = "mcproof.checks.rules"
 _RULES: dict[str, Rule] = {}
 
 
@@ -335,3 +337,15 @@ def _ignored_singly(ignored: frozenset[str]) -> frozenset[str]:
     rulesets = {each.ruleset for each in _RULES.values() if each.id in ignored}
     whole = {name for name in rulesets if all(each.id in ignored for each in rules_of(name))}
     return frozenset(each.id for each in _RULES.values() if each.id in ignored and each.ruleset not in whole)
+
+
+Verdict = Literal["allow", "review", "block"]
+VERDICTS: tuple[Verdict, ...] = ("allow", "review", "block")
+"""From the best to the worst."""
+
+
+class Thresholds(NamedTuple):
+    """The least trust scores of the verdicts `allow` and `review`; below both, the verdict is `block`."""
+
+    allow: int = 80
+    review: int = 50

@@ -1,7 +1,8 @@
-"""Documentation and cases of rules, for `explain`, the docs and the tests.
+"""Documentation and cases of rules: the help that `explain`, the docs and editors show.
 
-A case is data: a subject that the rule reports (`bad`) or does not report (`good`), and for a fixable rule the fixed
-subject (`fixed`). Cases are in `rules/cases/<id>.yml`.
+The text of a rule is its docstring. A case is data: a subject that the rule reports (`bad`) or does not report
+(`good`), and for a fixable rule the fixed subject (`fixed`). Cases are in `rules/cases/<id>.yml`.
+Why the docstring is the documentation: docs/decisions/0019-rules-are-generators.md.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.linting.code_help.code_snippets import example_help
-from mcproof.linting.registry import FAULTS, RULESETS, all_rules
+from mcproof.checks.fixes.snippets import example_help
+from mcproof.checks.rule import FAULTS, RULESETS, all_rules
 
 if TYPE_CHECKING:
-    from mcproof.linting.registry import Fault, Rule
+    from mcproof.checks.rule import Fault, Rule
 
 
 class RuleCase(NamedTuple):
@@ -134,7 +135,7 @@ def cases_of(rule: Rule) -> RuleCases:
     """Read a rule's cases from its file."""
     import yaml
 
-    file = files("mcproof.rules") / "cases" / f"{rule.id}.yml"
+    file = files("mcproof.checks.rules") / "cases" / f"{rule.id}.yml"
     data = yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     return RuleCases(*([_case(each) for each in data[kind]] for kind in ("bad", "good")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.engine import NO_TOOLS
 from mcproof.cli.outputs import Outputs
 from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell
 from mcproof.core.errors import INTERRUPTED
@@ -20,7 +21,6 @@ from mcproof.execution.events import (
     TargetStarted,
 )
 from mcproof.execution.execute import execute
-from mcproof.linting.unobserved import NO_TOOLS
 
 if TYPE_CHECKING:
     from mcproof.cli.outputs import OutputOptions

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.ignores import SettingLocation
 from mcproof.core.errors import ConfigError, nearest
 from mcproof.core.text.json_document import kind_of
-from mcproof.linting.suppression.ignores import SettingLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

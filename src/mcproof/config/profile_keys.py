@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.compat.client_profiles import EFFECTS, Constraint, Profile, Source, known_profiles
-from mcproof.compat.constraint_params import KINDS, parameters_of
-from mcproof.compat.linear_patterns import LinearPattern, problem_of
+from mcproof.checks.clients.constraints import KINDS, parameters_of
+from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, Source, known_profiles
+from mcproof.checks.clients.surface import LinearPattern, problem_of
+from mcproof.checks.rule import rules_of
 from mcproof.config.config_values import dotted, short, table_in, table_of
-from mcproof.linting.registry import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcproof.compat.constraint_params import ParameterType
+    from mcproof.checks.clients.constraints import ParameterType
     from mcproof.config.config_values import ConfigFile, Path
 
 PROFILE_KINDS = ("client", "api", "api-mode", "engine", "sdk", "directory")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.rule import VERDICTS
 from mcproof.config.config_values import (
     GRADES,
     count_in,
@@ -20,7 +21,6 @@ from mcproof.config.config_values import (
 )
 from mcproof.config.settings import StoreSettings, WatchEntry, Webhook
 from mcproof.config.target_keys import read_target
-from mcproof.linting.trust_verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

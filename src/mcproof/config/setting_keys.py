@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.findings import LEVELS
+from mcproof.checks.ignores import IgnoreFor, SettingLocation
+from mcproof.checks.rule import RULESETS, Thresholds, find_rule, rules_of
 from mcproof.config.config_values import (
     GRADES,
     choice_of,
@@ -26,15 +29,11 @@ from mcproof.config.service_keys import read_store, read_watches, with_targets
 from mcproof.config.settings import SHARED_FILE, TABLE, Settings
 from mcproof.config.target_keys import read_targets
 from mcproof.core.errors import ConfigError, UsageError, nearest
-from mcproof.linting.finding import LEVELS
-from mcproof.linting.registry import RULESETS, find_rule, rules_of
-from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation
-from mcproof.linting.trust_verdicts import Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mcproof.compat.client_profiles import Profile
+    from mcproof.checks.clients.profiles import Profile
     from mcproof.config.config_values import ConfigFile, Path
 
 FAIL_ON = (*LEVELS, "never")
@@ -206,7 +205,7 @@ def _clients(source: ConfigFile, key: str, value: Any) -> tuple[str, ...]:
 
 
 def _refuse_unknown_clients(source: ConfigFile, words: tuple[str, ...], profiles: Iterable[str]) -> None:
-    from mcproof.compat.client_profiles import known_profiles
+    from mcproof.checks.clients.profiles import known_profiles
 
     known = {*known_profiles(), *profiles}
     for index, word in enumerate(words):

@@ -10,8 +10,8 @@ from mcproof.core.errors import ConfigError, reason_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.compat.client_profiles import Profile
-    from mcproof.linting.suppression.ignores import IgnoreFor, SettingLocation
+    from mcproof.checks.clients.profiles import Profile
+    from mcproof.checks.ignores import IgnoreFor, SettingLocation
     from mcproof.targets.client_config import ConfiguredServer
 
 OWN_FILE, SHARED_FILE = "mcproof.toml", "pyproject.toml"

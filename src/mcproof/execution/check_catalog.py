@@ -7,14 +7,12 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.engine import NOTHING, check, needs_observation, unjudged_rules
+from mcproof.checks.fixes import proven_edits
+from mcproof.checks.ignores import ACCEPTED
+from mcproof.checks.reporting import report_findings
+from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
 from mcproof.core.errors import Untested
-from mcproof.linting.engine import check
-from mcproof.linting.registry import CRASHED, is_ignored, rules_of
-from mcproof.linting.suppression.ignores import ACCEPTED
-from mcproof.linting.trust_verdicts import Thresholds
-from mcproof.linting.unobserved import NOTHING, needs_observation, unjudged_rules
-from mcproof.results.build import report_findings
-from mcproof.results.fix_edits import proven_edits
 from mcproof.results.payloads import LintPayload
 from mcproof.results.run import Gate, TargetResult
 from mcproof.results.scores import Descriptions, Scores, Weakness
@@ -22,21 +20,19 @@ from mcproof.results.scores import Descriptions, Scores, Weakness
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from mcproof.compat.catalog_hits import CatalogHits
-    from mcproof.compat.client_hits import ClientChecks
-    from mcproof.compat.client_profiles import Profile
+    from mcproof.checks.baseline import Baseline
+    from mcproof.checks.clients.hits import CatalogHits, ClientChecks
+    from mcproof.checks.clients.profiles import Profile
+    from mcproof.checks.engine import KeptFindings, Observed
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.fixes.snippets import CodeHelp
+    from mcproof.checks.ignores import IgnoreFor, IgnoreTracker, Suppression
+    from mcproof.checks.rule import Rule
+    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.tokens import TokenCost
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.run_requests import Detail
-    from mcproof.linting.code_help.code_snippets import CodeHelp
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.kept_findings import KeptFindings
-    from mcproof.linting.registry import Rule
-    from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.linting.suppression.ignores import IgnoreFor, IgnoreTracker, Suppression
-    from mcproof.linting.unobserved import Observed
     from mcproof.results.payloads import Payload
-    from mcproof.scores.grade import Grade
-    from mcproof.scores.tokens import TokenCost
 
 _LINT = LintPayload()
 WEAKEST = 3
@@ -110,7 +106,7 @@ def find_problems(
     if plan.ignores:
         suppressions = tracker.apply(findings, plan.ignores, ran)
     if catalog.source is not None and catalog.source.comments:
-        from mcproof.linting.suppression.comments import apply_comments
+        from mcproof.checks.ignores import apply_comments
 
         suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
     if plan.baseline is not None:
@@ -169,7 +165,7 @@ def _code_help(catalog: Catalog, findings: list[Finding]) -> list[CodeHelp]:
     """What to write in the code of a server; empty for a snapshot, which is fixed where it is."""
     if not findings or (catalog.source is None and catalog.connection is None):
         return []
-    from mcproof.linting.code_help.code_snippets import code_help
+    from mcproof.checks.fixes.snippets import code_help
 
     return code_help(catalog, findings)
 
@@ -183,8 +179,8 @@ def _connection(catalog: Catalog) -> dict[str, str | None] | None:
 
 def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade | None, TokenCost]:
     """The grade, unless a rule of it is missing that the user did not leave out; and the token cost."""
-    from mcproof.scores.grade import grade
-    from mcproof.scores.tokens import token_cost
+    from mcproof.checks.scores.grade import grade
+    from mcproof.checks.scores.tokens import token_cost
 
     tokens = token_cost(catalog)
     if not _runs_whole("grade", tuple(plan.rules), plan.left_out):
@@ -204,13 +200,13 @@ def _polish(catalog: Catalog, plan: Plan, found: CatalogFindings) -> int | None:
     """The polish score, unless a rule of it is missing that the user did not leave out."""
     if not _runs_whole("polish", tuple(plan.rules), plan.left_out):
         return None
-    from mcproof.scores.polish import polish
+    from mcproof.checks.scores.polish import polish
 
     return polish(catalog, found.scored).score
 
 
 def _descriptions(catalog: Catalog) -> Descriptions:
-    from mcproof.scores.description import description_scores, judge
+    from mcproof.checks.scores.descriptions import description_scores, judge
 
     judged = list(map(judge, catalog.tools))
     scores = description_scores(judged)

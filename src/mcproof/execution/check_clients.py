@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.compat.catalog_hits import CatalogHits
-from mcproof.compat.client_choice import choose_clients
-from mcproof.compat.client_effects import improvements
-from mcproof.compat.client_fix import is_fixable_for_clients
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_verdicts import judge_clients
+from mcproof.checks.clients.fix import is_fixable_for_clients
+from mcproof.checks.clients.hits import CatalogHits, ClientChecks
+from mcproof.checks.clients.profiles import choose_clients
+from mcproof.checks.clients.verdicts import improvements, judge_clients
+from mcproof.checks.rules.compat import remedy_for
 from mcproof.core.errors import UsageError
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.target_run import Checked, TargetRun
 from mcproof.results.payloads import CompatPayload
 from mcproof.results.run import Gate
-from mcproof.rules.compat.client_remedies import remedy_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.compat.client_choice import ClientChoice
-    from mcproof.compat.client_effects import Improvement
-    from mcproof.compat.client_profiles import Profile
-    from mcproof.compat.client_verdicts import ClientOutcome
+    from mcproof.checks.clients.profiles import ClientChoice, Profile
+    from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CompatRequest

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mcproof.checks.engine import Observed
 from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.drift_references import DriftReferences
 from mcproof.execution.planning import compares
 from mcproof.execution.run_requests import GradeRequest, LintRequest
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.unobserved import Observed
 from mcproof.results.payloads import GradePayload, LintPayload
 
 if TYPE_CHECKING:

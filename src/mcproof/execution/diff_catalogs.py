@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
+from mcproof.checks.diff.changes import report_changes
+from mcproof.checks.diff.items import compare_catalogs
 from mcproof.config.settings import settings_for
 from mcproof.core.errors import McproofError, UsageError
-from mcproof.diff.change_findings import report_changes
-from mcproof.diff.compare_catalogs import compare_catalogs
 from mcproof.execution.clock import Clock
 from mcproof.execution.events import RunFinished, RunStarted, TargetFinished
 from mcproof.execution.exit_code import exit_code

@@ -9,9 +9,9 @@ from mcproof.core.errors import InputError, UsageError
 from mcproof.results.run import Gate
 
 if TYPE_CHECKING:
+    from mcproof.checks.diff.drift import CatalogDrift
+    from mcproof.checks.diff.lock import Lock
     from mcproof.core.catalog.model import Catalog
-    from mcproof.drift.catalog_drift import CatalogDrift
-    from mcproof.drift.lock_file import Lock
     from mcproof.targets.arguments import Input
 
 LOCKED = "locked"
@@ -40,7 +40,7 @@ class DriftReferences:
         earlier = self._capture if self._lock is None else self._locked(source, self._lock)
         if earlier is None:
             return None
-        from mcproof.drift.compare_surfaces import drift_against
+        from mcproof.checks.diff.drift import drift_against
 
         return drift_against(catalog, earlier)
 
@@ -60,7 +60,7 @@ class DriftReferences:
 
 def locked_target(source: Input) -> str:
     """Return the name of an input in a lock."""
-    from mcproof.drift.lock_file import locked_name
+    from mcproof.checks.diff.lock import locked_name
 
     if source.server is not None or source.is_stdin or source.data is not None:
         is_configured = source.origin is not None and source.origin.line is not None
@@ -69,7 +69,7 @@ def locked_target(source: Input) -> str:
 
 
 def _read_lock() -> Lock:
-    from mcproof.drift.lock_file import LOCK, Lock
+    from mcproof.checks.diff.lock import LOCK, Lock
 
     lock = Lock.read(LOCK)
     if lock is None:

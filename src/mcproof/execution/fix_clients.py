@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.compat.client_choice import choose_clients
-from mcproof.compat.client_fix import KeptHit, fix_for_clients
-from mcproof.compat.client_hits import ClientChecks
+from mcproof.checks.clients.fix import KeptHit, fix_for_clients
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import choose_clients
+from mcproof.checks.engine import check
+from mcproof.checks.fixes.source import FixedFile
 from mcproof.core.errors import InputError
 from mcproof.core.text.json_document import splice
-from mcproof.linting.engine import check
-from mcproof.linting.fixing.source_fix import FixedFile
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.compat.client_choice import ClientChoice
+    from mcproof.checks.clients.profiles import ClientChoice
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.text.json_document import Edit
     from mcproof.execution.check_catalog import CatalogFindings, Plan
     from mcproof.execution.run_requests import CompatRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.linting.finding import Finding
 
 
 class ClientChanges(NamedTuple):

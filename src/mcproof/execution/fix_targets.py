@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.fixes import fix_snapshot
+from mcproof.checks.fixes.source import FixedFile, fix_source
+from mcproof.checks.reporting import report_findings
 from mcproof.core.text.files import replace_files
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.events import FixPlanned, TargetFixed
 from mcproof.execution.fix_clients import ClientFixer, edited_file
 from mcproof.execution.run_requests import CompatRequest
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.fixing.snapshot_fix import fix_snapshot
-from mcproof.linting.fixing.source_fix import FixedFile, fix_source
-from mcproof.results.build import report_findings
 from mcproof.results.run import TargetResult
 from mcproof.targets.arguments import read_bytes
 
 if TYPE_CHECKING:
-    from mcproof.compat.client_fix import KeptHit
+    from mcproof.checks.clients.fix import KeptHit
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import CatalogFindings
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import FixRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.linting.finding import Finding
     from mcproof.results.run import RunResult
 
 

@@ -6,6 +6,7 @@ import os
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from mcproof.checks.rule import find_rule
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.core.observations.probes import ALL_OUTCOMES, cropped_value, excerpt, with_shared_failures
 from mcproof.execution.attack_server import attack_server, failures_of
@@ -20,7 +21,6 @@ from mcproof.execution.tool_calls import (
     store_failures,
     tested_gates,
 )
-from mcproof.linting.registry import find_rule
 from mcproof.prove.failure_store import described
 from mcproof.prove.fuzz.campaign import fuzz
 from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
@@ -28,10 +28,10 @@ from mcproof.results.payloads import FuzzPayload
 from mcproof.results.proof import Failure, Fuzzing
 
 if TYPE_CHECKING:
+    from mcproof.checks.rule import Rule
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import FuzzRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.linting.registry import Rule
     from mcproof.prove.failure_store import StoredFailure
     from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
     from mcproof.prove.hostile.attack_run import AttackRun

@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.checks.diff.drift import drift_against
+from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, locked_entry
+from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, recognised_frameworks
 from mcproof.core.errors import INTERRUPTED, InputError, McproofError
 from mcproof.core.text.files import leaves_folder, write_file
-from mcproof.drift.compare_surfaces import drift_against
-from mcproof.drift.lock_file import LIVE, LOCK, Lock, ReadFrom, locked_entry
 from mcproof.execution.drift_references import locked_target
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.code_help.framework_guess import FRAMEWORKS, recognised_frameworks
 from mcproof.results.run import TargetResult
 
 if TYPE_CHECKING:
+    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.core.catalog.model import Catalog
-    from mcproof.drift.catalog_drift import CatalogDrift
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import LockRequest
     from mcproof.execution.target_run import LoadedTarget

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from mcproof.checks.rule import CRASHED, RULESETS, Thresholds, choose_rules, find_rule, rules_named
 from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
 from mcproof.core.console import shell_word
 from mcproof.core.errors import ConfigError, Untested, UsageError
@@ -22,21 +23,19 @@ from mcproof.execution.run_requests import (
     ScanRequest,
     SchemaLintRequest,
 )
-from mcproof.linting.registry import CRASHED, RULESETS, choose_rules, find_rule, rules_named
-from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.run import BROKEN, AppliedConfiguration
 from mcproof.targets.arguments import is_live
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from mcproof.compat.client_hits import ClientChecks
-    from mcproof.compat.client_profiles import Profile
+    from mcproof.checks.baseline import Baseline
+    from mcproof.checks.clients.hits import ClientChecks
+    from mcproof.checks.clients.profiles import Profile
+    from mcproof.checks.ignores import SettingLocation
+    from mcproof.checks.rule import Rule
     from mcproof.config.settings import Settings
     from mcproof.execution.run_requests import CheckRequest, SettingsSource, TargetSelection
-    from mcproof.linting.registry import Rule
-    from mcproof.linting.suppression.baseline import Baseline
-    from mcproof.linting.suppression.ignores import SettingLocation
     from mcproof.targets.arguments import Input, Target
 
 Value = TypeVar("Value")
@@ -223,8 +222,8 @@ class Planner:
         """The constraints that `lint` checks; None for the usual ones."""
         if not self.kind.is_selectable or not (clients or settings.client_profiles):
             return None
-        from mcproof.compat.client_choice import choose_clients
-        from mcproof.compat.client_hits import ClientChecks
+        from mcproof.checks.clients.hits import ClientChecks
+        from mcproof.checks.clients.profiles import choose_clients
 
         choice = choose_clients(clients, all_profiles(settings))
         self.messages += choice.version_messages()
@@ -245,7 +244,7 @@ class Planner:
                     yield Untested(f"ruleset {name}", "not selected")
 
     def _baseline(self, file: str) -> Baseline:
-        from mcproof.linting.suppression.baseline import Baseline
+        from mcproof.checks.baseline import Baseline
 
         path = os.path.realpath(file)  # two configurations may share one, by different relative paths
         if path not in self._baselines:
@@ -277,7 +276,7 @@ def all_profiles(settings: Settings) -> Mapping[str, Profile] | None:
     """The client profiles with those of a configuration; None if it has none."""
     if not settings.client_profiles:
         return None
-    from mcproof.compat.client_profiles import known_profiles
+    from mcproof.checks.clients.profiles import known_profiles
 
     return {**known_profiles(), **settings.client_profiles}
 

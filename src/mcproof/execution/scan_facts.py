@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.engine import Observed, Unjudged
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.core.observations.perimeter import Exposure
-from mcproof.linting.unobserved import Observed, Unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Scanned(NamedTuple):
 
 def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
     """Collect the facts about a target whose catalog was read."""
-    from mcproof.advisories.collect_software import known_software
+    from mcproof.checks.advisories import known_software
 
     facts: list[Any] = [
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)

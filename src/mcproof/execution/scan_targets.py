@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mcproof.checks.engine import Unjudged, unjudged_rules
+from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
+from mcproof.checks.scores.trust import trust_score
+from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import JsonText
@@ -12,13 +16,8 @@ from mcproof.execution.check_catalog import check_catalog
 from mcproof.execution.drift_references import DriftReferences
 from mcproof.execution.scan_facts import is_seen_from_outside, observe_target, observe_unlisted
 from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.linting.registry import CRASHED, rules_of
-from mcproof.linting.trust_verdicts import VERDICTS
-from mcproof.linting.unobserved import Unjudged, unjudged_rules
-from mcproof.poisoning.tool_graph import graph_of
 from mcproof.results.payloads import ScanPayload
 from mcproof.results.run import Gate, Trouble
-from mcproof.scores.trust import trust_score
 
 if TYPE_CHECKING:
     from mcproof.core.errors import McproofError

@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
+from mcproof.checks.ignores import IgnoreTracker
+from mcproof.checks.reporting import rule_facts
 from mcproof.core.catalog.model import Neighbour
 from mcproof.core.console import plural
 from mcproof.core.errors import FAILED, INTERRUPTED, SESSION_EXPIRED, InputError, McproofError, Notice
@@ -35,8 +37,6 @@ from mcproof.execution.target_inputs import (
     refuse_partial,
     refuse_unknown_protocol,
 )
-from mcproof.linting.suppression.ignores import IgnoreTracker
-from mcproof.results.build import rule_facts
 from mcproof.results.payloads import empty_payload
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.targets.arguments import SkippedFiles, read_catalog
@@ -44,6 +44,7 @@ from mcproof.targets.arguments import SkippedFiles, read_catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.checks.findings import RuleFacts
     from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from mcproof.execution.check_catalog import Plan
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CheckRequest, LockRequest
-    from mcproof.results.findings import RuleFacts
     from mcproof.targets.arguments import Input
     from mcproof.targets.snapshots import LiveCatalogs
 

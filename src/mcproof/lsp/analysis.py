@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.engine import KeptFindings
+from mcproof.checks.ignores import IgnoreTracker
+from mcproof.checks.reporting import report_findings
 from mcproof.config.settings import settings_of
 from mcproof.core.errors import McproofError, Notice, from_exception
 from mcproof.execution.check_catalog import find_problems
 from mcproof.execution.target_inputs import omissions
-from mcproof.linting.kept_findings import KeptFindings
-from mcproof.linting.suppression.ignores import IgnoreTracker
 from mcproof.lsp.document_kinds import kind_of_document
 from mcproof.lsp.kept_plans import KeptPlans
 from mcproof.lsp.open_documents import LARGEST_DOCUMENT
-from mcproof.results.build import report_findings
 from mcproof.source import discover
 from mcproof.source.python.interp.modules import KeptTrees
 from mcproof.source.python.kept_renderings import KeptRenderings
@@ -28,10 +28,9 @@ from mcproof.targets.source_projects import catalog_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from mcproof.checks.findings import Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import CatalogFindings, Plan
-    from mcproof.linting.finding import Level
-    from mcproof.results.findings import ReportedFinding
     from mcproof.suite.parse.problems import SuiteProblem
 
 

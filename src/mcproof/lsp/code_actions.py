@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
 
+from mcproof.checks.fixes import fix_snapshot, proven_edits
+from mcproof.checks.fixes.source import fix_source
 from mcproof.core.text.json_document import Edit
-from mcproof.linting.fixing.snapshot_fix import fix_snapshot
-from mcproof.linting.fixing.source_fix import fix_source
 from mcproof.lsp.diagnostics import diagnostic_of
 from mcproof.lsp.ignore_entries import FileEdits, comment_for, entry_for
 from mcproof.report.documentation import help_uri
-from mcproof.results.fix_edits import proven_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.linting.finding import Finding
+    from mcproof.checks.findings import Finding, ReportedFinding
+    from mcproof.checks.fixes import FileEdit
     from mcproof.lsp.analysis import Analysis, EditorProblem
     from mcproof.lsp.open_documents import OpenDocuments
-    from mcproof.results.findings import ReportedFinding
-    from mcproof.results.fix_edits import FileEdit
 
 OPEN_PAGE = "mcproof.openRulePage"
 """The command that opens the page of a rule."""

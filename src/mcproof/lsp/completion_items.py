@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsprotocol.types import CompletionItem, CompletionItemKind, Position, TextEdit
 
+from mcproof.checks.ignores import IGNORE, IGNORE_FILE
+from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.config.settings import TABLE
 from mcproof.core.protocol import REVISIONS
-from mcproof.linting.registry import RULESETS, all_rules
-from mcproof.linting.suppression.comments import IGNORE, IGNORE_FILE
 from mcproof.lsp.cursor_places import LONGEST_LINE, place_in_toml, place_in_yaml
 from mcproof.lsp.schema_words import ITEM, holds_rules, is_list_at, keys_at, shipped_schema, values_at
 from mcproof.suite import value_paths
@@ -184,7 +184,7 @@ def _headers(schema: dict[str, Any], above: str, *, is_shared: bool) -> Iterator
 
 def _setting_values(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[OfferedWord]:
     if path == ("clients", ITEM):
-        from mcproof.compat.client_profiles import known_profiles
+        from mcproof.checks.clients.profiles import known_profiles
 
         yield from (OfferedWord(name, profile.name) for name, profile in known_profiles().items())
     yield from map(OfferedWord, values_at(schema, path))

@@ -9,7 +9,7 @@ from lsprotocol.types import CodeDescription, Diagnostic, DiagnosticSeverity
 from mcproof.report.documentation import help_uri
 
 if TYPE_CHECKING:
-    from mcproof.linting.finding import Level
+    from mcproof.checks.findings import Level
     from mcproof.lsp.analysis import EditorProblem
     from mcproof.lsp.text_positions import TextPositions
 

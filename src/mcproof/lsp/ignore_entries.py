@@ -17,8 +17,8 @@ from mcproof.core.text.json_document import Edit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.results.findings import ReportedFinding
 
 REASON = "TODO: why"
 """Where the author writes the reason; an editor cannot ask for it."""

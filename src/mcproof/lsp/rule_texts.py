@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.checks.reporting import rule_facts
+from mcproof.checks.rule import find_rule
 from mcproof.core.errors import UsageError
-from mcproof.linting.registry import find_rule
 from mcproof.lsp.ignore_entries import rules_on
 from mcproof.report.documentation import help_uri
-from mcproof.results.build import rule_facts
 
 if TYPE_CHECKING:
-    from mcproof.results.findings import RuleFacts
+    from mcproof.checks.findings import RuleFacts
 
 LONGEST_WORD = 60
 _QUOTED = re.compile(r"""["']([\w-]+)["']|^\s*([\w-]+)\s*=""")

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import CodeLens, Command
 
-from mcproof.results.build import find_spans
-from mcproof.results.source_locations import locate
-from mcproof.scores.description import judge
-from mcproof.scores.tokens import tool_tokens
+from mcproof.checks.reporting import find_spans, locate
+from mcproof.checks.scores.descriptions import judge
+from mcproof.checks.scores.tokens import tool_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

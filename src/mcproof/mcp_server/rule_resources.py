@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from mcproof.linting.registry import all_rules
-from mcproof.linting.rulebook import rule_page
+from mcproof.checks.rule import all_rules
+from mcproof.checks.rulebook import rule_page
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from mcproof.linting.registry import Rule
+    from mcproof.checks.rule import Rule
 
     Context = ServerRequestContext[Any, Any]
     Pages = types.PaginatedRequestParams | None

@@ -142,8 +142,8 @@ def _diff_text(target: FixedTarget) -> str:
 
 
 def _explain(arguments: Arguments, _: Sequence[str]) -> dict[str, Any]:
-    from mcproof.linting.registry import find_rule
-    from mcproof.linting.rulebook import rule_page, rule_record
+    from mcproof.checks.rule import find_rule
+    from mcproof.checks.rulebook import rule_page, rule_record
 
     rule = find_rule(arguments["rule"])
     return {"schema_version": 1, **rule_record(rule), "guide": rule_page(rule)}

@@ -6,7 +6,7 @@ import tomllib
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from mcproof.linting.registry import RULESETS
+from mcproof.checks.rule import RULESETS
 from mcproof.mcp_server.output_schemas import document_schema, fix_schema, rule_schema
 from mcproof.mcp_server.paging import CURSOR_PATTERN, DEFAULT_LIMIT, LARGEST_LIMIT
 

@@ -11,10 +11,10 @@ from mcproof.results.proof import Cell
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.generation.promises import Promise
     from mcproof.prove.probe_cases import ToolProbes
     from mcproof.prove.seen_responses import Showing
-    from mcproof.results.findings import ReportedFinding
     from mcproof.results.proof import Column, Verdict
 
 

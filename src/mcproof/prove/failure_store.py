@@ -12,11 +12,11 @@ import re
 import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.findings import identity_of
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import InputError, reason_of
 from mcproof.core.observations.probes import ALL_OUTCOMES
 from mcproof.core.text.files import write_file
-from mcproof.linting.finding import identity_of
 from mcproof.prove.repeated_texts import with_repeated, without_repeated
 from mcproof.prove.seals import is_sealed, seal
 

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.catalog.tool_effect import effect_of
-from mcproof.catalog.tool_verbs import DESTRUCTIVE
+from mcproof.checks.behaviour.effects import DESTRUCTIVE, effect_of
 from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:

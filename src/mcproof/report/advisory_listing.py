@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.advisories.advisory_table import conditions
+from mcproof.checks.advisories import conditions
 from mcproof.core.console import plural, wrapped
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcproof.advisories.advisory_table import Advisory
+    from mcproof.checks.advisories import Advisory
     from mcproof.core.console import Style
     from mcproof.results.records import Record
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.checks.findings import LEVELS
+from mcproof.checks.ignores import ACCEPTED, COMMENTED, IGNORED
+from mcproof.checks.rule import CRASHED
 from mcproof.core.errors import INTERRUPTED
-from mcproof.linting.finding import LEVELS
-from mcproof.linting.registry import CRASHED
-from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.phrases import gate_sentence
 from mcproof.report.probe_rules import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
@@ -16,7 +16,7 @@ from mcproof.results.run import COMPLETE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.findings import ReportedFinding
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.results.run import RunResult, TargetResult
     from mcproof.results.suite_tests import TestFailure, TestResult
 

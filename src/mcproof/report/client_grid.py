@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.compat.client_effects import TOOL_OUTCOMES, client_effects
-from mcproof.compat.client_verdicts import VERDICTS
+from mcproof.checks.clients.verdicts import TOOL_OUTCOMES, VERDICTS, client_effects
 from mcproof.core.console import plural
 from mcproof.report.matrix_grid import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.compat.client_effects import ClientEffects, ClientGain, Improvement, ToolOutcome
-    from mcproof.compat.client_verdicts import ClientOutcome, Verdict
+    from mcproof.checks.clients.verdicts import (
+        ClientEffects,
+        ClientGain,
+        ClientOutcome,
+        Improvement,
+        ToolOutcome,
+        Verdict,
+    )
     from mcproof.results.payloads import CompatPayload
     from mcproof.results.run import TargetResult
 

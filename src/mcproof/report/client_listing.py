@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.compat.client_profiles import EFFECTS
-from mcproof.compat.constraint_words import in_a_sentence
+from mcproof.checks.clients.constraints import in_a_sentence
+from mcproof.checks.clients.profiles import EFFECTS
 from mcproof.core.console import display_width, plural, wrapped
 from mcproof.report.client_grid import KIND_WORDS
 from mcproof.results.records import SCHEMA_VERSION
@@ -13,7 +13,7 @@ from mcproof.results.records import SCHEMA_VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mcproof.compat.client_profiles import Constraint, Profile
+    from mcproof.checks.clients.profiles import Constraint, Profile
     from mcproof.core.console import Style
     from mcproof.results.records import Record
 

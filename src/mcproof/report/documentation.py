@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mcproof.results.findings import RuleFacts
+    from mcproof.checks.findings import RuleFacts
 
 HOME = "https://github.com/mcproof/mcproof"
 SITE = "https://mcproof.github.io/mcproof"

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
-from mcproof.linting.finding import LEVELS
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
-from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING
 from mcproof.results.run import BROKEN
 

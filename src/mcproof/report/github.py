@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import safe, without_commands
 from mcproof.core.errors import INTERRUPTED
-from mcproof.linting.finding import LEVELS
 from mcproof.report.ci_paths import repository_path
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.outcome_phrases import merge_unrun
-from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.linting.finding import Level
-    from mcproof.results.findings import FindingGroup
+    from mcproof.checks.findings import FindingGroup, Level
     from mcproof.results.run import RunResult
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

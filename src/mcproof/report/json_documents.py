@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.results.findings import IS_BREAKING
+from mcproof.checks.findings import IS_BREAKING
 from mcproof.results.proof import negative_path, promises
 from mcproof.results.records import (
     PROVE_VERSION,
@@ -31,7 +31,7 @@ from mcproof.results.suite_tests import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.results.findings import ReportedFinding
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.results.payloads import Kind
     from mcproof.results.records import Record
     from mcproof.results.run import RunResult, TargetResult

@@ -10,8 +10,8 @@ from mcproof.results.records import SCHEMA_VERSION, encode, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.diff.drift import Difference
     from mcproof.core.console import Style
-    from mcproof.drift.catalog_drift import Difference
     from mcproof.execution.lock_targets import LockedTarget, LockOutcome
     from mcproof.results.records import Record
 

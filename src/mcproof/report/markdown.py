@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural, safe
-from mcproof.linting.finding import LEVELS
 from mcproof.report.as_tests import SUPPRESSED
 from mcproof.report.ci_paths import repository_path
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.outcome_phrases import merge_unrun, split_static, static_sentence, summary_sentence, tests_sentence
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, scope_of
 from mcproof.report.probe_rules import covered_by_failures
-from mcproof.results.findings import group_by_fault
 from mcproof.results.payloads import CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.linting.finding import Level
-    from mcproof.results.findings import FindingGroup, ReportedFinding
+    from mcproof.checks.findings import FindingGroup, Level, ReportedFinding
     from mcproof.results.run import RunResult, TargetResult
 
 MARK = "<!-- mcproof -->"

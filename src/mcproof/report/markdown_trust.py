@@ -10,8 +10,8 @@ from mcproof.report.trust_phrases import action_gain, outcome_counts, unseen_rul
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.poisoning.tool_graph import ToolGraph
-    from mcproof.scores.trust import Trust
+    from mcproof.checks.scores.trust import Trust
+    from mcproof.checks.texts.tool_graph import ToolGraph
 
 _MARKDOWN_EDGES = 30
 """How many edges of the tool graph are listed."""

@@ -13,7 +13,7 @@ from mcproof.results.suite_tests import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcproof.results.findings import ReportedFinding
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult

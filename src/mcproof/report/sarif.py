@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.findings import LEVELS
+from mcproof.checks.ignores import ACCEPTED, COMMENTED, IGNORED
+from mcproof.checks.rulebook import sentence
 from mcproof.core.console import safe
-from mcproof.linting.finding import LEVELS
-from mcproof.linting.rulebook import sentence
-from mcproof.linting.suppression.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.report.ci_paths import relative_path, repository_path
 from mcproof.report.documentation import HOME, help_uri, page_url
 from mcproof.results.records import encode, listed, printable
@@ -20,7 +20,7 @@ from mcproof.results.records import encode, listed, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.findings import ReportedFinding, RuleFacts, TextEdit
+    from mcproof.checks.findings import ReportedFinding, RuleFacts, TextEdit
     from mcproof.results.run import RunResult
     from mcproof.results.suite_tests import TestResult
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.scores.tokens import tool_tokens
 from mcproof.results.records import SCHEMA_VERSION, encode, listed, printable
-from mcproof.scores.tokens import tool_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.core.console import plural
 
 if TYPE_CHECKING:
-    from mcproof.scores.trust import Action, Trust
+    from mcproof.checks.scores.trust import Action, Trust
 
 TONES = {"allow": "good", "review": "fair", "block": "bad"}
 SYMBOLS = {"allow": "✓", "review": "?", "block": "✕"}

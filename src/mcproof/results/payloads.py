@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from mcproof.compat.client_effects import Improvement
-    from mcproof.compat.client_verdicts import ClientOutcome
-    from mcproof.poisoning.tool_graph import ToolGraph
+    from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
+    from mcproof.checks.scores.trust import Trust
+    from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
-    from mcproof.scores.trust import Trust
 
 Kind = Literal["lint", "grade", "compat", "scan", "diff", "probe", "prove", "fuzz", "suite"]
 

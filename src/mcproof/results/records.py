@@ -8,15 +8,14 @@ from itertools import islice
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import SharedEvidence
+from mcproof.checks.findings import SharedEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.compat.client_effects import Improvement
-    from mcproof.compat.client_verdicts import ClientOutcome
+    from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
+    from mcproof.checks.findings import ReportedFinding, RuleFacts
     from mcproof.core.errors import Notice
-    from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.proof import Cell, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.findings import LEVELS
 from mcproof.core.errors import McproofError, located
-from mcproof.linting.finding import LEVELS
 from mcproof.results.payloads import LintPayload, ProbePayload, ProvePayload
 from mcproof.results.scores import Scores
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Level, ReportedFinding, RuleFacts
+    from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.core.errors import Notice, Untested
-    from mcproof.linting.code_help.code_snippets import CodeHelp
-    from mcproof.linting.finding import Level
-    from mcproof.results.findings import ReportedFinding, RuleFacts
     from mcproof.results.payloads import Kind, Payload
     from mcproof.results.proof import Cell, ProbeResult
     from mcproof.results.suite_tests import TestResult

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from mcproof.scores.grade import Grade
-    from mcproof.scores.tokens import TokenCost
+    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.tokens import TokenCost
 
 
 class Weakness(NamedTuple):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
+from mcproof.checks.fixes.snippets import CodeHelp
+from mcproof.checks.ignores import Suppression
+from mcproof.checks.scores.grade import Deduction, Gain, Grade
+from mcproof.checks.scores.tokens import TokenCost
 from mcproof.core.console import safe
 from mcproof.core.errors import InputError, Notice, Untested
-from mcproof.linting.code_help.code_snippets import CodeHelp
-from mcproof.linting.suppression.ignores import Suppression
-from mcproof.results.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.results.payloads import (
     CompatPayload,
     DiffPayload,
@@ -37,8 +39,6 @@ from mcproof.results.records import (
 from mcproof.results.run import AppliedConfiguration, Gate, RunResult, TargetResult, Trouble
 from mcproof.results.scores import Descriptions, Scores, Weakness
 from mcproof.results.suite_tests import TestFailure, TestResult
-from mcproof.scores.grade import Deduction, Gain, Grade
-from mcproof.scores.tokens import TokenCost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.compat.client_effects import ClientGain, Improvement
-from mcproof.compat.client_profiles import effect_level
-from mcproof.compat.client_verdicts import BrokenConstraint, ClientOutcome
+from mcproof.checks.clients.profiles import effect_level
+from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
 from mcproof.results.payloads import CompatPayload
 from mcproof.results.records import client_record, encode, improvement_record, listed, printable
 

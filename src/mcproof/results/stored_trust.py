@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.poisoning.tool_graph import ToolEdge, ToolGraph
-from mcproof.scores.trust import Action, RuleOutcome, Trust
+from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
+from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
 
 if TYPE_CHECKING:
     from mcproof.results.records import Record

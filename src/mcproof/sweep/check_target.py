@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
+from mcproof.checks.ignores import IgnoreTracker
+from mcproof.checks.reporting import rule_facts
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import McproofError, from_exception
 from mcproof.execution.check_catalog import check_catalog
@@ -27,8 +29,6 @@ from mcproof.execution.run_requests import (
     TargetSelection,
 )
 from mcproof.execution.target_inputs import catalog_text, connect_options, refuse_partial
-from mcproof.linting.suppression.ignores import IgnoreTracker
-from mcproof.results.build import rule_facts
 from mcproof.results.run import RunResult, TargetResult, Trouble
 from mcproof.sweep.outcome_rows import (
     CHECKED,

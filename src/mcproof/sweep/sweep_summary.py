@@ -6,7 +6,7 @@ import heapq
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.scores.grade import LETTERS
+from mcproof.checks.scores.grade import LETTERS
 from mcproof.sweep.outcome_rows import CHECKED, OUTCOMES
 
 if TYPE_CHECKING:

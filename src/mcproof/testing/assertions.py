@@ -29,10 +29,10 @@ def assert_schema_strict(
     rules to skip, by id or name.
     """
     __tracebackhide__ = True
+    from mcproof.checks.engine import check
+    from mcproof.checks.reporting import report_findings
+    from mcproof.checks.rule import choose_rules
     from mcproof.core.console import Style, plural
-    from mcproof.linting.engine import check
-    from mcproof.linting.registry import choose_rules
-    from mcproof.results.build import report_findings
 
     try:
         rules = choose_rules(("strict", "catalog"), ignore=ignore)

@@ -10,7 +10,7 @@ from mcproof.execution.run_requests import CatalogDocument, DiffRequest, Setting
 from mcproof.report.phrases import CHANGE_WORDS
 
 if TYPE_CHECKING:
-    from mcproof.results.findings import ReportedFinding
+    from mcproof.checks.findings import ReportedFinding
 
 MOST = 200
 """How many changes a page shows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.scores.grade import LETTERS
+from mcproof.checks.scores.grade import LETTERS
 from mcproof.web.grade_tones import tone_of
 
 if TYPE_CHECKING:

@@ -13,15 +13,14 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 
-from mcproof.compat.client_profiles import known_profiles
+from mcproof.checks.clients.profiles import known_profiles
+from mcproof.checks.rule import VERDICTS, all_rules, find_rule
+from mcproof.checks.rulebook import cases_of, facts_of, sentence
+from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.errors import InputError, UsageError
-from mcproof.linting.registry import all_rules, find_rule
-from mcproof.linting.rulebook import cases_of, facts_of, sentence
-from mcproof.linting.trust_verdicts import VERDICTS
 from mcproof.report.html.page import document
 from mcproof.report.html.probe_views import ProbeView
 from mcproof.results.stored import read_run
-from mcproof.scores.grade import LETTERS
 from mcproof.store.queries import history_of, newest_catalog, run_report, stored_catalog
 from mcproof.store.server_list import (
     ServerFilter,
@@ -40,7 +39,7 @@ from mcproof.web.rendering import asset, render
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcproof.linting.registry import Rule
+    from mcproof.checks.rule import Rule
     from mcproof.store.database import Database
     from mcproof.store.queries import PastRun
 

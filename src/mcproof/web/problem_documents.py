@@ -9,8 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 
+from mcproof.checks.rulebook import sentence
 from mcproof.core.errors import McproofError, UsageError
-from mcproof.linting.rulebook import sentence
 from mcproof.web.rendering import render
 
 if TYPE_CHECKING:

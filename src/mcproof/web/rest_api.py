@@ -10,10 +10,10 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, create_model
 
+from mcproof.checks.rule import all_rules, find_rule
+from mcproof.checks.rulebook import rule_record
 from mcproof.client.http.policy import RefusedAddressError
 from mcproof.core.errors import UsageError
-from mcproof.linting.registry import all_rules, find_rule
-from mcproof.linting.rulebook import rule_record
 from mcproof.store.queries import PastRun, StoredFinding, list_findings, list_runs, run_report
 from mcproof.store.server_list import MOST, PAGE, SORTS, ListedServer, ServerFilter, find_server, list_servers
 from mcproof.web.health import store_status

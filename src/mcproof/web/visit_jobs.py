@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from multiprocessing.connection import Connection as Pipe
 
+    from mcproof.checks.fixes.source import FixedFile
     from mcproof.execution.events import Event
     from mcproof.execution.fix_targets import FixedTarget
     from mcproof.execution.run_requests import RunRequest
-    from mcproof.linting.fixing.source_fix import FixedFile
 
 COMMANDS = ("lint", "grade", "compat", "scan", "diff")
 LARGEST_CATALOG = 5 * 1024 * 1024

@@ -7,22 +7,22 @@ import gc
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from client.running import PATIENT, captured
+from mcproof.checks.engine import check
+from mcproof.checks.rule import FACTS, rules_of
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.http.fetch import ProbeLimits
 from mcproof.client.perimeter.endpoint import observe_perimeter
 from mcproof.client.perimeter.observe import observe_server
 from mcproof.execution.scan_facts import usual_arguments
-from mcproof.linting.engine import check
-from mcproof.linting.registry import FACTS, rules_of
 from mcproof.targets.snapshots import read_snapshot
 from servers.web import Web
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Finding
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.perimeter.endpoint import PerimeterObservation
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
 
 W = TypeVar("W", bound=Web)
 LIMITS = ProbeLimits(seconds=30)

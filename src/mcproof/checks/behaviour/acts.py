@@ -1,17 +1,99 @@
-"""Tool acts: what a tool does, as verbs with the words that follow, from its name, description and schema."""
+"""Acts: the verbs of a tool with the words that follow them, from its name, description and schema.
+
+`documents_parameter` and `similar_names` answer two more questions about these words: which parameters a
+description explains, and which names are easily taken for each other.
+Why a capability is a verb with its object: docs/decisions/0049-capabilities-are-verbs.md.
+"""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.catalog import tool_verbs as verbs
+from mcproof.checks.behaviour import effects as verbs
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcproof.core.catalog.model import Tool
+
+
+_entry = re.compile(
+    # A bullet, `:param str` or `@param`; one or more names, which may be quoted; a type in brackets; a text.
+    r"\s{0,200}(?:[-*•] {0,3}|:param(?:eter)? (?:[\w\[\], |.]{1,60} )?|@param (?:\{[^}\n]{1,60}\} )?)?"
+    r"[`*\"']{0,3}(?P<names>[\w$.-]{1,100}(?:, ?[\w$.-]{1,100}){0,9})[`*\"']{0,3}"
+    r"(?:\s{0,3}\([^)\n]{0,200}\))?[`*]{0,3}(?:\s{0,3}:|\s{1,3}[-–—]\s)\s{0,200}\S"
+).match
+
+
+def documents_parameter(description: str, name: str) -> bool:
+    """Whether a line such as `name: text`, `- name (str): text` or `:param name: text` explains a parameter."""
+    return name in description and name in _documented_parameters(description)
+
+
+@lru_cache(maxsize=1)  # for all parameters of a tool, and for two rules, one after the other
+def _documented_parameters(description: str) -> frozenset[str]:
+    """The names that lines of a description explain."""
+    names: set[str] = set()
+    for line in description.splitlines():
+        entry = _entry(line)
+        if entry is not None:
+            names.update(re.split(", ?", entry["names"]))
+    return frozenset(names)
+
+
+LEAST_LETTERS, LONGEST_COMPARED_NAME, MOST_PAIRS = 8, 100, 200
+"""The least length of names that may differ in one character; the longest name and the most pairs considered."""
+
+_separators = re.compile(r"[^0-9a-z]+")
+_digits = re.compile(r"\d+")
+
+
+class SimilarNames(NamedTuple):
+    """Two names, each from one of two lists."""
+
+    name: str
+    other: str
+
+
+def similar_names(names: Iterable[str], others: Iterable[str]) -> list[SimilarNames]:
+    """The pairs of names that are easily taken for each other; names that differ only in a number are a series."""
+    known: dict[str, list[str]] = {}
+    for other in dict.fromkeys(others):
+        for key in _keys(other):
+            known.setdefault(key, []).append(other)
+    found: dict[SimilarNames, None] = {}
+    for name in dict.fromkeys(names):
+        for key in _keys(name):
+            for other in known.get(key, ())[:MOST_PAIRS]:
+                if len(found) < MOST_PAIRS and not _are_series(name, other):
+                    found[SimilarNames(name, other)] = None
+    return list(found)
+
+
+def _keys(name: str) -> Iterator[str]:
+    """A name without case and separators, and, if it is long, every form of it with one character less."""
+    plain = _plain(name[:LONGEST_COMPARED_NAME])
+    if plain:
+        yield plain
+    if len(plain) >= LEAST_LETTERS:
+        for at in range(len(plain)):
+            yield plain[:at] + plain[at + 1 :]
+
+
+def _plain(name: str) -> str:
+    return _separators.sub("", name.lower().translate(_LOOKALIKES))
+
+
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁ", "aeopcyxijsd")
+"""Cyrillic letters that look like Latin ones, in names the most usual ones."""
+
+
+def _are_series(name: str, other: str) -> bool:
+    return name != other and _digits.sub("0", name) == _digits.sub("0", other)
+
 
 Source = Literal["name", "description", "schema"]
 

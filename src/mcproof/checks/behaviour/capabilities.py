@@ -1,8 +1,153 @@
-"""Words that show what a tool can do: run code, write files, send messages, pay, …"""
+"""Capabilities: how a tool shows that it runs code, writes files, sends messages, pays or handles personal data.
+
+A match has the words that show it. The patterns and words are here, and `capability_tables` applies them.
+Why a capability is a verb with its object: docs/decisions/0049-capabilities-are-verbs.md.
+"""
 
 from __future__ import annotations
 
-from mcproof.core.text.english import word_set
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from mcproof.checks.behaviour.acts import LONGEST, Act, Source, ToolText, parameters_of
+from mcproof.core.text.english import word_set, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.core.catalog.model import Tool
+
+
+Capability = Literal[
+    "execute_code",
+    "access_credentials",
+    "write_files",
+    "admin_control",
+    "delete_data",
+    "send_message",
+    "financial_action",
+    "network_access",
+]
+
+_NONE: frozenset[str] = frozenset()
+
+
+class CapabilityMatch(NamedTuple):
+    """A capability of a tool, with what shows it."""
+
+    capability: Capability
+    keyword: str
+    """The word or words that show it, as in `write_file`."""
+    source: Source
+    why: str
+    """As a sentence without a full stop."""
+    is_sure: bool = True
+    """Whether its name or description states it, rather than a parameter."""
+    is_overwriting: bool = False
+    """Whether what exists is changed or lost."""
+
+
+class ActPattern(NamedTuple):
+    """Verbs, with what must be around them; what is None may be anything."""
+
+    verbs: frozenset[str]
+    objects: frozenset[str] | None = None
+    """Words of which one is in the object."""
+    heads: frozenset[str] | None = None
+    """Words of which one is the last noun of the object."""
+    targets: frozenset[str] | None = None
+    """Words of which one is after the preposition; the empty word if there is none."""
+    parameters: frozenset[str] | None = None
+    """Words of which one is in the name of a parameter."""
+    about: frozenset[str] | None = None
+    """Words of which one is in the name or in the first sentence."""
+    sources: tuple[Source, ...] = ("name", "description", "schema")
+    unless: frozenset[str] = _NONE
+    """Words that must not be in the object."""
+
+    def fits(self, act: Act, text: ToolText) -> bool:
+        """Whether an act has everything that the pattern needs."""
+        return (
+            act.verb in self.verbs
+            and act.source in self.sources
+            and (self.objects is None or not self.objects.isdisjoint(act.object))
+            and (self.heads is None or act.head in self.heads)
+            and (self.targets is None or not self.targets.isdisjoint(act.target or ("",)))
+            and self.unless.isdisjoint(act.object)
+            and (self.parameters is None or not self.parameters.isdisjoint(text.parameter_words))
+            and (self.about is None or not self.about.isdisjoint(text.first_words))
+        )
+
+
+def effects(text: ToolText) -> Iterator[Act]:
+    """The acts that may be effects: not those that a description or a value adds to a reading name."""
+    named = text.name_act
+    for act in text.acts:
+        if act.source != "name" and named is not None and named.is_reading:
+            continue
+        if act.source == "schema" and text.read_only:
+            continue
+        if not act.is_reading:
+            yield act
+
+
+def by_patterns(capability: Capability, text: ToolText, patterns: Iterable[ActPattern]) -> Iterator[CapabilityMatch]:
+    """Yield the effects of a tool that fit a pattern."""
+    for act in effects(text):
+        if any(pattern.fits(act, text) for pattern in patterns):
+            yield by_act(capability, act)
+
+
+WHERE: dict[Source, str] = {
+    "name": "its name",
+    "description": "its description",
+    "schema": "a value of its parameters",
+}
+
+
+def by_act(capability: Capability, act: Act, keyword: str = "", *, is_overwriting: bool = False) -> CapabilityMatch:
+    """The match that an act shows."""
+    shown = " ".join((act.verb, *act.object[:4]))
+    return CapabilityMatch(
+        capability,
+        keyword or act.keyword,
+        act.source,
+        f"`{shown}` in {WHERE[act.source]}",
+        is_sure=act.source != "schema",
+        is_overwriting=is_overwriting,
+    )
+
+
+def by_word(capability: Capability, word: str, source: Source = "name", why: str = "") -> CapabilityMatch:
+    """The match that a word or a phrase shows."""
+    return CapabilityMatch(capability, word, source, f"`{word}` in {WHERE[source]}{why}")
+
+
+def by_parameter(capability: Capability, name: str, why: str) -> CapabilityMatch:
+    """The match that a parameter shows."""
+    return CapabilityMatch(capability, name, "schema", f"its parameter `{name}` {why}", is_sure=False)
+
+
+def described_by(schema: Any) -> str:
+    """The beginning of a parameter's description; empty if it has none."""
+    description = schema.get("description") if isinstance(schema, dict) else None
+    return description[:500] if isinstance(description, str) else ""
+
+
+def parameters_with(text: ToolText, last_words: frozenset[str]) -> Iterator[str]:
+    """The parameters for free text whose last word is one of these."""
+    for name, schema in text.parameters.items():
+        if not last_words.isdisjoint(words_of(name)[-1:]) and _is_text(schema):
+            yield name
+
+
+def _is_text(schema: Any) -> bool:
+    """Whether a parameter takes free text, or a list of texts."""
+    if not isinstance(schema, dict) or "enum" in schema or "const" in schema:
+        return False
+    kinds = schema.get("type")
+    return not kinds or not {"string", "array"}.isdisjoint(kinds if isinstance(kinds, list) else [kinds])
+
 
 # Code
 
@@ -222,3 +367,76 @@ TRANSFERRED = word_set(
 )
 STORED_URLS = word_set("avatar base callback icon image logo queue redirect region tracker webhook")
 """Words of parameters with URLs that are stored or shown, or that select a part of the service."""
+
+
+_WORDS = word_set(
+    "birthdate birthday cvv dob email emails ethnicity gender iban passport password passwords patient patients phone "
+    "salary ssn surname telephone"
+)
+_PAIRS = {
+    **{(first, "name"): "name" for first in ("first", "full", "given", "last", "middle", "maiden")},
+    **{(first, "address"): "address" for first in ("billing", "home", "mailing", "postal", "shipping", "street")},
+    ("bank", "account"): "bank account",
+    ("birth", "date"): "birth date",
+    ("card", "number"): "card number",
+    ("credit", "card"): "credit card",
+    ("date", "birth"): "birth date",
+    ("driver", "license"): "driver license",
+    ("drivers", "license"): "driver license",
+    ("health", "record"): "health record",
+    ("medical", "record"): "medical record",
+    ("mobile", "number"): "phone",
+    ("national", "id"): "national id",
+    ("phone", "number"): "phone",
+    ("social", "security"): "social security",
+    ("tax", "id"): "tax id",
+}
+_OTHER_ADDRESSES = word_set(
+    "bind block blockchain cell contract crypto endpoint ethereum ip mac memory network range server socket solana "
+    "token url wallet web"
+)
+_PHRASE = re.compile(
+    r"\b(?:e-?mail address(?:es)?|phone numbers?|social security(?: numbers?)?|dates? of birth|passport numbers?|"
+    r"credit cards?|home address(?:es)?|postal address(?:es)?|bank account numbers?|medical records?|"
+    r"personal (?:data|information)|personally identifiable|PII)\b",
+    re.IGNORECASE,
+)
+
+
+class PersonalWord(NamedTuple):
+    """A word that names personal data."""
+
+    keyword: str
+    source: Source
+    why: str
+    """As a sentence without a full stop."""
+
+
+def personal_data_in(tool: Tool) -> list[PersonalWord]:
+    """Return the words for personal data of a tool, each once."""
+    found: dict[str, PersonalWord] = {}
+    for word in _personal(words_of(tool.name)):
+        found.setdefault(word, PersonalWord(word, "name", f"`{word}` in its name"))
+    for name, schema in parameters_of(tool).items():
+        words = words_of(name)
+        for word in _personal(words):
+            found.setdefault(word, PersonalWord(word, "schema", f"its parameter `{name}`"))
+        if words[-1:] == ["address"] and len(words) == 1:
+            described = schema.get("description") if isinstance(schema, dict) else ""
+            about = {*words_of(tool.name), *words_of(described[:300] if isinstance(described, str) else "")}
+            if _OTHER_ADDRESSES.isdisjoint(about):
+                found.setdefault("address", PersonalWord("address", "schema", f"its parameter `{name}`"))
+    phrase = _PHRASE.search(tool.description[:LONGEST])
+    if phrase is not None:
+        keyword = " ".join(phrase[0].lower().split())
+        found.setdefault(keyword, PersonalWord(keyword, "description", f"`{keyword}` in its description"))
+    return list(found.values())
+
+
+def _personal(words: list[str]) -> Iterable[str]:
+    for at, word in enumerate(words):
+        following = words[at + 1] if at + 1 < len(words) else ""
+        if word in _WORDS:
+            yield word
+        elif (word, following) in _PAIRS:
+            yield _PAIRS[word, following]

@@ -1,6 +1,8 @@
-"""Tool effect: what the name, the description and the parameters of a tool suggest that it does.
+"""The effect of a tool: whether its name, description and parameters suggest that it reads, changes or destroys.
 
-English verbs only. A tool whose effect is not clear is not a reading one.
+The tables of verbs are here: `DESTRUCTIVE`, `CHANGING`, `READING` and others. They are English; a tool whose effect
+is not clear is not a reading one.
+Why a call needs evidence: docs/decisions/0031-permission-needs-evidence.md.
 """
 
 from __future__ import annotations
@@ -9,23 +11,158 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.catalog import tool_verbs as verbs
-from mcproof.core.text.english import first_sentence, lead_end, verb_forms, words_of
+from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Tool
 
+
+DESTRUCTIVE = word_set(
+    "abort ban cancel clear del delete deprovision destroy discard disconnect drop erase evict expunge flush hdel "
+    "kill lrem nuke overwrite purge remove reset revert revoke rm rollback shred shutdown srem terminate trash "
+    "truncate unassign unban undeploy uninstall unlink unpublish unregister unsubscribe wipe xdel zrem"
+)
+"""Verbs of tools that destroy something. They count anywhere in a name."""
+
+CHANGING = word_set(
+    "accept activate add allocate append apply approve arrappend arrpop arrtrim assign attach authorize buy cas "
+    "checkin checkout cherry clean click clone configure confirm connect create curl customize deactivate decline decr "
+    "deny deploy detach disable dismiss dispatch drag duplicate edit enable enqueue enroll eval evaluate exec execute "
+    "exercise fill give grant handle highlight hset incr increment init initialize inject insert install "
+    "interact interrupt invite invoke join launch leave login logout lpop lpush manage migrate modify move mutate mute "
+    "navigate notify opt pay persist populate prepend press promote provision psubscribe publish put quit react rebase "
+    "reconnect redeem register reinvite reject rename reopen reorder replace replicate reply reschedule resize respond "
+    "restart restore resume retry rotate rpop rpush run sadd save sell send set spawn start stop submit subscribe "
+    "swipe sync synthesize tap toggle transact trigger tweet unarchive unlock unmute unpin unprotect update updater "
+    "upgrade upload upsert withdraw write xack xadd xreadgroup zadd"
+)
+"""Verbs of tools that change something or execute their input. A word too many leaves a tool untested; a missing one
+is refused anyway, unless a reading verb stands beside it."""
+
+CHANGING_OR_NOUN = word_set(
+    "agent archive back change commit copy fit fork forward import merge patch pause post protect pull purchase push "
+    "refund reserve schedule share stash store switch trade transfer transition vote"
+)
+"""As `CHANGING`, but nouns elsewhere than before an object: `get_post`, `commit_list`."""
+
+IN_FRONT = word_set(
+    "answer batch book build bulk call charge close comment compile complete design dial download draft email empty "
+    "expire export fix hover issue link lock log mark message new open order pin place play print process prompt queue "
+    "receive record refresh release report request resolve say scroll select sign snapshot speak tag take touch track "
+    "return type void"
+)
+"""Words that are verbs only at the beginning of a name, or between a product name and an object: `log_in` and
+`blog_log_in`, but not `git_log`."""
+
+AT_THE_END = word_set(
+    "build call close design dial do hover lock open play print refresh say scroll select sign speak touch type"
+)
+"""Words that are also verbs as the last word after a product name: `browser_type`, but not `git_log`."""
+
+EXECUTING = word_set("answer call execute exec invoke launch run")
+"""First verbs of descriptions that do not tell the effect: `list_topics`, "Execute the `list_topics` operation"."""
+
+GENERIC = word_set("conduct do make perform")
+"""Verbs of descriptions whose object tells the effect: "Performs a web search"."""
+
+READING = word_set(
+    "analyze analyse assess compare count describe detect determine diagnose discover display explain explore fetch "
+    "geocode get grep has identify inspect introspect is locate look lookup ls measure peek ping preview read "
+    "recommend retrieve scrape show suggest summarise summarize troubleshoot understand validate whoami whois"
+)
+"""Reading verbs; words after them are nouns (`get_call_status`)."""
+
+READING_OR_NOUN = word_set("check diff filter find lint list query scan search view")
+"""Reading verbs that are also nouns; a changing verb after them may be the verb: `todo_list_add`."""
+
+READING_IN_DESCRIPTIONS = word_set("obtain provides return")
+"""Verbs that mean reading only as first verb of a description: not in `return_item`."""
+
+COMPUTING = word_set(
+    "calc calculate compute cos divide echo estimate factorial fibonacci gcd lcm log10 median multiply parse sin sqrt "
+    "subtract tan tokenise tokenize"
+)
+"""Verbs, and names of functions, of tools that only compute."""
+
+ARITHMETIC = word_set("abs add ceil exp floor log max mean min minus mod modulo plus pow power round sum")
+"""Functions, if every argument is a number; other tools have these words, too (`power_off`)."""
+
+NUMBERS = word_set(
+    "a addend addends b base c calc calculator exponent first float floats i int integer integers left m math n num "
+    "number numbers nums operand operands p q right second two value values x y z"
+)
+"""Other words in the names of arithmetic tools and of their parameters."""
+
+CONVERTING = word_set(
+    "beautify convert decode differentiate encode factor format integrate minify normalise normalize reverse simplify "
+    "solve sort split transform translate"
+)
+EXTRACTING = word_set("capture extract")
+DRAWING = word_set("draw flip generate plot render roll")
+"""Verbs of tools that compute or read, depending on what they make; see `VALUES` and `DRAWINGS`."""
+
+VALUES = word_set(
+    "address addresses angle area array base base64 bases binary case celsius color colors colour content contents "
+    "currency data date dates datetime decimal degrees distance equation equations expression fahrenheit hex html "
+    "integral json jwt keyword keywords length line lines links list markdown matrix metadata number numbers percent "
+    "polynomial roman screenshot section sections snapshot speed string strings table tables temperature text time "
+    "timestamp timezone timezones transcript transcription unit units url volume weight words xml yaml"
+)
+"""What is converted or extracted without an effect."""
+
+DRAWINGS = word_set(
+    "chart charts checksum coin diagram diagrams dice die graph guid hash heatmap histogram map palette plot tree "
+    "treemap uuid uuids"
+)
+"""What is drawn or generated without an effect. Not a text or an image, which may cost, nor a key or a link."""
+
+COSTLY = word_set("audio image images music song sound speech video voice")
+"""Products, costly or large, of tools that name them after `to`: `text_to_speech`."""
+
+DOCUMENTS = word_set("csv docx epub excel jpeg jpg mp3 mp4 pdf png pptx svg wav word xlsx zip")
+"""Kinds of files; a tool that makes one writes it."""
+
+PHRASES = {
+    ("check", "in"),
+    ("check", "out"),
+    ("display", "notification"),
+    ("git", "fetch"),
+    ("show", "alert"),
+    ("show", "notification"),
+}
+"""Words that look like a reading verb and change something."""
+
+CONJUNCTIONS = word_set("and or then")
+"""Words after which a name has another verb: `get_or_create`."""
+
+WRITTEN = word_set("download dest destination export out output result results save target write")
+FILES = word_set("dir directory file filename folder path uri")
+"""A parameter whose name has one word of each names a file to write: `output_path`."""
+WRITING_PARAMETERS = word_set("confirm confirmed outfile overwrite save savepath saveto")
+"""Words of parameters that only tools with an effect have; also `dry_run`."""
+CODE_PARAMETERS = word_set("cmd command commands cql javascript program script shell sql statement statements")
+"""Last words of parameters with text to execute; also `code` and `python_code`, but not `postal_code`."""
+LANGUAGES = word_set("javascript js py python source typescript")
+ACTION_PARAMETERS = word_set("action actions command method mode op operation")
+"""Parameters whose `enum` has verbs: `{"action": {"enum": ["list", "create"]}}`."""
+UNITS = word_set("unit units")
+"""Words of parameters of tools that convert quantities."""
+
+RECORD_PARAMETERS = FILES | word_set("bucket device id ids key prompt uuid")
+"""Words of parameters that refer to more than the value to convert or to draw."""
+
+
 _LONGEST_DESCRIPTION = 4_000
 """How much of a description is read, in characters."""
 
-_CHANGES = verbs.CHANGING | verbs.CHANGING_OR_NOUN
-_READS = verbs.READING | verbs.READING_OR_NOUN | verbs.COMPUTING
-_NEVER_NOUNS = verbs.CHANGING | verbs.DESTRUCTIVE
-_ALL_CHANGES = _CHANGES | verbs.DESTRUCTIVE | verbs.IN_FRONT | verbs.AT_THE_END
-_MAKES = verbs.CONVERTING | verbs.EXTRACTING | verbs.DRAWING
-_AFTER_NOUNS = (verbs.READING | verbs.READING_OR_NOUN) - {"read"}
+_CHANGES = CHANGING | CHANGING_OR_NOUN
+_READS = READING | READING_OR_NOUN | COMPUTING
+_NEVER_NOUNS = CHANGING | DESTRUCTIVE
+_ALL_CHANGES = _CHANGES | DESTRUCTIVE | IN_FRONT | AT_THE_END
+_MAKES = CONVERTING | EXTRACTING | DRAWING
+_AFTER_NOUNS = (READING | READING_OR_NOUN) - {"read"}
 """Verbs before which `order` or `forward` is not the verb: `order_list`, but not `mark_read`."""
-_KNOWN = _ALL_CHANGES | _READS | verbs.READING_IN_DESCRIPTIONS | _MAKES | verbs.GENERIC
+_KNOWN = _ALL_CHANGES | _READS | READING_IN_DESCRIPTIONS | _MAKES | GENERIC
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z']*|,")
 _READ_ONLY = re.compile(r"(?<!not )(?<!non-)\bread[- ]?only\b(?!.*\bdefault\b)|\bSELECT\b", re.IGNORECASE | re.DOTALL)
@@ -68,29 +205,29 @@ def effect_of(tool: Tool) -> ToolEffect | None:
 def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEffect | None:
     for number, word in enumerate(words):
         rest = words[number + 1 :]
-        if rest and (word, rest[0]) in verbs.PHRASES:
+        if rest and (word, rest[0]) in PHRASES:
             return ToolEffect(True, f"`{word} {rest[0]}` in its name")
         if word in _READS and (rest or not number or word != "query"):  # `query` at the end is a noun
             changing = _second_verb(word, rest, is_first=number == 0)
             return ToolEffect(changing is not None, f"`{changing or word}` in its name")
-        if word in _MAKES and verbs.READING.isdisjoint(rest[:1]):
+        if word in _MAKES and READING.isdisjoint(rest[:1]):
             made = [*words[:number], *(rest or _opening(text))]
             return ToolEffect(not _only_makes(word, made, parameters), f"`{word}` in its name")
-        if word in verbs.CHANGING or _is_verb_here(word, number, words):
+        if word in CHANGING or _is_verb_here(word, number, words):
             return ToolEffect(True, f"`{word}` in its name")
-    costly = next((each for before, each in pairwise(words) if before == "to" and each in verbs.COSTLY), None)
+    costly = next((each for before, each in pairwise(words) if before == "to" and each in COSTLY), None)
     return ToolEffect(True, f"`to {costly}` in its name") if costly is not None else None
 
 
 def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
     """Whether a word that may be a noun is the verb of a name."""
     is_last = number == len(words) - 1
-    if word in verbs.AT_THE_END and is_last and number == 1:
+    if word in AT_THE_END and is_last and number == 1:
         return True
-    if word in verbs.CHANGING_OR_NOUN:
+    if word in CHANGING_OR_NOUN:
         is_verb = True
     else:
-        is_verb = word in verbs.IN_FRONT and (number == 0 or (number == 1 and not is_last))
+        is_verb = word in IN_FRONT and (number == 0 or (number == 1 and not is_last))
     is_noun = not is_last and words[number + 1] in _AFTER_NOUNS
     return is_verb and not is_noun
 
@@ -98,32 +235,32 @@ def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
 def _second_verb(verb: str, rest: list[str], *, is_first: bool) -> str | None:
     """The changing verb after a reading one: `get_or_create`, `todo_list_add`."""
     after = next(
-        (each for before, each in pairwise([verb, *rest]) if before in verbs.CONJUNCTIONS and each in _ALL_CHANGES),
+        (each for before, each in pairwise([verb, *rest]) if before in CONJUNCTIONS and each in _ALL_CHANGES),
         None,
     )
-    if after is not None or verb not in verbs.READING_OR_NOUN:
+    if after is not None or verb not in READING_OR_NOUN:
         return after
     where = rest if not is_first else rest if len(rest) == 1 and verb != "check" else []
-    return next((each for each in where if each in verbs.CHANGING and each != "send"), None)
+    return next((each for each in where if each in CHANGING and each != "send"), None)
 
 
 def _only_makes(verb: str, made: list[str], parameters: dict[str, Any]) -> bool:
     """Whether a tool converts, extracts or draws values without another effect."""
-    products = verbs.DRAWINGS if verb in verbs.DRAWING else verbs.VALUES
+    products = DRAWINGS if verb in DRAWING else VALUES
     named = {word for parameter in parameters for word in words_of(parameter)}
-    has_units = verb in verbs.CONVERTING and not verbs.UNITS.isdisjoint(named)  # `from_unit`, `to_unit`
-    if (products.isdisjoint(made) and not has_units) or not verbs.COSTLY.isdisjoint(made):
+    has_units = verb in CONVERTING and not UNITS.isdisjoint(named)  # `from_unit`, `to_unit`
+    if (products.isdisjoint(made) and not has_units) or not COSTLY.isdisjoint(made):
         return False
-    return verb in verbs.EXTRACTING or (named.isdisjoint(verbs.RECORD_PARAMETERS) and verbs.DOCUMENTS.isdisjoint(made))
+    return verb in EXTRACTING or (named.isdisjoint(RECORD_PARAMETERS) and DOCUMENTS.isdisjoint(made))
 
 
 def _is_arithmetic(words: list[str], parameters: dict[str, Any]) -> bool:
     """Whether a tool such as `add` only computes: all it takes is numbers that are called so."""
-    operators = verbs.ARITHMETIC.intersection(words)
+    operators = ARITHMETIC.intersection(words)
     others = [*words, *(word for name in parameters for word in words_of(name.strip("0123456789")))]
     return (
         bool(operators and parameters)
-        and all(word in verbs.NUMBERS or word in operators for word in others)
+        and all(word in NUMBERS or word in operators for word in others)
         and all(_is_number(schema) for schema in parameters.values())
     )
 
@@ -152,18 +289,18 @@ def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, 
         found = found[1:]  # "Forward geocode", "Batch get"
     verb = _stem(found[0])
     shown = ToolEffect(True, f"`{found[0]}` as first verb of its description")
-    if verb in verbs.EXECUTING:
+    if verb in EXECUTING:
         if _is_stated_read_only(sentence):
             return shown._replace(changes=False)
         return shown if not is_reading or _code_parameter(words, parameters) is not None else None
-    if verb in verbs.GENERIC:
+    if verb in GENERIC:
         known = (stem for word in found[1:7] if (stem := _stem(word)) in _ALL_CHANGES | _READS)
         verb = next(known, verb)
     joined = _joined(found)
     second = next((word for word in joined if _stem(word) in _ALL_CHANGES), None) or _conjoined(found)
     if second is not None:
         return ToolEffect(True, f"`{second}` in the first sentence of its description")
-    if verb in _READS | verbs.READING_IN_DESCRIPTIONS:
+    if verb in _READS | READING_IN_DESCRIPTIONS:
         return shown._replace(changes=False) if all(_stem(word) in _READS | _MAKES for word in joined) else None
     if verb in _MAKES and not is_reading:
         return shown._replace(changes=not _only_makes(verb, found[1:8], parameters))
@@ -183,7 +320,7 @@ def _opening(text: str) -> list[str]:
 def _joined(found: list[str]) -> list[str]:
     """The verbs directly joined to the first one: "Validates and tests", "List, create or close"."""
     joined = []
-    separators = verbs.CONJUNCTIONS | {","}
+    separators = CONJUNCTIONS | {","}
     rest = found[1:]
     while rest and rest[0] in separators:
         following = next((number for number, word in enumerate(rest) if word not in separators), len(rest))
@@ -197,7 +334,7 @@ def _conjoined(found: list[str]) -> str | None:
     is_base = _stem(found[0]) == found[0]
     for before, after in pairwise(found):
         stem = _stem(after)
-        is_changing = before in verbs.CONJUNCTIONS and stem in _NEVER_NOUNS
+        is_changing = before in CONJUNCTIONS and stem in _NEVER_NOUNS
         if is_changing and (stem == after) == is_base and not after.endswith("ing"):
             return after
     return None
@@ -219,13 +356,9 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> T
     """A change that the parameters or the description show: a file to write, an action to choose."""
     for name, schema in parameters.items():
         parts = set(words_of(name))
-        if (
-            parts & verbs.WRITING_PARAMETERS
-            or {"dry", "run"} <= parts
-            or (parts & verbs.WRITTEN and parts & verbs.FILES)
-        ):
+        if parts & WRITING_PARAMETERS or {"dry", "run"} <= parts or (parts & WRITTEN and parts & FILES):
             return ToolEffect(True, f"its parameter `{name}`")
-        if parts & verbs.ACTION_PARAMETERS and (action := _changing_value(schema)) is not None:
+        if parts & ACTION_PARAMETERS and (action := _changing_value(schema)) is not None:
             return ToolEffect(True, f"the value `{action}` of its parameter `{name}`")
     if "method" in parameters and {"url", "path", "body"} & parameters.keys():
         return ToolEffect(True, "its parameter `method`")
@@ -246,8 +379,8 @@ def _code_parameter(words: list[str], parameters: dict[str, Any]) -> str | None:
 
 def _is_code(words: list[str]) -> bool:
     if words[-1:] == ["code"]:
-        return len(words) == 1 or words[-2] in verbs.LANGUAGES
-    return not verbs.CODE_PARAMETERS.isdisjoint(words[-1:])
+        return len(words) == 1 or words[-2] in LANGUAGES
+    return not CODE_PARAMETERS.isdisjoint(words[-1:])
 
 
 def _runs_code(words: list[str]) -> bool:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.compat.client_choice import ClientChoice
-from mcproof.compat.client_hits import ClientChecks
-from mcproof.compat.client_profiles import RANK
-from mcproof.compat.schema_edits import SINGLE_EDITS, EditedSchema, Inlining, Obstacle
-from mcproof.compat.schema_text import SchemaText, indent_of
+from mcproof.checks.clients.hits import ClientChecks
+from mcproof.checks.clients.profiles import RANK, ClientChoice
+from mcproof.checks.clients.schema_edits import SINGLE_EDITS, EditedSchema, Inlining, Obstacle, SchemaText, indent_of
 from mcproof.core.catalog.model import Tool
 from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_document import RevisedText
@@ -21,7 +19,7 @@ from mcproof.core.text.json_document import RevisedText
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from mcproof.compat.client_hits import ClientHit
+    from mcproof.checks.clients.hits import ClientHit
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.text.json_document import Edit
 

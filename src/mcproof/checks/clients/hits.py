@@ -1,22 +1,22 @@
-"""Check a catalog against the constraints of clients: which place breaks which constraint of which client."""
+"""Which places of a catalog break which constraint of which client, found once for verdicts and rules.
+
+Why only some constraints are checked on a tool: docs/decisions/0043-survey-before-constraints.md.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.compat.client_choice import ClientChoice
-from mcproof.compat.client_profiles import RANK, known_profiles
-from mcproof.compat.constraint_kinds import SERVER_KINDS, TOOL_KINDS
-from mcproof.compat.surface_marks import marks_on
-from mcproof.compat.tool_surface import ToolSurface, server_surface
+from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS
+from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
+from mcproof.checks.clients.surface import ToolSurface, marks_on, server_surface
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from mcproof.compat.client_choice import ActiveConstraint
+    from mcproof.checks.findings import Level
     from mcproof.core.catalog.model import Catalog, Tool
-    from mcproof.linting.finding import Level
 
 
 class ClientHit(NamedTuple):
@@ -217,3 +217,45 @@ def hits_of(found: list[Found]) -> list[ClientHit]:
 def usual_checks() -> ClientChecks:
     """The constraints that `lint` checks if no client is named."""
     return ClientChecks(ClientChoice(known_profiles()).for_lint())
+
+
+class CatalogHits:
+    """What the server and each tool of one catalog break. Rules take it in place of the checks."""
+
+    def __init__(self, checks: ClientChecks, catalog: Catalog) -> None:
+        self._checks = checks
+        self._tools = catalog.tools
+        self._on_servers: dict[int, list[Found]] = {
+            _first_tool(part): checks.find_on_server(part) for part in catalog.by_server()
+        }
+        """What is found about each server, by its first tool; source code can define several."""
+        self._on_tools: dict[int, list[Found]] = {}
+        server_key = checks.key_of(catalog)
+        for tool in catalog.tools:
+            self._on_tools[id(tool)] = checks.find_on_tool(tool, server_key)
+            tool.release_tree()
+
+    def all(self) -> Iterator[tuple[str | None, ClientHit]]:
+        """Every hit, with the name of its tool."""
+        for found in self._on_servers.values():
+            for hit in hits_of(found):
+                yield (None if hit.tool is None else hit.tool.label), hit
+        for tool in self._tools:
+            for hit in hits_of(self._on_tools[id(tool)]):
+                yield tool.label, hit
+
+    def key_of(self, catalog: Catalog) -> str:
+        """The server's name in client configurations."""
+        return self._checks.key_of(catalog)
+
+    def places_on_server(self, catalog: Catalog) -> ClientHits | None:
+        """The places of a server that break constraints on all tools together; None if there are none."""
+        return self._checks.group(self._on_servers[_first_tool(catalog)])
+
+    def places_on_tool(self, tool: Tool, server_key: str) -> ClientHits | None:
+        """The places of a tool that break constraints; None if there are none."""
+        return self._checks.group(self._on_tools[id(tool)], server_key)
+
+
+def _first_tool(catalog: Catalog) -> int:
+    return id(catalog.tools[0]) if catalog.tools else 0

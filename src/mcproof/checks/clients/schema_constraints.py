@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.compat.linear_patterns import matches_whole
-from mcproof.compat.tool_surface import optional_names
+from mcproof.checks.clients.surface import matches_whole, optional_names
+from mcproof.checks.scores.tokens import stringify
 from mcproof.core.schema.keywords import TYPE_KEYWORDS
 from mcproof.core.text.json_positions import escape
-from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.compat.tool_surface import ToolSurface
+    from mcproof.checks.clients.surface import ToolSurface
     from mcproof.core.schema.tree import SchemaNode
 
     Params = Mapping[str, Any]
@@ -259,7 +258,7 @@ def bool_exclusive(tool: ToolSurface, _: Params) -> Iterator[str]:
 
 def parameter_description(tool: ToolSurface, params: Params) -> Iterator[str]:
     """Descriptions inside the schema must not be longer than this."""
-    from mcproof.compat.surface_constraints import size_of
+    from mcproof.checks.clients.surface import size_of
 
     for node in tool.using("description"):
         text = node.schema["description"]

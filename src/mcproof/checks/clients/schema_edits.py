@@ -1,25 +1,77 @@
 """Edits of a schema that clients ask for and that accept nothing new, as changes of its text.
 
 Each kind of edit is a function: it takes a schema and a pointer, and returns the edits, or the obstacle to them.
+Every edit leaves all other characters as they are. Which edits are kept is decided in `fix`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.compat.dialect_changes import ANNOTATIONS, obstacle_to_dropping_dialect
 from mcproof.core.schema.keywords import REFERENCE_KEYWORDS
-from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
+from mcproof.core.schema.tree import STRICT_LEVELS, SchemaNode, SchemaTree
+from mcproof.core.text.json_document import Edit, JsonText, RevisedText, splice
+from mcproof.core.text.json_positions import Member, Pointer, members_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from mcproof.compat.schema_text import SchemaText
     from mcproof.core.schema.references import Reference
-    from mcproof.core.schema.tree import SchemaNode
-    from mcproof.core.text.json_document import Edit
+
+
+ANNOTATIONS = frozenset(
+    {"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"}
+)
+"""Keywords that accept and reject nothing."""
+_SINCE_2019 = frozenset(
+    {"dependentSchemas", "dependentRequired", "unevaluatedItems", "unevaluatedProperties", "minContains"}
+    | {"maxContains", "$anchor", "$recursiveRef", "$recursiveAnchor"}
+)
+_SINCE_2020 = frozenset({"prefixItems", "$dynamicRef", "$dynamicAnchor"})
+_CONDITIONAL = frozenset({"if", "then", "else"})
+_CHANGED: dict[str, frozenset[str]] = {
+    "draft/2020-12": frozenset(),
+    "draft/2019-09": _SINCE_2020 | {"additionalItems", "unevaluatedItems", "$recursiveRef", "$recursiveAnchor"},
+    "draft-07": _SINCE_2020 | _SINCE_2019 | {"additionalItems", "dependencies", "format"},
+    "draft-06": _SINCE_2020 | _SINCE_2019 | _CONDITIONAL | {"additionalItems", "dependencies", "format"},
+}
+"""For each dialect, the keywords that mean something else in 2020-12, or mean something in only one of the two.
+
+Values that break a `format` may be refused up to draft-07; from 2019-09 on it is an annotation.
+"""
+_ADDRESS = re.compile(r"https?://json-schema\.org/([^#]+)/schema#?")
+
+
+def obstacle_to_dropping_dialect(tree: SchemaTree) -> str | None:
+    """Why a schema could mean something else without its `$schema`; None if it means the same."""
+    address = _ADDRESS.fullmatch(str(tree.root.get("$schema")))
+    changed = _CHANGED.get(address[1]) if address is not None else None
+    if address is None or changed is None:
+        return "its dialect has other rules than 2020-12"
+    if address[1] == "draft/2020-12":
+        return None
+    for node in tree.nodes:
+        schema = node.schema
+        if type(schema) is not dict:
+            continue
+        keyword = next((keyword for keyword in schema if keyword in changed), None)
+        if keyword is None and isinstance(schema.get("items"), list):
+            keyword = "items"
+        if keyword is not None:
+            return f"`{keyword}` means something else in 2020-12"
+        if address[1] != "draft/2019-09" and _has_changed_reference(schema):
+            return "keywords beside `$ref` count in 2020-12"
+        if str(schema.get("$id", "")).startswith("#"):
+            return "`$id` means something else in 2020-12"
+    return None
+
+
+def _has_changed_reference(schema: dict[str, Any]) -> bool:
+    return "$ref" in schema and not all(key == "$ref" or key in ANNOTATIONS for key in schema)
+
 
 _REFERENCES = frozenset(REFERENCE_KEYWORDS)
 _MOST_TEXT = 200_000
@@ -316,3 +368,113 @@ def _is_in(node: SchemaNode, ancestor: SchemaNode) -> bool:
             return True
         at = at.parent
     return False
+
+
+class SchemaText:
+    """A schema in a larger text: its revised text, its value, and the edits that change members."""
+
+    def __init__(self, revised: RevisedText, lead: str) -> None:
+        self.revised = revised
+        self._lead = lead
+        """The indentation of the line that the schema starts in."""
+        self._document = JsonText.parse(revised.text, "")
+        self.value: Any = self._document.value
+        self.has_duplicate_keys = self._document.has_duplicate_keys
+
+    @property
+    def text(self) -> str:
+        return self.revised.text
+
+    def after(self, edits: Iterable[Edit]) -> SchemaText:
+        """The schema after these edits."""
+        return SchemaText(self.revised.revised(sorted(edits)), self._lead)
+
+    def starts(self, pointers: Iterable[Pointer]) -> dict[Pointer, int]:
+        """The offset of the value at each pointer."""
+        return {pointer: span.start for pointer, span in self._document.spans(pointers).items()}
+
+    def setting(self, pointer: Pointer, key: str, value: Any) -> list[Edit]:
+        """The edits that set a member of the object at a pointer."""
+        return self._document.member_edits([(pointer, key, value)])
+
+    def replacing(self, start: int, key: str, value: Any) -> list[Edit]:
+        """The edits that give a member of the object that starts here another value."""
+        member = self._member(start, key)
+        return [Edit(member.start, member.end, json.dumps(value, ensure_ascii=False))]
+
+    def removing(self, start: int, keys: Collection[str]) -> list[Edit]:
+        """The edits that remove members of the object that starts here."""
+        members = members_at(self.text, start)
+        edits: list[Edit] = []
+        last_kept: Member | None = None
+        first_gone: Member | None = None
+        for member in members:
+            if member.name in keys:
+                first_gone = first_gone or member
+                continue
+            if first_gone is not None:
+                edits.append(Edit(first_gone.key, member.key, ""))
+            last_kept, first_gone = member, None
+        if first_gone is not None:
+            end = members[-1].end
+            if last_kept is not None:
+                edits.append(Edit(last_kept.end, end, ""))
+            else:
+                edits.append(Edit(start + 1, self.text.index("}", end), ""))
+        return edits
+
+    def enumerating(self, start: int, key: str, new_key: str) -> list[Edit]:
+        """The edits that rename a member of the object that starts here and put its value into a list."""
+        member = self._member(start, key)
+        name = Edit(member.key, member.key_end, json.dumps(new_key))
+        return [name, Edit(member.start, member.start, "["), Edit(member.end, member.end, "]")]
+
+    def inlining(self, start: int, key: str, target: int) -> list[Edit]:
+        """The edits that replace a member of the object that starts here with the members of the object at `target`.
+
+        Members that both objects have keep the value they have here.
+        """
+        members = members_at(self.text, start)
+        if len(members) == 1:
+            copy = self._copied(target, self._end_of(target))
+            return [Edit(start, self._end_of(start), _indented(copy, self._indent_at(target), self._indent_at(start)))]
+        known = {member.name for member in members}
+        kept = [member for member in members_at(self.text, target) if member.name not in known]
+        if not kept:
+            return self.removing(start, {key})
+        member = self._member(start, key)
+        copy = self._copied(kept[0].key, kept[-1].end, self.removing(target, known))
+        return [
+            Edit(member.key, member.end, _indented(copy, self._indent_at(kept[0].key), self._indent_at(member.key)))
+        ]
+
+    def _copied(self, start: int, end: int, removed: Iterable[Edit] = ()) -> str:
+        inside = [Edit(edit.start - start, edit.end - start, "") for edit in removed if start <= edit.start < end]
+        return splice(self.text[start:end], inside)
+
+    def _member(self, start: int, key: str) -> Member:
+        return next(member for member in members_at(self.text, start) if member.name == key)
+
+    def _end_of(self, start: int) -> int:
+        """The offset after the object that starts here."""
+        members = members_at(self.text, start)
+        return self.text.index("}", members[-1].end if members else start) + 1
+
+    def _indent_at(self, offset: int) -> str:
+        """The indentation of the line at an offset."""
+        return indent_of(self.text, offset) if self.text.find("\n", 0, offset) >= 0 else self._lead
+
+
+def indent_of(text: str, offset: int) -> str:
+    """The indentation of the line at an offset."""
+    line = text.rfind("\n", 0, offset) + 1
+    end = line
+    while end < offset and text[end] in " \t":
+        end += 1
+    return text[line:end]
+
+
+def _indented(text: str, old: str, new: str) -> str:
+    """A text with the indentation of its lines, except the first, moved; strings of JSON have no line ends."""
+    first, *lines = text.split("\n")
+    return "\n".join([first, *(f"{new}{line[len(old) :]}" if line.startswith(old) else line for line in lines)])

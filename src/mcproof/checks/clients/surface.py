@@ -1,25 +1,154 @@
-"""Constraints on names, descriptions, members and totals: one function for each kind.
+"""What clients see of a tool and of a server, and the constraints on names, descriptions, members and totals.
 
-A function takes a tool, or all tools of a server, and the constraint's parameters, and yields the pointer of every
-place that breaks the constraint: from the tool, or from the server.
+A constraint is one function: it takes a tool, or all tools of a server, with the constraint's parameters, and
+yields the pointer of every place that breaks it. Patterns of a configuration are matched in linear time.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.compat.linear_patterns import matches_whole, occurs_in
-from mcproof.compat.tool_surface import ToolSurface, optional_names
-from mcproof.compat.whole_schema_constraints import bytes_of
+from mcproof.checks.clients.whole_schemas import bytes_of
+from mcproof.checks.scores.tokens import length
 from mcproof.core.catalog.tool_marks import HINTS
-from mcproof.text.javascript import length
+from mcproof.core.schema.keywords import ODD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.compat.tool_surface import ServerSurface
-    from mcproof.core.catalog.model import Tool
+    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.schema.tree import SchemaNode
 
+
+LONGEST_PATTERN = 500
+_SLOW = re.compile(r"\(\?<?[=!]|\(\?P=|\\[1-9k]")
+
+
+class LinearPattern(str):
+    """A pattern that is matched in linear time."""
+
+    __slots__ = ()
+
+
+def matches_whole(pattern: str, text: str) -> bool:
+    """Whether a pattern matches all of a text."""
+    if isinstance(pattern, LinearPattern):
+        return _is_valid(_validator(f"^(?:{pattern})$"), text)
+    return re.fullmatch(pattern, text) is not None
+
+
+def occurs_in(pattern: str, text: str) -> bool:
+    """Whether a pattern matches a part of a text."""
+    if isinstance(pattern, LinearPattern):
+        return _is_valid(_validator(str(pattern)), text)
+    return re.search(pattern, text) is not None
+
+
+def problem_of(pattern: str) -> str:
+    """Return why a pattern of a configuration cannot be used; empty if it can."""
+    if len(pattern) > LONGEST_PATTERN:
+        return f"is longer than {LONGEST_PATTERN} characters"
+    try:
+        _validator(f"^(?:{pattern})$")
+        _validator(pattern)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # a panic in the Rust library is a BaseException
+        if _SLOW.search(pattern):
+            return "uses look-around or a back-reference, which is not supported"
+        return "is not a valid regular expression, or too large"
+    return ""
+
+
+@cache
+def _validator(pattern: str) -> Any:
+    import jsonschema_rs
+
+    schema = {"pattern": pattern}
+    return jsonschema_rs.validator_for(schema, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
+
+
+def _is_valid(validator: Any, text: str) -> bool:
+    try:
+        return bool(validator.is_valid(text))
+    except UnicodeEncodeError:  # a lone surrogate
+        return bool(validator.is_valid(text.encode("utf-8", "replace").decode()))
+
+
+class ToolSurface:
+    """One tool as client constraints check it. Each part is computed on first use."""
+
+    __slots__ = ("_using", "fields", "output_schema", "schema", "server_key", "tool", "tree")
+
+    def __init__(self, tool: Tool, server_key: str = "") -> None:
+        self.tool = tool
+        self.server_key = server_key
+        """The name of the server in a client's configuration, which clients put before the tool's name."""
+        self.fields = tool.fields
+        self._using: dict[str, list[SchemaNode]] = {}
+        self.schema = tool.schema
+        self.tree = tool.tree
+        self.output_schema: Any = tool.fields.get("outputSchema")
+
+    @property
+    def nodes(self) -> list[SchemaNode]:
+        """The input schema and every schema inside it."""
+        return self.tree.nodes if self.tree is not None else []
+
+    def using(self, keyword: str) -> list[SchemaNode]:
+        """The schemas that use a keyword."""
+        found = self._using.get(keyword)
+        if found is None:
+            if self.tree is None or keyword not in self.tree.marks:
+                return []
+            nodes = self.tree.nodes
+            found = [node for node in nodes if type(node.schema) is dict and keyword in node.schema]
+            self._using[keyword] = found
+        return found
+
+    def untyped(self) -> list[SchemaNode]:
+        """The schemas without any of TYPE_KEYWORDS, and perhaps others."""
+        tree = self.tree
+        return self.nodes if tree is None or ODD in tree.marks else tree.untyped
+
+    def declared(self) -> Iterator[tuple[SchemaNode, dict[str, Any]]]:
+        """The schemas that declare properties, with those."""
+        for node in self.using("properties"):
+            declared = node.schema["properties"]
+            if isinstance(declared, dict) and declared:
+                yield node, declared
+
+
+def optional_names(node: SchemaNode, declared: dict[str, Any]) -> list[str]:
+    """The declared properties of a schema that it does not require."""
+    required = node.schema.get("required")
+    names = required if isinstance(required, list) else []
+    return [name for name in declared if name not in names]
+
+
+class ServerSurface(NamedTuple):
+    """A server as client constraints check it."""
+
+    tools: list[Tool]
+    instructions: str
+    instructions_at: str
+    """The pointer of the instructions from the server; empty if there are none."""
+    pages: int | None
+    """The number of pages of `tools/list`; None if the catalog is not from a live server."""
+
+
+def server_surface(catalog: Catalog) -> ServerSurface:
+    """Return what clients see of a server as a whole."""
+    greetings = ((key, catalog.server.fields.get(key)) for key in ("initialize", "discover"))
+    texts = ((f"/{key}/instructions", each.get("instructions")) for key, each in greetings if isinstance(each, dict))
+    at, instructions = next(((at, text) for at, text in texts if isinstance(text, str)), ("", ""))
+    pages = catalog.connection.tool_pages if catalog.connection is not None else None
+    return ServerSurface(catalog.tools, instructions, at, pages)
+
+
+if TYPE_CHECKING:
     Params = Mapping[str, Any]
     Hit = tuple[Tool | None, str]
 
@@ -192,3 +321,29 @@ def _unions(tool: ToolSurface) -> int:
     """The number of schemas that use `anyOf` or a list of types."""
     schemas = (node.schema for node in tool.nodes)
     return sum("anyOf" in each or isinstance(each.get("type"), list) for each in schemas if type(each) is dict)
+
+
+LONG_NAME = "(long name)"
+"""The name is too long for some client once the server's name is put before it."""
+LARGE = "(large)"
+"""The compact JSON of the input schema may exceed LARGE_BYTES."""
+
+LONGEST_PLAIN_NAME = 56
+"""The most characters of a tool's and a server's name together that are short enough for every client."""
+LARGE_BYTES = 16_000
+
+
+def marks_on(tool: Tool, server_key: str, needed: frozenset[str]) -> frozenset[str]:
+    """Return those of the needed marks that a tool has; keywords of its input schema are marks, too."""
+    tree = tool.tree
+    found = needed & tool.marks
+    more: list[str] = []
+    if len(tool.name) + len(server_key) > LONGEST_PLAIN_NAME:
+        more.append(LONG_NAME)
+    if tree is None:
+        more.append(ODD)
+    else:
+        found |= needed & tree.marks
+    if tool.may_exceed(LARGE_BYTES):
+        more.append(LARGE)
+    return found.union(more) & needed if more else found

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.scores.tokens import is_longer, stringify
 from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.schema.validation import is_valid_in
-from mcproof.text.javascript import is_longer, stringify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.compat.tool_surface import ToolSurface
+    from mcproof.checks.clients.surface import ToolSurface
     from mcproof.core.schema.references import Reference
     from mcproof.core.schema.tree import SchemaTree
 

@@ -1,20 +1,158 @@
-"""The parts of two tools that can be compared: those that are known in both.
+"""A change between two catalogs, the parts that it can be about, and its place in a finding.
 
-A catalog from source code lists the parts that only running the code would reveal. They are left out of both tools,
-because a missing part is not a removed one. If the other tool lacks the location of an unknown part, that part may be
-written elsewhere in it: a difference may come from there, and is not certain.
+Items are matched by their identifiers. Parts that only running the source would reveal are left out of both tools,
+because a missing part is not a removed one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from mcproof.core.catalog.model import CONDITIONAL, Tool
-from mcproof.core.text.json_positions import unescape
+from mcproof.checks.diff.documents import json_key
+from mcproof.checks.diff.kinds import CHANGE_KINDS, ChangeKind
+from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFacts, identity_of, level_of
+from mcproof.checks.reporting import SourceLines, find_spans, locate, snippet_at
+from mcproof.core.catalog.model import CONDITIONAL, Catalog, Item, Tool
+from mcproof.core.text.json_positions import Span, unescape
 
 if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Catalog, Item
+    from collections.abc import Hashable, Iterator, Sequence
+
+
+class _LocatedChange(NamedTuple):
+    """A change, the catalog it is located in, and its position there."""
+
+    change: CatalogChange
+    catalog: Catalog
+    span: Span
+    line: int
+    column: int
+
+
+def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[ReportedFinding]:
+    """Return every change with its location: in the new catalog, or in the old one for removed items."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    reported = []
+    lines = SourceLines()
+    for located in _located(old, new, changes):
+        change, catalog = located.change, located.catalog
+        key = (change.kind.id, change.item.kind, change.item.given_name, change.pointer)
+        finding = _finding(located, fingerprint=identity_of(*key, str(seen[key])))
+        seen[key] += 1
+        if catalog.source is not None:
+            source = locate(catalog, _document_pointer(change))
+            finding = finding._replace(
+                file=source.file,
+                line=source.line,
+                column=source.column,
+                end_column=source.end_column,
+                snippet=lines.snippet(source),
+            )
+        reported.append(finding)
+    return reported
+
+
+def _located(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[_LocatedChange]:
+    """Locate all changes, each document in one pass; in the order given."""
+    found: dict[int, _LocatedChange] = {}
+    for catalog in (old, new):
+        indexes = [index for index, change in enumerate(changes) if change.is_old == (catalog is old)]
+        spans = find_spans(catalog.document, [_document_pointer(changes[index]) for index in indexes])
+        anchors = sorted({span.anchor for span in spans})
+        positions = dict(zip(anchors, catalog.document.positions(anchors), strict=True))
+        for index, span in zip(indexes, spans, strict=True):
+            found[index] = _LocatedChange(changes[index], catalog, span, *positions[span.anchor])
+    return [found[index] for index in range(len(changes))]
+
+
+def _document_pointer(change: CatalogChange) -> str:
+    if not change.pointer and change.item.name:
+        return f"{change.item.pointer}/name"
+    return change.item.pointer + change.pointer
+
+
+def _finding(located: _LocatedChange, fingerprint: str) -> ReportedFinding:
+    change, catalog, line, column = located.change, located.catalog, located.line, located.column
+    item, origin = change.item, catalog.origin
+    snippet = snippet_at(catalog.document, column, located.span)
+    return ReportedFinding(
+        rule=kind_facts(change.kind, change.breaking),
+        item=item.subject,
+        item_pointer=item.pointer,
+        subject=f"parameter:{change.parameter}" if change.parameter is not None else item.subject,
+        pointer=change.pointer,
+        message=change.message,
+        evidence=None,
+        file=catalog.name if origin is None else origin.file,
+        line=line if origin is None else origin.line,
+        column=column if origin is None else None,
+        fix=None,
+        fingerprint=fingerprint,
+        end_column=column + max(1, snippet.end - snippet.start) if origin is None else None,
+        snippet=snippet,
+    )
+
+
+def kind_facts(kind: ChangeKind, breaking: bool | None) -> RuleFacts:
+    """Return a kind of change in the shape of a rule, with the severity of this change."""
+    severity = CHANGE_SEVERITIES[breaking]
+    return RuleFacts(
+        id=kind.id,
+        name=kind.id,
+        ruleset="diff",
+        category="change",
+        severity=severity,
+        level=level_of(severity),
+        fault=None,
+        fixable=False,
+        needs_language_model=False,
+        since=kind.since,
+        summary=kind.summary,
+        why=kind.why,
+        fix=kind.advice,
+    )
+
+
+class CatalogChange(NamedTuple):
+    """One difference between two catalogs."""
+
+    kind: ChangeKind
+    breaking: bool | None
+    """Whether callers break; None if unknown."""
+    message: str
+    """The change as a predicate, with both values if they are short."""
+    item: Item
+    """The changed item of the new catalog, or of the old one if `is_old`."""
+    is_old: bool
+    """Whether item and pointer belong to the old catalog, as for everything that was removed."""
+    pointer: str = ""
+    """Relative to the item: `/inputSchema/properties/limit`."""
+    parameter: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        breaking: bool | None,
+        message: str,
+        item: Item,
+        pointer: str = "",
+        *,
+        is_old: bool = False,
+        parameter: str | None = None,
+    ) -> CatalogChange:
+        """Construct a change from the id of its kind."""
+        return cls(
+            kind=CHANGE_KINDS[kind],
+            breaking=breaking,
+            message=message,
+            item=item,
+            is_old=is_old,
+            pointer=pointer,
+            parameter=parameter,
+        )
 
 
 class ComparableTools(NamedTuple):
@@ -103,3 +241,53 @@ def _without(fields: dict[str, Any], pointers: list[str]) -> tuple[dict[str, Any
         else:
             parent.pop(tokens[-1], None)
     return root, missing
+
+
+AnyItem = TypeVar("AnyItem", bound=Item)
+
+
+class MatchedItems(NamedTuple, Generic[AnyItem]):
+    """The new items, each with its old counterpart if there is one, and the removed items."""
+
+    new: list[tuple[AnyItem | None, AnyItem]]
+    removed: list[AnyItem]
+
+
+def match_items(old: Sequence[AnyItem], new: Sequence[AnyItem], key: str) -> MatchedItems[AnyItem]:
+    """Match items by an identifying member; items without it are matched with each other."""
+    before, after = _grouped(old, key), _grouped(new, key)
+    partners = {
+        id(item): partner
+        for identity, items in after.items()
+        for partner, item in _paired(before.get(identity, []), items)
+    }
+    matched = {id(item) for item in partners.values()}
+    return MatchedItems(
+        [(partners.get(id(item)), item) for item in new], [item for item in old if id(item) not in matched]
+    )
+
+
+def _grouped(items: Sequence[AnyItem], key: str) -> dict[str | None, list[AnyItem]]:
+    groups: dict[str | None, list[AnyItem]] = {}
+    for item in items:
+        value = item.fields.get(key)
+        groups.setdefault(value if isinstance(value, str) else None, []).append(item)
+    return groups
+
+
+def _paired(old: list[AnyItem], new: list[AnyItem]) -> Iterator[tuple[AnyItem, AnyItem]]:
+    """Pair items with the same identifier: equal ones first, then the others in order."""
+    if len(old) == len(new) == 1:
+        yield old[0], new[0]
+        return
+    by_content: dict[Hashable, list[AnyItem]] = {}
+    for item in reversed(old):
+        by_content.setdefault(json_key(item.raw), []).append(item)
+    matched, unmatched = set(), []
+    for item in new:
+        if equal := by_content.get(json_key(item.raw)):
+            matched.add(id(equal[-1]))
+            yield equal.pop(), item
+        else:
+            unmatched.append(item)
+    yield from zip((item for item in old if id(item) not in matched), unmatched, strict=False)

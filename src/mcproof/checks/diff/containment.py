@@ -1,12 +1,14 @@
 """Whether one schema accepts every value that another accepts, decided by a schema library.
 
-The library compares whole schemas. It is given copies without annotations, in which every reference is replaced by its
-target, so definitions may be renamed or inlined. Copies are small: for schemas that are too large, too deep or
+The library compares whole schemas. It is given copies without annotations, in which every reference is replaced by
+its target, so definitions may be renamed or inlined. Copies are small: for schemas that are too large, too deep or
 recursive the result is unknown.
 
-Callers send what a schema declares or requires. A property that the old schema neither names nor explicitly allows (by
-`additionalProperties`, by a pattern, or as an object without declared properties) is left out of the comparison:
-otherwise every new optional parameter of an open object would count as a rejection of values accepted before.
+Callers send what a schema declares or requires. A property that the old schema neither names nor explicitly allows
+(by `additionalProperties`, by a pattern, or as an object without declared properties) is left out of the
+comparison: otherwise every new optional parameter of an open object would count as a rejection of values accepted
+before.
+Why undecided is a result: docs/decisions/0004-diff-three-values.md.
 """
 
 from __future__ import annotations
@@ -15,6 +17,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.diff.documents import (
+    constrains_unnamed,
+    declared_properties,
+    json_key,
+    mentioned_names,
+    required_names,
+)
 from mcproof.core.schema.keywords import (
     ALTERNATIVES,
     ASSERTIONS,
@@ -25,13 +34,11 @@ from mcproof.core.schema.keywords import (
     SINGLE_SCHEMAS,
     unknown_keywords,
 )
-from mcproof.diff.equality import json_key
-from mcproof.diff.property_names import constrains_unnamed, declared_properties, mentioned_names, required_names
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from mcproof.diff.schema_document import Subschema
+    from mcproof.checks.diff.documents import Subschema
 
 _MAX_DEPTH = 40
 _MAX_SCHEMAS = 600

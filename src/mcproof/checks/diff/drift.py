@@ -1,39 +1,218 @@
-"""Compare a catalog with an earlier version of it.
+"""How a catalog differs from its lock or an earlier capture: the observation that the drift rules judge.
 
-Hashes decide what changed, so every difference counts. Where `diff` knows what a change of a schema means for callers,
-its words are used.
+Hashes decide what changed, so every difference counts. Where `schemas` knows what a change means for callers, its
+words are used. Differences of texts are shown as lines, and may make rules about poisoned texts fire anew.
+Why the lock has texts: docs/decisions/0044-lock-has-texts.md.
 """
 
 from __future__ import annotations
 
+import json
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.diff.change_wording import names_text
-from mcproof.diff.compare_catalogs import compare_catalogs
-from mcproof.diff.equality import changed_keys
-from mcproof.diff.item_matching import match_items
-from mcproof.diff.server_changes import instructions_in
-from mcproof.drift.catalog_drift import CatalogDrift, Difference
-from mcproof.drift.newly_fired import newly_fired
-from mcproof.drift.part_differences import ABSENT, changed_places, difference
-from mcproof.drift.surface_hashes import (
-    OTHER,
-    PARTS,
-    hash_of,
-    item_hash,
-    known_parts,
-    parts_of,
-    server_name,
-    surface_hash,
-)
+from mcproof.checks.diff.changes import CatalogChange, match_items
+from mcproof.checks.diff.documents import changed_keys
+from mcproof.checks.diff.items import compare_catalogs, instructions_in
+from mcproof.checks.diff.kinds import names_text
+from mcproof.checks.diff.lock import OTHER, PARTS, hash_of, item_hash, known_parts, parts_of, server_name, surface_hash
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog, Item
-    from mcproof.diff.changes import CatalogChange
-    from mcproof.drift.catalog_drift import DriftKind
+
+
+DriftKind = Literal["new-tool", "description", "schema", "other", "removed-tool"]
+"""What a difference is about: `other` is everything that is neither a description nor a schema of a tool."""
+
+
+class Difference(NamedTuple):
+    """One difference: a part of an item, or a whole item that was added or removed."""
+
+    kind: DriftKind
+    item: Item
+    """The item of the new catalog; of the old one if it was removed."""
+    part: str
+    """The member that changed, such as `inputSchema`; `other` for several; empty for a whole item."""
+    summary: str
+    """The change as a predicate: `description changed`."""
+    detail: str
+    """What changed, in words; may be empty."""
+    pointer: str
+    """The pointer of the changed part, from the item."""
+    prior_hash: str | None
+    """None if it was added."""
+    current_hash: str | None
+    """None if it was removed."""
+    lines: list[str]
+    """The difference itself, as lines that start with `-` and `+`."""
+    fires: tuple[str, ...] = ()
+    """The ids of the rules about poisoned texts that report the new version, and did not report the old one."""
+
+    @property
+    def evidence(self) -> dict[str, Any]:
+        """The difference as the evidence of a finding."""
+        return {
+            "item": self.item.label if self.item.kind != "server" else "server",
+            "part": self.part or None,
+            "priorHash": self.prior_hash,
+            "currentHash": self.current_hash,
+            "diff": self.lines,
+            "firesNow": list(self.fires),
+        }
+
+
+class CatalogDrift(NamedTuple):
+    """All differences between a catalog and an earlier version of it."""
+
+    reference: str
+    """The name of the lock or of the capture."""
+    differences: list[Difference]
+    prior_hash: str
+    current_hash: str
+    unobserved: Mapping[str, str] = {}
+    """Rules that could not be observed, each with the reason."""
+
+    def of_kind(self, *kinds: DriftKind) -> list[Difference]:
+        """Return the differences of some kinds."""
+        return [each for each in self.differences if each.kind in kinds]
+
+    @property
+    def summary(self) -> str:
+        """The differences in numbers, such as "1 new tool, 2 changes"; empty if there are none."""
+        from mcproof.core.console import plural
+
+        new, removed = len(self.of_kind("new-tool")), len(self.of_kind("removed-tool"))
+        changed = len(self.differences) - new - removed
+        counted = [(new, "new tool"), (removed, "removed tool"), (changed, "change")]
+        return ", ".join(plural(count, noun) for count, noun in counted if count)
+
+
+POISONING = "TRU-1"
+"""The prefix of the ids of these rules."""
+
+
+def newly_fired(new: Catalog, old: Catalog, differences: list[Difference]) -> list[Difference]:
+    """Return differences with the ids of the rules that newly fire on them."""
+    from mcproof.checks.engine import check
+    from mcproof.checks.rule import rules_of
+
+    rules = [rule for rule in rules_of("trust") if rule.id.startswith(POISONING) and rule.severity != "info"]
+    if not rules:
+        return differences
+    known = {each[:3] for finding in check(old, rules) for each in _reports(finding)}
+    fired: dict[str, list[tuple[str, str]]] = {}
+    for finding in check(new, rules):
+        for item, rule, message, pointer in _reports(finding):
+            if (item, rule, message) not in known:
+                fired.setdefault(item, []).append((rule, pointer))
+    return [each._replace(fires=_firing(each, fired)) for each in differences]
+
+
+def _firing(difference: Difference, fired: dict[str, list[tuple[str, str]]]) -> tuple[str, ...]:
+    """Return the rules that newly fire on the changed part of an item."""
+    if difference.current_hash is None:
+        return ()
+    found = fired.get(difference.item.label, ())
+    part = f"/{difference.part}" if difference.part in PARTS else ""
+    return tuple(sorted({rule for rule, pointer in found if not pointer or pointer.startswith(part)}))
+
+
+def _reports(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
+    """Yield item, rule, message and pointer for each item that a finding concerns; a text may be in several.
+
+    The pointer is that of the first item, and empty for the others.
+    """
+    rule, message = finding.rule.id, finding.message.partition(" (also in ")[0]
+    yield finding.item.label, rule, message, finding.pointer
+    evidence: dict[str, Any] = finding.evidence or {}
+    subjects = [each.partition(":")[2] for each in _texts(evidence.get("items"))]
+    for name in {*_texts(evidence.get("tools")), *subjects} - {finding.item.label, ""}:
+        yield name, rule, message, ""
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+MOST_PLACES = 20
+"""How many changed places of a JSON value are shown."""
+LONGEST = 2_000
+"""How many characters of a changed text are shown."""
+_CONTEXT = 40
+ABSENT = object()
+"""Stands for a member that is not there; null is a value."""
+
+
+def difference(before: Any, after: Any) -> list[str]:
+    """Return what changed between two JSON values; None stands for an absent one."""
+    if isinstance(before, str | None) and isinstance(after, str | None):
+        return text_difference(before, after)
+    lines: list[str] = []
+    places = 0
+    for pointer, old, new in changed_places(before, after):
+        places += 1
+        if places <= MOST_PLACES:
+            lines += [f"- {pointer}: {_shown(old)}"] if old is not ABSENT else []
+            lines += [f"+ {pointer}: {_shown(new)}"] if new is not ABSENT else []
+    if places > MOST_PLACES:
+        lines.append(f"… {places - MOST_PLACES:,} more")
+    return lines
+
+
+def text_difference(before: str | None, after: str | None) -> list[str]:
+    """Return the part of two texts that differs, with a little of what surrounds it."""
+    old, new = before or "", after or ""
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    first = max(0, start - _CONTEXT)
+    lines = []
+    for mark, text, is_there in (("-", old, before is not None), ("+", new, after is not None)):
+        if is_there:
+            last = min(len(text), len(text) - end + _CONTEXT)
+            cut = text[first:last]
+            shown = cut if len(cut) <= LONGEST else f"{cut[:LONGEST]}… ({len(cut) - LONGEST:,} more characters)"
+            lines.append(f"{mark} {'…' if first else ''}{shown}{'…' if last < len(text) else ''}")
+    return lines
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the pointer and both values of each changed place, in the order of the new value; not recursive."""
+    waiting = [("", ABSENT if before is None else before, ABSENT if after is None else after)]
+    while waiting:
+        pointer, old, new = waiting.pop()
+        if isinstance(old, dict) and isinstance(new, dict):
+            keys = reversed({**new, **old})
+            waiting += [(f"{pointer}/{escape(key)}", old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
+        elif isinstance(old, list) and isinstance(new, list):
+            waiting += [
+                (f"{pointer}/{index}", _entry(old, index), _entry(new, index))
+                for index in reversed(range(max(len(old), len(new))))
+            ]
+        elif type(old) is not type(new) or old != new:
+            yield pointer, old, new
+
+
+def _entry(values: list[Any], index: int) -> Any:
+    return values[index] if index < len(values) else ABSENT
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (RecursionError, ValueError):
+        return "…"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST:,} more characters)"
+
 
 _WORDS = {"inputSchema": "input schema", "outputSchema": "output schema"}
 _KIND_OF_PART: dict[str, DriftKind] = {"description": "description", "inputSchema": "schema", "outputSchema": "schema"}

@@ -1,24 +1,272 @@
-"""Changes of tools."""
+"""The changes between two catalogs, item by item: server, tools, resources, templates, prompts.
+
+Items are matched by the identifiers that callers use, so a renamed item is removed and added. Changes are in the
+order of the new catalog; removed items follow in the old order. Within a tool: texts, annotations, execution, input
+schema, output schema, other members. Changes inside schemas are found in `schemas`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.diff.changes import (
+    CatalogChange,
+    comparable_tools,
+    is_conditional,
+    match_items,
+    may_be_incomplete,
+    served_members,
+)
+from mcproof.checks.diff.containment import ContainmentBudget
+from mcproof.checks.diff.documents import changed_keys, same_json
+from mcproof.checks.diff.kinds import names_text, text_change, value_text
+from mcproof.checks.diff.schemas import Direction, compare_schemas
 from mcproof.core.text.json_document import kind_of
-from mcproof.diff.change_wording import names_text, value_text
-from mcproof.diff.changes import CatalogChange
-from mcproof.diff.comparable_parts import comparable_tools
-from mcproof.diff.containment import ContainmentBudget
-from mcproof.diff.equality import changed_keys, same_json
-from mcproof.diff.item_changes import annotations_of, member_changes, removal_doubt, text_changes
-from mcproof.diff.item_matching import match_items
-from mcproof.diff.schema_changes import compare_schemas
+from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from mcproof.core.catalog.model import Catalog, Tool
-    from mcproof.diff.schema_changes import Direction
+    from mcproof.core.catalog.model import Catalog, Item, Tool
+
+
+_HARMLESS_MEMBERS = frozenset({"_meta", "icons", "annotations", "size", "name"})
+"""Members that do not affect how an item is used."""
+
+
+def as_text(value: Any) -> str:
+    """Return the value if it is a string, else an empty string."""
+    return value if isinstance(value, str) else ""
+
+
+def annotations_of(item: Item) -> dict[str, Any]:
+    """The annotations of an item; empty if absent or malformed."""
+    annotations = item.fields.get("annotations")
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def removal_doubt(item: Item, new: Catalog) -> str | None:
+    """Why it is unknown whether a missing item was removed; None if it was."""
+    if may_be_incomplete(new, item.list_key):
+        return "is not in the new catalog, whose source code was only partly analysed"
+    if is_conditional(item):
+        return "was removed; it was only served under a condition"
+    return None
+
+
+def text_changes(old: Item, new: Item) -> Iterator[CatalogChange]:
+    """Yield changes of title and description."""
+    before, after = (
+        as_text(item.fields.get("title")) or as_text(annotations_of(item).get("title")) for item in (old, new)
+    )
+    if before != after:
+        message = text_change("title", before, after)
+        yield CatalogChange.of("title-changed", False, message, new, new.pointer_to("title"))
+    before, after = (as_text(item.fields.get("description")) for item in (old, new))
+    if before != after:
+        message = text_change("description", before, after)
+        yield CatalogChange.of("description-changed", False, message, new, new.pointer_to("description"))
+
+
+def member_changes(old: Item, new: Item, compared: frozenset[str]) -> Iterator[CatalogChange]:
+    """Yield changes of all other members: one for the harmless ones, one for those of unknown effect."""
+    changed = [key for key in changed_keys(served_members(old), served_members(new)) if key not in compared]
+    for keys, breaking in (
+        ([key for key in changed if key in _HARMLESS_MEMBERS], False),
+        ([key for key in changed if key not in _HARMLESS_MEMBERS], None),
+    ):
+        if keys:
+            pointer = f"/{escape(keys[0])}" if keys[0] in new.fields else ""
+            yield CatalogChange.of("metadata-changed", breaking, f"{names_text(keys)} changed", new, pointer)
+
+
+_RESOURCE_MEMBERS = frozenset({"uri", "uriTemplate", "title", "description", "mimeType"})
+_PROMPT_MEMBERS = frozenset({"name", "title", "description", "arguments"})
+
+
+def resource_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of all resources."""
+    if old.server.fields and new.server.fields:
+        yield from _list_changes(new, "resource", "uri", old.resources, new.resources, _changes_of_resource)
+
+
+def template_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of all resource templates."""
+    if old.server.fields and new.server.fields:
+        yield from _list_changes(new, "template", "uriTemplate", old.templates, new.templates, _changes_of_resource)
+
+
+def prompt_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of all prompts."""
+    if old.server.fields and new.server.fields:
+        yield from _list_changes(new, "prompt", "name", old.prompts, new.prompts, _changes_of_prompt)
+
+
+def _list_changes(
+    catalog: Catalog,
+    noun: str,
+    key: str,
+    old: Sequence[Item],
+    new: Sequence[Item],
+    compare: Callable[[Item, Item], Iterator[CatalogChange]],
+) -> Iterator[CatalogChange]:
+    """Yield the changes of a list of items; `catalog` is the new one."""
+    matches = match_items(old, new, key)
+    for before, after in matches.new:
+        if before is None:
+            yield CatalogChange.of(f"{noun}-added", False, "was added", after)
+        elif not same_json(before.raw, after.raw):
+            yield from text_changes(before, after)
+            yield from compare(before, after)
+    for item in matches.removed:
+        doubt = removal_doubt(item, catalog)
+        if doubt is None and not isinstance(catalog.server.fields.get(item.list_key), list):
+            doubt = f"is missing: the new catalog has no `{item.list_key}`"
+        breaking = True if doubt is None else None
+        yield CatalogChange.of(f"{noun}-removed", breaking, doubt or "was removed", item, is_old=True)
+
+
+def _changes_of_resource(old: Item, new: Item) -> Iterator[CatalogChange]:
+    before, after = (as_text(item.fields.get("mimeType")) for item in (old, new))
+    if before != after:
+        breaking = (True if after else None) if before else False
+        message = text_change("type", before, after)
+        yield CatalogChange.of("mime-type-changed", breaking, message, new, new.pointer_to("mimeType"))
+    yield from member_changes(old, new, _RESOURCE_MEMBERS)
+
+
+class _PromptArgument(NamedTuple):
+    """An argument of a prompt, and its pointer relative to the prompt."""
+
+    fields: dict[str, Any]
+    pointer: str
+
+    @property
+    def is_required(self) -> bool:
+        return self.fields.get("required") is True
+
+
+def _changes_of_prompt(old: Item, new: Item) -> Iterator[CatalogChange]:
+    before, after = _arguments(old), _arguments(new)
+    for name, argument in after.items():
+        yield from _changes_of_argument(name, before.get(name), argument, new)
+    for name, argument in before.items():
+        if name not in after:
+            yield CatalogChange.of(
+                "prompt-argument-removed",
+                True,
+                f"`{name}` was removed",
+                old,
+                argument.pointer,
+                is_old=True,
+                parameter=name,
+            )
+    yield from member_changes(old, new, _PROMPT_MEMBERS)
+
+
+def _changes_of_argument(
+    name: str, old: _PromptArgument | None, new: _PromptArgument, prompt: Item
+) -> Iterator[CatalogChange]:
+    is_required = new.is_required
+    if old is None:
+        kind = "prompt-argument-required" if is_required else "prompt-argument-added"
+        message = f"`{name}` was added" + (", and is required" if is_required else "")
+        yield CatalogChange.of(kind, is_required, message, prompt, new.pointer, parameter=name)
+        return
+    if old.is_required != is_required:
+        state = "required" if is_required else "optional"
+        message = f"`{name}` became {state}"
+        yield CatalogChange.of(f"prompt-argument-{state}", is_required, message, prompt, new.pointer, parameter=name)
+    others = [key for key in changed_keys(old.fields, new.fields) if key != "required"]
+    if others:
+        message = f"{names_text(others)} of `{name}` changed"
+        yield CatalogChange.of("description-changed", False, message, prompt, new.pointer, parameter=name)
+
+
+def _arguments(prompt: Item) -> dict[str, _PromptArgument]:
+    """The arguments of a prompt; of several with the same name, the first."""
+    arguments = prompt.fields.get("arguments")
+    found: dict[str, _PromptArgument] = {}
+    for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+        if isinstance(argument, dict) and isinstance(argument.get("name"), str):
+            found.setdefault(argument["name"], _PromptArgument(argument, f"/arguments/{index}"))
+    return found
+
+
+def server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    """Yield the changes of the server."""
+    yield from _identity_changes(old, new)
+    yield from _instructions_changes(old, new)
+    yield from _protocol_changes(old, new)
+    if old.describes_server and new.describes_server:
+        yield from _capability_changes(old, new)
+
+
+def _identity_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    pointer = new.server_info_pointer.removeprefix(new.server.pointer)
+    for key in ("name", "version"):
+        if not (old.knows_server_info(key) and new.knows_server_info(key)):
+            continue
+        before, after = (as_text(catalog.server_info.get(key)) for catalog in (old, new))
+        if before != after:
+            at = f"{pointer}/{key}" if key in new.server_info else pointer
+            message = text_change(key, before, after)
+            yield CatalogChange.of(f"server-{key}-changed", False, message, new.server, at)
+
+
+def _instructions_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    (before, _), (after, pointer) = instructions_in(old), instructions_in(new)
+    is_known = all(catalog.describes_server or text for catalog, text in ((old, before), (new, after)))
+    if is_known and before != after:
+        message = text_change("text of the instructions", before, after)
+        yield CatalogChange.of("instructions-changed", False, message, new.server, pointer)
+
+
+def instructions_in(catalog: Catalog) -> tuple[str, str]:
+    """The instructions of a server and their pointer; both empty if it has none."""
+    for era in ("initialize", "discover"):
+        result = catalog.server.fields.get(era)
+        if isinstance(result, dict) and (text := as_text(result.get("instructions"))):
+            return text, f"/{era}/instructions"
+    return "", ""
+
+
+def _protocol_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    if old.protocol and new.protocol and old.protocol != new.protocol:
+        result = new.server.fields.get("initialize")
+        is_written = isinstance(result, dict) and "protocolVersion" in result
+        pointer = "/initialize/protocolVersion" if is_written else ""
+        message = text_change("protocol revision", old.protocol, new.protocol)
+        yield CatalogChange.of("protocol-changed", None, message, new.server, pointer)
+
+
+def _capability_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
+    before, after = _capabilities(old), _capabilities(new)
+    for name, pointer in after.items():
+        if name not in before:
+            yield CatalogChange.of("capability-added", False, f"offers `{name}` now", new.server, pointer)
+    for name, pointer in before.items():
+        if name not in after:
+            message = f"does not offer `{name}` any more"
+            yield CatalogChange.of("capability-removed", None, message, old.server, pointer, is_old=True)
+
+
+def _capabilities(catalog: Catalog) -> dict[str, str]:
+    """The capabilities of a server, as `tools` or `resources.subscribe`, with their pointers."""
+    found: dict[str, str] = {}
+    for era in ("initialize", "discover"):
+        result = catalog.server.fields.get(era)
+        offered = result.get("capabilities") if isinstance(result, dict) else None
+        for name, details in (offered if isinstance(offered, dict) else {}).items():
+            if details is None or details is False:
+                continue
+            pointer = f"/{era}/capabilities/{escape(name)}"
+            found.setdefault(name, pointer)
+            for detail, value in (details if isinstance(details, dict) else {}).items():
+                if value is not None and value is not False:
+                    found.setdefault(f"{name}.{detail}", f"{pointer}/{escape(detail)}")
+    return found
+
 
 _EMPTY_INPUT: dict[str, Any] = {"type": "object", "properties": {}}
 """The schema of a tool without an input schema."""
@@ -149,3 +397,19 @@ def _schema_changes(old: Tool, new: Tool, direction: Direction, budget: Containm
             is_old=found.is_old,
             parameter=found.parameter,
         )
+
+
+def compare_catalogs(old: Catalog, new: Catalog) -> list[CatalogChange]:
+    """Return the changes between two catalogs.
+
+    Every member of an item is compared, unless it is malformed in both catalogs. Of the server, its name and version,
+    instructions, protocol revision and capabilities are compared. If a catalog is a bare list of tools, only tools are
+    compared.
+    """
+    return [
+        *server_changes(old, new),
+        *tool_changes(old, new),
+        *resource_changes(old, new),
+        *template_changes(old, new),
+        *prompt_changes(old, new),
+    ]

@@ -1,28 +1,27 @@
 """Changes between two JSON Schemas, and whether they break callers that send or read values.
 
-Both schemas are traversed together, keyword by keyword. If that makes a schema with in-place applicators look narrower,
-it is compared as a whole before the change is called breaking. References are followed on both sides, so definitions
-may move; a pair of schemas that recurs below itself is compared once. Changes that one keyword alone cannot decide
-(`oneOf`, `not`, `if`) are decided by `containment`; an undecided change is reported as unknown, never as compatible.
+Both schemas are traversed together, keyword by keyword. If that makes a schema with in-place applicators look
+narrower, it is compared as a whole before the change is called breaking. References are followed on both sides, so
+definitions may move; a pair of schemas that recurs below itself is compared once. Changes that one keyword alone
+cannot decide (`oneOf`, `not`, `if`) are decided by `containment`; an undecided change is reported as unknown, never
+as compatible.
 
-A narrower input breaks callers, and so does a wider output: callers may receive values they do not expect. Properties
-that a schema neither declares nor explicitly allows are assumed not to be sent; see `containment`.
+A narrower input breaks callers, and so does a wider output: callers may receive values they do not expect.
+Properties that a schema neither declares nor explicitly allows are assumed not to be sent; see `containment`.
+Why a change has three values: docs/decisions/0004-diff-three-values.md.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
+from mcproof.checks.diff.comparison import Effect, SchemaChange, SchemaComparison, SchemaPair
+from mcproof.checks.diff.containment import ContainmentBudget
+from mcproof.checks.diff.documents import SchemaDocument, Subschema, same_json, same_schema
+from mcproof.checks.diff.keywords import compare_annotations, compare_keywords, compare_unknown_keywords
+from mcproof.checks.diff.kinds import counted, value_text
+from mcproof.checks.diff.properties import compare_unions
 from mcproof.core.schema.keywords import ALTERNATIVES, DYNAMIC, assertions, has_in_place_applicator, is_union
-from mcproof.diff.annotation_changes import compare_annotations, compare_unknown_keywords
-from mcproof.diff.change_wording import counted, value_text
-from mcproof.diff.containment import ContainmentBudget
-from mcproof.diff.equality import same_json, same_schema
-from mcproof.diff.keyword_changes import compare_keywords
-from mcproof.diff.schema_comparison import SchemaChange, SchemaComparison, SchemaPair
-from mcproof.diff.schema_document import SchemaDocument, Subschema
-from mcproof.diff.union_changes import compare_unions
-from mcproof.diff.value_effects import Effect
 
 MAX_LEVELS = 200
 _MAX_PAIRS = 20_000

@@ -1,19 +1,24 @@
-"""Fix a snapshot: turn findings into edits of its text."""
+"""Fixes: edits of snapshots that findings ask for, and snippets for code that cannot be edited.
+
+`fix_snapshot` changes JSON text, `source` edits Python; both keep every other byte. `snippets` says what to write
+where no edit is possible. `proven_edits` is for formats that carry fixes.
+Why fixes are text edits: docs/decisions/0008-fixes-are-text-edits.md.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.findings import Finding, TextEdit
 from mcproof.core.schema.acceptance import is_declared_optional
 from mcproof.core.schema.tree import SchemaTree
-from mcproof.core.text.json_document import Edit, splice
+from mcproof.core.text.json_document import Edit, JsonText, Position, splice
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.core.catalog.model import Catalog, Item
-    from mcproof.linting.finding import Finding
 
 
 class FixedSnapshot(NamedTuple):
@@ -75,3 +80,46 @@ def member_changes(findings: list[Finding], *, keep_optional: bool = False) -> l
 def newly_required(changes: Iterable[MemberChange]) -> int:
     """The number of parameters these changes make required."""
     return sum(len(change.value) for change in changes if change.key == "required")
+
+
+class FileEdit(NamedTuple):
+    """An edit, and the file that it changes."""
+
+    file: str
+    change: TextEdit
+
+
+def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdit]:
+    """Return the edit of each fix that is certain, by the index of its finding; none for a live server."""
+    if catalog.source is not None:
+        return _source_edits(catalog, findings)
+    if catalog.origin is not None:
+        return {}
+    edits = _document_edits(catalog.document, findings)
+    return {at: FileEdit(catalog.name, edit) for at, edit in edits.items()}
+
+
+def _source_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdit]:
+    from mcproof.checks.fixes.source import edits_by_finding
+
+    return {
+        at: FileEdit(edit.file, TextEdit(*edit.start, *edit.end, edit.replacement))
+        for at, edit in edits_by_finding(catalog, findings).items()
+    }
+
+
+def _document_edits(document: JsonText, findings: list[Finding]) -> dict[int, TextEdit]:
+    fixes = [
+        (at, (finding.item.pointer + finding.pointer, finding.fix.key, finding.fix.value))
+        for at, finding in enumerate(findings)
+        if finding.fix is not None
+    ]
+    if not fixes:
+        return {}
+    edits = document.member_edits([change for _, change in fixes])
+    offsets = sorted({offset for edit in edits for offset in (edit.start, edit.end)})
+    positions: dict[int, Position] = dict(zip(offsets, document.positions(offsets), strict=True))
+    return {
+        at: TextEdit(*positions[edit.start], *positions[edit.end], edit.replacement)
+        for (at, _), edit in zip(fixes, edits, strict=True)
+    }

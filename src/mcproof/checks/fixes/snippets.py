@@ -1,37 +1,40 @@
-"""Fill the snippets of a rule with the parameter, tool or server of a finding."""
+"""What to write in the code of a server about a finding, for the framework that the server uses.
+
+Snippets are filled with the parameter, tool or server of a finding; `snippet_tables` has them.
+Why every snippet was tried: docs/decisions/0036-snippets-are-tried.md.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.core.text.json_positions import resolve
-from mcproof.linting.code_help.framework_guess import (
+from mcproof.checks.fixes.snippet_tables import (
     FRAMEWORKS,
+    LIST_SIZE,
     LITERAL,
     LOW_LEVEL,
-    ZOD,
-    frameworks_of,
-    live_frameworks,
-)
-from mcproof.linting.code_help.parameter_types import (
-    LIST_SIZE,
     TEXT_SIZE,
+    ZOD,
+    SnippetTemplate,
+    frameworks_of,
     has_format,
     is_flat,
     literal_members,
+    live_frameworks,
     python_type,
     python_value,
+    templates_of,
     zod_type,
 )
-from mcproof.linting.code_help.snippet_table import templates_of
+from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.code_help.snippet_table import SnippetTemplate
-    from mcproof.linting.finding import Finding
+
 
 _MOST_TRIED = 20
 """How many findings of a rule are tried before its snippets are left out."""
@@ -93,7 +96,7 @@ def _fill_all(
 ) -> list[CodeHelp]:
     """Return the snippets about one finding, one for each framework; empty if it needs none or is not suitable."""
     if finding.fix is not None and catalog.source is not None:
-        from mcproof.linting.fixing.source_fix import may_be_fixed
+        from mcproof.checks.fixes.source import may_be_fixed
 
         if may_be_fixed(catalog.source, finding):
             return []

@@ -1,21 +1,24 @@
-"""`catalog`: problems of the input itself that no other ruleset reports. Not part of a score."""
+"""`catalog`: problems of the input itself that no other ruleset reports. Not part of a score.
+
+Why mcproof reports its own crashes: docs/decisions/0018-rules-about-mcproof.md.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import rule
 from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-from mcproof.linting.finding import Problem
-from mcproof.linting.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.engine import RuleCrash
     from mcproof.core.catalog.model import Catalog, Item, Tool
     from mcproof.core.schema.tree import SchemaTree
-    from mcproof.linting.engine import RuleCrash
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 

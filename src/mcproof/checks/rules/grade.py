@@ -1,7 +1,8 @@
 """`grade`: the 21 rules of the published grading method, which determine the score and the letter.
 
 Three severities cost points: error, warning, info. Lengths and whitespace follow JavaScript, because the method is
-defined by a JavaScript program.
+defined by a JavaScript program. The score itself is in `checks.scores.grade`.
+Why JavaScript decides lengths: docs/decisions/0011-javascript-semantics.md.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.catalog.parameter_docs import documents_parameter
+from mcproof.checks.behaviour.acts import documents_parameter
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, rule
+from mcproof.checks.scores.tokens import is_blank, length, stringify, trim, truthy
 from mcproof.core.schema.acceptance import are_all_optional
-from mcproof.linting.finding import Problem
-from mcproof.linting.registry import MISSING_REQUIRED, TYPE_MISMATCH, rule
-from mcproof.text.javascript import is_blank, length, stringify, trim, truthy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import Problem, SetMember
+from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
 from mcproof.core.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
-from mcproof.linting.finding import Problem, SetMember
-from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Scores: pure functions of a catalog and its findings."""
+"""Scores: the grade, polish, trust, descriptions and tokens, as pure functions of a catalog and its findings."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.text.javascript import length, trim
+from mcproof.checks.scores.tokens import length, trim
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.rule import Rule
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.registry import Rule
 
 POINTS = {"error": 15, "warning": 5, "info": 1}
 BONUS, BONUS_LENGTH = 5, 20

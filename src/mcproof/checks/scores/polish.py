@@ -10,9 +10,9 @@ from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.rule import Rule
     from mcproof.core.catalog.model import Catalog
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.registry import Rule
 
 POINTS = {"error": 5.0, "warn": 2.0, "note": 0.5}
 WEIGHTS = {"schema": 0.20, "naming": 0.30, "description": 0.30, "consistency": 0.15, "security": 0.05}

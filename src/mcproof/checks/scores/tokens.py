@@ -1,15 +1,20 @@
-"""JavaScript semantics for the grade and its token counts, which are defined by a JavaScript program.
+"""Context cost: an estimate of the tokens a catalog's tools take in every request, as the grade defines it.
 
-Lengths are in UTF-16 code units, `trim` strips a different set of whitespace, an empty list is truthy, and
-`JSON.stringify` formats numbers differently.
+The grade is defined by a JavaScript program, so its semantics are here: UTF-16 lengths, its whitespace, its idea of
+truth, `JSON.stringify`. The rules of `grade` use them, too.
+Why JavaScript decides lengths: docs/decisions/0011-javascript-semantics.md.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from math import isfinite
-from typing import Any
+from math import ceil, isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mcproof.core.catalog.model import Catalog, Tool
+
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -118,3 +123,26 @@ def _pieces(value: Any) -> list[str]:
         else:
             pieces.append(_encode(current))
     return pieces
+
+
+CHARACTERS_PER_TOKEN = 3.5
+
+
+class TokenCost(NamedTuple):
+    total: int
+    tools: dict[str, int]
+    """By the tool's label, in catalog order; tools with the same name are added up."""
+
+
+def token_cost(catalog: Catalog) -> TokenCost:
+    costs: dict[str, int] = {}
+    for tool in catalog.tools:
+        costs[tool.label] = costs.get(tool.label, 0) + tool_tokens(tool)
+    return TokenCost(sum(costs.values()), costs)
+
+
+def tool_tokens(tool: Tool) -> int:
+    """The tokens of one tool: its name, its description as received, and its schema as compact JSON."""
+    schema = stringify(tool.fields["inputSchema"]) if "inputSchema" in tool.fields else "undefined"
+    parts = [tool.name, tool.description, schema] if tool.description else [tool.name, schema]
+    return ceil(length(" ".join(parts)) / CHARACTERS_PER_TOKEN)

@@ -1,23 +1,23 @@
 """The trust score: a number from 0 to 100, a verdict, and the share of rules that could be observed.
 
-A rule passes, fails, or is not judged. The score is the weight of the rules that passed, in percent of the weight of
-those that were judged; nothing is earned by what could not be observed.
+A rule passes, fails, or is not judged. The score is the weight of the rules that passed, in percent of the weight
+of those that were judged; nothing is earned by what could not be observed.
+Why unobserved rules lower the coverage: docs/decisions/0052-what-coverage-counts.md.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.linting.trust_verdicts import VERDICTS
+from mcproof.checks.rule import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from mcproof.checks.engine import Unjudged
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.rule import Rule, Thresholds, Verdict
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.linting.finding import Finding
-    from mcproof.linting.registry import Rule
-    from mcproof.linting.trust_verdicts import Thresholds, Verdict
-    from mcproof.linting.unobserved import Unjudged
 
 LEAST_COVERAGE = 0.5
 """The share of the weight that must be observed before a server is allowed."""

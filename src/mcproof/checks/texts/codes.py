@@ -1,18 +1,60 @@
-"""Simple ciphers: shifted and mirrored alphabets, reversed text, digits for letters, spaced letters, Morse, Braille."""
+"""Codes that hide words: simple ciphers, Morse, Braille, invisible characters, lookalike and styled letters.
+
+Decoding is not a judgement: `judge` asks what the decoded text tells a model.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import partial
+from itertools import permutations
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
-from mcproof.poisoning.cipher_words import ALPHABETS, ciphers_of
-from mcproof.poisoning.prose_signs import is_sentence
-from mcproof.poisoning.usual_words import COMMANDS, KNOWN, OBJECTS
+from mcproof.checks.texts.words import COMMANDS, KNOWN, OBJECTS, is_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+_SIGNS = """
+    the and you user this that with from all not must send read file tool ignore instructions previous system before
+    always never call your tell key when secret password token execute contents data message email use then first
+    delete into keys copy for are any without about files run include forward output las los que les des une und die
+    der nicht instrucciones usuario anteriores mot passe para dans pour
+"""
+"""Words of which a sentence to a model has two."""
+
+ALPHABETS = {
+    "atbash": ascii_lowercase[::-1],
+    **{
+        "rot13" if by == 13 else f"shift by {by}": ascii_lowercase[by:] + ascii_lowercase[:by]
+        for by in range(1, len(ascii_lowercase))
+    },
+}
+"""What the letters from a to z stand for, by the name of the cipher."""
+
+
+def _markers() -> dict[str, frozenset[bytes]]:
+    """Encoded forms of usual words, for each cipher."""
+    signs, letters = _SIGNS.encode(), ascii_lowercase.encode()
+    encoded = {"reversed": signs[::-1]}
+    for cipher, alphabet in ALPHABETS.items():
+        encoded[cipher] = signs.translate(bytes.maketrans(alphabet.encode(), letters))
+    known = frozenset(" ".join(KNOWN).encode().split())
+    return {cipher: frozenset(words.split()) - known for cipher, words in encoded.items()}
+
+
+_MARKERS = _markers()
+MARKER_WORDS: frozenset[bytes] = frozenset().union(*_MARKERS.values())
+"""Words that are usual ones in some cipher."""
+
+
+def ciphers_of(word: bytes) -> list[str]:
+    """The ciphers in which a usual word looks like this."""
+    return [cipher for cipher, words in _MARKERS.items() if word in words]
+
 
 _MORSE = dict(
     zip(
@@ -143,3 +185,218 @@ def is_run_together(text: str) -> bool:
 def rotated(text: str) -> str:
     """A text in rot47, which shifts letters, digits and punctuation, in plain."""
     return text.translate(_ROTATED)
+
+
+MOST_SYMBOLS = 8_192
+"""How many characters of a sequence are decoded."""
+
+
+def text_of_tags(characters: str) -> str:
+    """The ASCII letters that tag characters stand for."""
+    return "".join(chr(code) for each in characters if 0x20 <= (code := ord(each) - 0xE0000) < 0x7F)
+
+
+def text_of_selectors(characters: str) -> str:
+    """The text whose bytes, or halves of bytes, are written as variation selectors; empty if there is none."""
+    values = [selected for each in characters[:MOST_SYMBOLS] if (selected := _selector(each)) is not None]
+    candidates = [bytes(values)]
+    if len(set(values)) > 2 and max(values, default=0) < 16:
+        candidates.append(_joined(values, base=16, width=2))
+    texts = (_text(each) for each in candidates)
+    return next((text for text in texts if reads(text)), "") or text_of_symbols(characters)
+
+
+def _selector(character: str) -> int | None:
+    code = ord(character)
+    if 0xFE00 <= code <= 0xFE0F:
+        return code - 0xFE00
+    return code - 0xE0100 + 16 if 0xE0100 <= code <= 0xE01EF else None
+
+
+def text_of_symbols(characters: str) -> str:
+    """The text that a sequence of a few different characters stands for as binary digits; empty if there is none."""
+    characters = characters[:MOST_SYMBOLS]
+    texts = (_text(each) for each in _readings(characters))
+    return next((text for text in texts if reads(text)), "")
+
+
+def _readings(characters: str) -> Iterator[bytes]:
+    """The bytes that a sequence may stand for, the most usual codes first."""
+    alphabet = sorted(set(characters))
+    if len(alphabet) == 2:
+        yield from _bits(characters, alphabet)
+    elif len(alphabet) in (3, 4):
+        for removed in _separators(characters, alphabet):
+            digits = [each for each in alphabet if each not in removed]
+            groups = [group for group in _split(characters, removed) if group]
+            for zero, one in permutations(digits, 2):
+                yield bytes(int("".join("0" if each == zero else "1" for each in group), 2) & 255 for group in groups)
+                yield from _bits("".join(groups), [zero, one])
+        if len(alphabet) == 4:
+            for order in permutations(alphabet):
+                yield _joined([order.index(each) for each in characters], base=4, width=4)
+    elif 5 <= len(alphabet) <= 16:
+        values = [alphabet.index(each) for each in characters]
+        yield _joined(values, base=8, width=3)
+        yield _joined(values, base=16, width=2)
+
+
+def _separators(characters: str, alphabet: Sequence[str]) -> Iterator[str]:
+    """The characters that may separate letters: one of three, or two of four; the rarest first."""
+    by_count = sorted(alphabet, key=characters.count)
+    if len(alphabet) == 3:
+        yield from by_count
+    else:
+        yield "".join(by_count[:2])
+
+
+def _split(characters: str, separators: str) -> list[str]:
+    for each in separators[1:]:
+        characters = characters.replace(each, separators[0])
+    return characters.split(separators[0])
+
+
+def _bits(characters: str, alphabet: Sequence[str]) -> Iterator[bytes]:
+    first, second = alphabet
+    for zero, one in ((first, second), (second, first)):
+        bits = characters.translate({ord(zero): "0", ord(one): "1"})
+        for width in (8, 7, 16):
+            whole = len(bits) - len(bits) % width
+            values = [int(bits[at : at + width], 2) for at in range(0, whole, width)]
+            if all(value < 256 for value in values):
+                yield bytes(values)
+
+
+def _joined(digits: Sequence[int], *, base: int, width: int) -> bytes:
+    """The bytes that groups of digits stand for, the most significant digit first."""
+    values = []
+    for at in range(0, len(digits) - len(digits) % width, width):
+        value = 0
+        for digit in digits[at : at + width]:
+            value = value * base + digit
+        values.append(value & 255)
+    return bytes(values)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.strip(b"\0").decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def reads(text: str) -> bool:
+    """Whether a decoded text consists of words rather than of noise."""
+    if len(text) < 3 or not (text.isprintable() or "".join(text.split()).isprintable()):
+        return False
+    letters = sum(each.isalpha() or each == " " for each in text)
+    return letters * 4 >= len(text) * 3
+
+
+_CYRILLIC = dict(
+    zip(
+        "аеорсухѕіјһԁӏԛԝьгкмтнвАВЕКМНОРСТУХЅІЈԚԜҮ",
+        "aeopcyxsijhdlqwbrkmthbABEKMHOPCTYXSIJQWY",
+        strict=True,
+    )
+)
+_GREEK = dict(zip("αονρυικϲϳηΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aovpuikcjnABEZHIKMNOPTYX", strict=True))
+_ARMENIAN = dict(zip("օոսհցքզեյՍՕ", "onuhgpqejUO", strict=True))
+_CHEROKEE = dict(zip("ᎪᏴᏟᎠᎬᎻᎫᏦᏞᎷᏢᏒᏚᎢᏙᎳᏃ", "ABCDEHJKLMPRSTVWZ", strict=True))
+_LATIN = dict(
+    zip("ɑɡɩᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "agiabcdefghijklmnoprstuvwyz", strict=True),
+)
+LOOKALIKES = {**_CYRILLIC, **_GREEK, **_ARMENIAN, **_CHEROKEE, **_LATIN}
+_TO_ASCII = str.maketrans(LOOKALIKES)
+_OTHER_SCRIPT = re.compile("[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u13a0-\u13ff]")
+_word = re.compile(r"[^\W\d_]{3,100}").finditer
+_lookalike = re.compile(f"[{''.join(LOOKALIKES)}]").search
+
+_STYLED = (
+    "\U0001d400-\U0001d7ff"  # mathematical letters and digits
+    "\uff21-\uff3a\uff41-\uff5a"  # full width
+    "\u24b6-\u24e9\U0001f110-\U0001f129\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189"  # enclosed
+    "\u2090-\u209c\u1d2c-\u1d6a\u02b0-\u02b8\u2071\u207f"  # raised and lowered
+)
+_styled_word = re.compile(f"[{_STYLED}]{{3,}}|[{_STYLED}](?:[ .-]?[{_STYLED}]){{4,}}").finditer
+_full_width = re.compile("[\uff21-\uff3a\uff41-\uff5a]+").fullmatch
+_east_asian = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]").search
+_styled = re.compile(f"[{_STYLED}]+")
+_OVERLAYS = re.compile("[\u0332-\u0338\u0489\u20d2-\u20eb]+")
+"""Marks drawn through or under a letter."""
+_overlaid_word = re.compile("(?:[A-Za-z][\u0332-\u0338\u0489\u20d2-\u20eb]{1,9}){3,}").finditer
+_ENCLOSED = {
+    **{chr(0x1F130 + each): chr(65 + each) for each in range(26)},
+    **{chr(0x1F150 + each): chr(65 + each) for each in range(26)},
+    **{chr(0x1F170 + each): chr(65 + each) for each in range(26)},
+    **{chr(0x1F110 + each): chr(65 + each) for each in range(26)},
+}
+_FROM_ENCLOSED = str.maketrans(_ENCLOSED)
+
+
+def imitated(text: str) -> str:
+    """A text with ASCII letters in place of all their lookalikes and styled forms."""
+    plain = _styled.sub(lambda match: normalize("NFKC", match[0].translate(_FROM_ENCLOSED)), text)
+    plain = _OVERLAYS.sub("", plain)
+    return _word_sub(plain)
+
+
+def _word_sub(text: str) -> str:
+    """Replace lookalikes in the words that they make look like ASCII words."""
+    pieces, at = [], 0
+    for start, end, word in lookalike_words(text):
+        pieces += [text[at:start], word]
+        at = end
+    return "".join((*pieces, text[at:])) if pieces else text
+
+
+def lookalike_words(text: str) -> list[tuple[int, int, str]]:
+    """The words that look like ASCII words but have letters of another script: start, end, what they look like.
+
+    A word counts if it mixes ASCII letters with lookalikes, or consists of lookalikes within a text that has no other
+    letters of that script: Russian words are Russian words. In a text with such letters, a mixed word must be longer.
+    """
+    found: list[tuple[int, int, str]] = []
+    if _lookalike(text) is None:
+        return found
+    others: bool | None = None
+    for match in _word(text):
+        word = match[0]
+        plain = word if word.isascii() else word.translate(_TO_ASCII)
+        if plain is word or not plain.isascii():
+            continue
+        if others is None:
+            others = _has_other_letters(text)
+        if len(plain) >= _least_letters(word, others=others):
+            found.append((match.start(), match.end(), plain))
+    return found
+
+
+def _least_letters(word: str, *, others: bool) -> int:
+    """How many letters a word with lookalikes needs, to be no symbol, unit or word of another language."""
+    foreign = [each for each in word if not each.isascii()]
+    if len(foreign) == len(word):
+        return 1_000 if others else 4
+    if others:
+        return 6
+    return 4 if all(each in _GREEK for each in foreign) else 3
+
+
+def _has_other_letters(text: str) -> bool:
+    """Whether a text has letters of another script that do not look like ASCII letters."""
+    return any(letter not in LOOKALIKES for letter in _OTHER_SCRIPT.findall(text))
+
+
+def styled_words(text: str) -> list[tuple[int, int, str]]:
+    """The words in styled or crossed out letters: start, end, their plain form.
+
+    Full-width words within East Asian text are usual.
+    """
+    found = []
+    if _styled.search(text) is not None:
+        for match in _styled_word(text):
+            if not (_full_width(match[0]) and _east_asian(text)):
+                found.append((match.start(), match.end(), normalize("NFKC", match[0].translate(_FROM_ENCLOSED))))
+    if _OVERLAYS.search(text) is not None:
+        found += [(match.start(), match.end(), _OVERLAYS.sub("", match[0])) for match in _overlaid_word(text)]
+    return found

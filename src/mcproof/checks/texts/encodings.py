@@ -1,7 +1,8 @@
 """Encoded text inside a text: base64, hexadecimal, escapes, character codes, simple ciphers, also nested.
 
-Decoding is not a judgement: descriptions show examples in base64, and URLs are full of percent signs. A rule asks what
-the decoded text tells a model.
+Decoding is not a judgement: descriptions show examples in base64, and URLs are full of percent signs. A rule asks
+what the decoded text tells a model.
+Why texts are searched in one pass: docs/decisions/0050-texts-in-one-pass.md.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
-from mcproof.poisoning.ciphers import in_code, in_leet, in_morse, in_other_letters, rotated, spaced_out
-from mcproof.poisoning.prose_signs import is_sentence, words_of_text
+from mcproof.checks.texts.codes import in_code, in_leet, in_morse, in_other_letters, rotated, spaced_out
+from mcproof.checks.texts.words import is_sentence, words_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.poisoning.suspicious_texts import Encoding
+    from mcproof.checks.texts.suspicious import Encoding
 
 MOST_LEVELS, LONGEST_TEXT, LONGEST_INFLATED, MOST_RUNS = 3, 200_000, 65_536, 200
 """Limits: nested encodings, characters of a text, bytes of decompressed data, encoded runs of a text."""

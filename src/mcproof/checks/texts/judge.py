@@ -1,33 +1,34 @@
-"""What hidden and encoded texts tell a model, and how certain that is."""
+"""What hidden, encoded and misplaced texts tell a model, and how certain that is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.poisoning.ciphers import is_run_together
-from mcproof.poisoning.concealed_markup import COMMENT, ESCAPES, HIDDEN_ELEMENT, PADDING
-from mcproof.poisoning.encodings import encoded_in
-from mcproof.poisoning.hidden_text import DIRECTIONS, SELECTORS, TAGS, ZERO_WIDTH, hidden_in, readable
-from mcproof.poisoning.prose_signs import is_command, is_prose
-from mcproof.poisoning.sentence_patterns import (
-    CONCEALS,
-    DESTROYS,
-    OVERREACHES,
-    OVERRIDES,
-    PRAISES,
-    SECRETS,
-    SENDS,
-    TAMPERS,
+from mcproof.checks.texts.codes import is_run_together
+from mcproof.checks.texts.encodings import encoded_in
+from mcproof.checks.texts.hidden import (
+    COMMENT,
+    DIRECTIONS,
+    ESCAPES,
+    HIDDEN_ELEMENT,
+    PADDING,
+    SELECTORS,
+    TAGS,
+    ZERO_WIDTH,
+    hidden_in,
+    readable,
 )
-from mcproof.poisoning.signals import signals_in
+from mcproof.checks.texts.patterns import CONCEALS, DESTROYS, OVERREACHES, OVERRIDES, PRAISES, SECRETS, SENDS, TAMPERS
+from mcproof.checks.texts.signals import signals_in
+from mcproof.checks.texts.words import is_command, is_prose
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from mcproof.poisoning.encodings import EncodedText
-    from mcproof.poisoning.hidden_text import HiddenText
-    from mcproof.poisoning.sibling_names import ToolNames
-    from mcproof.poisoning.suspicious_texts import Encoding
+    from mcproof.checks.texts.encodings import EncodedText
+    from mcproof.checks.texts.hidden import HiddenText
+    from mcproof.checks.texts.suspicious import Encoding
+    from mcproof.checks.texts.tool_graph import ToolNames
 
 Certainty = Literal["message", "suspicion", "oddity"]
 """A text that says what it should not; characters that can only hide something; something that may be harmless."""

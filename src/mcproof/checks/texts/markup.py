@@ -1,14 +1,87 @@
-"""Markup in a text that a client may render: links that run code, elements that load something, HTTP addresses."""
+"""Markup in a text that does something or poses as a speaker, and other signs: paths of secrets, commands.
+
+Links that run code, elements that load something, chat templates, HTTP addresses. Markup inside code spans and
+fences is shown to people as it is, and does not count.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.code_spans import without_code
+from mcproof.checks.texts.pieces import RareSearch, rare_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcproof.checks.texts.model_texts import ModelTexts
+
+
+_code = re.compile(r"```.*?(?:```|\Z)|`[^`\n]{1,500}`", re.DOTALL)
+
+
+def code_ranges(text: str) -> list[tuple[int, int]]:
+    """Where code starts and ends in a text."""
+    return [match.span() for match in _code.finditer(text)] if "`" in text else []
+
+
+def without_code(text: str) -> str:
+    """A text with a space in place of its code."""
+    return _code.sub(" ", text) if "`" in text else text
+
+
+_SIGNS = (
+    RareSearch(b"<", rb"(?i:\||<|/?im_|/?start_of|/?end_of|system|assistant|user>|instruction|important)"),
+    rare_signs(b"]", b"INST]"),
+    rare_signs(b'"', b'role"'),
+    rare_signs(b"'", b"role'"),
+    rare_signs(b":", b"Human: ", b"HUMAN: ", b"ssistant: ", b"ASSISTANT: ", b"ystem: ", b"SYSTEM: "),
+    RareSearch(b"#", rb"(?=## {1,3}(?:System|Instruction|Response|Human|Assistant):|#(?:System|Instr))"),
+)
+
+_MARKUP = (
+    r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id|end|start|channel"
+    r"|message|return|(?:start|end)_header_id)\|>"
+    r"|\[/?INST\]|<</?SYS>>|</?im_(?:start|end)>|<(?:start|end)_of_turn>"
+    r"|[\"']role[\"']\s{0,3}:\s{0,3}[\"']system[\"']"
+    r"|(?:^|\n\n)(?:Human|Assistant|System|SYSTEM|ASSISTANT|HUMAN): (?=\w)"
+    r"|(?:^|\n)###{0,3} {0,3}(?:System|Instruction|Response|Human|Assistant):"
+)
+_ELEMENT = (
+    r"(?i)<(system|assistant|user|instructions?|important|system[-_ ]?(?:prompt|message|reminder|note|instructions?))>"
+    r"(?=[^<]{12})"
+)
+_PLACEHOLDERS = ("user", "system", "assistant", "instructions", "instruction")
+"""Names of elements that are also names of placeholders, such as `/home/<user>/notes`."""
+
+
+class ChatMarkup(NamedTuple):
+    """Markup of a chat template in a text."""
+
+    text: str
+    marker: str
+
+
+def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
+    """The texts of a server with markup of chat templates, each with its first marker."""
+    offsets = [match.start() for search in _SIGNS for match in search(texts.joined_bytes)]
+    suspects = dict.fromkeys(texts.text_at(offset) for offset in offsets)
+    markers = ((text, chat_marker(text)) for text in suspects)
+    return [ChatMarkup(text, marker) for text, marker in markers if marker]
+
+
+def chat_marker(text: str) -> str:
+    """The first marker of a chat template outside code spans; empty if there is none."""
+    text = without_code(text)
+    match = re.search(_MARKUP, text)
+    if match is not None:
+        return match[0].strip()
+    for element in re.finditer(_ELEMENT, text):
+        name = element[1].lower()
+        if name not in _PLACEHOLDERS or f"</{name}>" in text[element.end() : element.end() + 20_000].lower():
+            return element[0]
+    return ""
+
 
 LINK, ELEMENT, ADDRESS = "markdown_dangerous_link", "html_element", "non_https_url"
 LONGEST_SNIPPET, MOST_FOUND = 120, 20
@@ -86,3 +159,45 @@ def _addresses(text: str) -> Iterator[DangerousMarkup]:
 
 def _snippet(text: str) -> str:
     return text if len(text) <= LONGEST_SNIPPET else f"{text[:LONGEST_SNIPPET]} …"
+
+
+_DOTTED_PATH = (
+    r"\.(?:ssh\b|aws(?![\w-])|env\b|netrc|npmrc|pypirc|gitconfig|kube|gnupg|docker/config|(?:bash|zsh)rc"
+    r"|(?:bash_)?profile\b|cursor\b|claude\b|(?:pem|p12|pfx|kdbx)\b|git/config|config/(?:gcloud|gh))"
+)
+_ABSOLUTE_PATH = (
+    r"/(?:etc/(?:passwd|shadow|sudoers|group|crontab|hosts)|credentials\b|environ\b|root/"
+    r"|/(?<=://)(?:confidential|secrets?|admin|internal|private)\b)"
+)
+_FILE_NAME = (
+    r"id_(?:rsa|dsa|ecdsa|ed25519)|authorized_keys|known_hosts|git-credentials|sh_history|mcp\.json"
+    r"|credentials?\.(?:json|txt|ya?ml|csv|db|xml)|claude_desktop_config|key(?:chain|ring|store)s?\b|wallet\.dat"
+    r"|auth\.log|secrets?\.(?:json|ya?ml|txt|toml|env)|passwords?\.(?:txt|xlsx?|csv|json|kdbx|docx?)"
+    r"|private[_-]keys?\.|cookies\.sqlite|system32|ntds\.dit|appdata"
+)
+_FILE_NAME_PARTS = (
+    *("id_", "_keys", "_hosts", "credential", "sh_history", "mcp.json", "claude_desktop_config", "key", "wallet.dat"),
+    *("auth.log", "secret", "password", "private", "cookies.sqlite", "system32", "ntds.dit", "appdata"),
+)
+"""Parts of which every match of `_FILE_NAME` has one."""
+
+
+def secret_path(lowered: str) -> bool:
+    """Whether a text in lower case has a path of keys, credentials or settings."""
+    return bool(
+        ("." in lowered and re.search(_DOTTED_PATH, lowered))
+        or ("/" in lowered and re.search(_ABSOLUTE_PATH, lowered))
+        or (any(part in lowered for part in _FILE_NAME_PARTS) and re.search(_FILE_NAME, lowered))
+    )
+
+
+is_ruinous = re.compile(
+    r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
+    r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"
+    r"|git\s+push\s+(?:-f|--force)|git\s+reset\s+--hard|terraform\s+destroy|kubectl\s+delete"
+    r"|docker\s+(?:system\s+prune|rm\b))"
+).search
+is_shell = re.compile(
+    r"\$\(|\s&&\s|\s\|\|?\s?(?:sh|bash|nc|base64|curl|tee)\b"
+    r"|(?:^|[\s`'\":])(?:sudo|curl|wget|chmod|chown|scp|powershell|iex|whoami|crontab)\s+[-~/$'\"\w]"
+).search

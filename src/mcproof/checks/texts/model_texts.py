@@ -1,7 +1,8 @@
-"""Every string of a catalog that a model may read, each analysed once however often it occurs.
+"""Every string of a catalog that a model may read, with its role, each analysed once however often it occurs.
 
-Clients pass more than descriptions to a model: schemas in full, with titles, values, defaults, examples and keys that
-no specification names; annotations and `_meta`; instructions; prompts; resources and what they contain.
+Clients pass more than descriptions to a model: schemas in full, with titles, values, defaults, examples and keys
+that no specification names; annotations and `_meta`; instructions; prompts; resources and what they contain.
+Why texts are searched in one pass: docs/decisions/0050-texts-in-one-pass.md.
 """
 
 from __future__ import annotations
@@ -10,21 +11,163 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.model import Catalog, Item, Kind, Tool
 from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
-from mcproof.poisoning.text_places import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import TypeVar
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcproof.core.catalog.model import Catalog, Item
-    from mcproof.poisoning.sibling_names import ToolNames
-    from mcproof.poisoning.text_places import Place
+    from mcproof.checks.texts.tool_graph import ToolNames
 
+
+Place = Literal[
+    "name",
+    "title",
+    "description",
+    "annotation",
+    "_meta",
+    "icon",
+    "instructions",
+    "server info",
+    "capability",
+    "schema description",
+    "parameter name",
+    "parameter title",
+    "parameter description",
+    "enum value",
+    "default",
+    "example",
+    "const",
+    "comment",
+    "pattern",
+    "keyword",
+    "argument name",
+    "argument title",
+    "argument description",
+    "uri",
+    "resource body",
+    "unknown key",
+    "unknown value",
+]
+
+PROSE: frozenset[Place] = frozenset(
+    (
+        "description",
+        "schema description",
+        "parameter description",
+        "argument description",
+        "instructions",
+        "resource body",
+    )
+)
+"""Places where sentences belong."""
+
+_SCHEMAS = ("inputSchema", "outputSchema")
+_MAPS = frozenset(
+    ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies", "dependentRequired")
+)
+"""Keywords whose members are named freely."""
+_VALUES: dict[str | int, Place] = {
+    "enum": "enum value",
+    "default": "default",
+    "examples": "example",
+    "example": "example",
+    "const": "const",
+}
+"""Keywords whose value is data, with everything inside it."""
+_TEXTS: dict[str | int, Place] = {
+    "description": "parameter description",
+    "title": "parameter title",
+    "$comment": "comment",
+    "pattern": "pattern",
+}
+_APPLICATORS = frozenset(
+    (
+        *("items", "prefixItems", "additionalItems", "contains", "allOf", "anyOf", "oneOf", "not"),
+        *("if", "then", "else", "additionalProperties", "propertyNames", "unevaluatedItems", "unevaluatedProperties"),
+    )
+)
+_OTHER_KEYWORDS = frozenset(
+    (
+        *("type", "format", "required", "$schema", "$id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor"),
+        *("contentEncoding", "contentMediaType", "$vocabulary"),
+    )
+)
+_OF_ITEMS: dict[str | int, Place] = {
+    "name": "name",
+    "title": "title",
+    "description": "description",
+    "annotations": "annotation",
+    "_meta": "_meta",
+    "icons": "icon",
+    "uri": "uri",
+    "uriTemplate": "uri",
+    "mimeType": "keyword",
+    "execution": "keyword",
+}
+_OF_SERVERS: dict[str | int, Place] = {
+    "instructions": "instructions",
+    "serverInfo": "server info",
+    "capabilities": "capability",
+    "protocolVersion": "keyword",
+    "_meta": "_meta",
+}
+_OF_ARGUMENTS: dict[str | int, Place] = {
+    "name": "argument name",
+    "title": "argument title",
+    "description": "argument description",
+}
+
+
+def place_of(kind: Kind, tokens: Sequence[str | int], *, is_key: bool) -> Place:
+    """The role of the text at a path from an item, or of the last key of that path."""
+    first = tokens[0]
+    if kind == "server":
+        place = _OF_SERVERS.get(tokens[1] if len(tokens) > 1 else "")
+    elif kind == "tool" and first in _SCHEMAS:
+        return _place_in_schema(tokens[1:], is_key=is_key)
+    elif kind == "prompt" and first == "arguments" and len(tokens) == 3:
+        place = _OF_ARGUMENTS.get(tokens[2])
+    elif tuple(tokens) == ("annotations", "title"):
+        place = "title"
+    else:
+        place = _OF_ITEMS.get(first)
+    if place is None:
+        return "unknown key" if is_key else "unknown value"
+    return place
+
+
+def _place_in_schema(tokens: Sequence[str | int], *, is_key: bool) -> Place:
+    """The role of a text inside a schema, given its path from the root of the schema."""
+    depth, at, last = 0, 0, len(tokens) - 1
+    while at <= last:
+        token = tokens[at]
+        if token in _VALUES:
+            return _VALUES[token]
+        if token in _MAPS and at < last:
+            if at + 1 == last:
+                return "parameter name" if is_key else "keyword"
+            depth, at = depth + 1, at + 2
+            continue
+        if at == last and not is_key:
+            if token == "description" and depth == 0:  # noqa: S105 (a keyword)
+                return "schema description"
+            if token in _TEXTS:
+                return _TEXTS[token]
+            return "keyword" if token in _OTHER_KEYWORDS else "unknown value"
+        if token in _APPLICATORS or type(token) is int:
+            depth, at = depth + (token in _APPLICATORS), at + 1
+            continue
+        if token in _OTHER_KEYWORDS:
+            return "keyword"
+        break
+    return "unknown key" if is_key else "unknown value"
+
+
+if TYPE_CHECKING:
     Analysis = TypeVar("Analysis")
 
 MAX_TEXTS, MAX_CHARACTERS, MAX_LEVELS, MAX_USES = 1_000_000, 100_000_000, 500, 1_000
@@ -135,7 +278,7 @@ class ModelTexts:
     @cached_property
     def tool_names(self) -> ToolNames:
         """The names of the server's tools, for the analysis of sentences."""
-        from mcproof.poisoning.sibling_names import tool_names
+        from mcproof.checks.texts.tool_graph import tool_names
 
         return tool_names(tool.name for tool in self.catalog.tools if tool.name)
 

@@ -1,13 +1,17 @@
-"""What a text instructs a model to do, sentence by sentence: who is to do what with whose data."""
+"""What the texts of a server instruct a model to do, sentence by sentence: who is to do what with whose data.
+
+`signals_in` reads one text, `found_signals` all texts of a server, each distinct sentence once. The patterns are in
+`patterns`, the words in `words`.
+Why sentences are sequences of classes: docs/decisions/0053-sentences-as-classes.md.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.poisoning.first_look import is_foreign
-from mcproof.poisoning.foreign_sentences import foreign_matches, foreign_needs_met
-from mcproof.poisoning.sentence_patterns import (
+from mcproof.checks.texts.markup import is_ruinous, is_shell
+from mcproof.checks.texts.patterns import (
     CONCEALS,
     CONDITIONAL,
     DESTROYS,
@@ -24,24 +28,91 @@ from mcproof.poisoning.sentence_patterns import (
     SENDS,
     SHELL,
     TAMPERS,
+    Cluster,
+    Pattern,
     ReadSentence,
+    foreign_matches,
+    foreign_needs_met,
     match,
     patterns,
 )
-from mcproof.poisoning.sentence_survey import LONGEST_TEXT, Suspicion
-from mcproof.poisoning.sentence_words import words_of
-from mcproof.poisoning.shell_commands import is_ruinous, is_shell
-from mcproof.poisoning.sibling_names import ToolNames, tool_names
-from mcproof.poisoning.signal_suspects import classes_in, may_match, possible_in, starts_with
-from mcproof.poisoning.word_classes import class_bits, has_other_script, language_of, lexicon
-from mcproof.poisoning.word_pieces import plain
+from mcproof.checks.texts.pieces import plain
+from mcproof.checks.texts.prefilter import (
+    LONGEST_TEXT,
+    Suspicion,
+    classes_in,
+    is_foreign,
+    may_match,
+    possible_in,
+    starts_with,
+    suspicions,
+)
+from mcproof.checks.texts.tool_graph import ToolNames, tool_names
+from mcproof.checks.texts.words import Word, class_bits, has_other_script, language_of, lexicon, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from mcproof.poisoning.foreign_sentences import Cluster
-    from mcproof.poisoning.sentence_patterns import Pattern
-    from mcproof.poisoning.sentence_words import Word
+    from mcproof.checks.texts.model_texts import ModelText, ModelTexts
+
+
+MAX_OWNERS = 20
+"""How many of the tools that share a text are considered as its owner; the others are treated like these."""
+_TAG = r"(?i)<\s{0,3}(?:important|system|instructions?|hidden)\s{0,3}>[^<]{0,60}"
+
+
+class FoundSignal(NamedTuple):
+    """A signal of a server and where it occurs."""
+
+    signal: Signal
+    uses: list[ModelText]
+
+    @property
+    def subjects(self) -> list[str]:
+        """The names of the items, each once."""
+        return list(dict.fromkeys(each.item.label for each in self.uses))
+
+
+def found_signals(texts: ModelTexts) -> list[FoundSignal]:
+    """The signals of a server in the order of its catalog, computed once for all rules."""
+    return texts.analysis("signals", _collect)
+
+
+def instruction_tags(texts: ModelTexts) -> Iterator[tuple[str, str]]:
+    """The tools with a tag such as `<IMPORTANT>` in their description, and how it starts."""
+    for tool in texts.catalog.tools:
+        if "<" in tool.description:
+            tag = re.search(_TAG, tool.description)
+            if tag is not None:
+                yield tool.label, " ".join(tag[0].split())
+
+
+def _collect(texts: ModelTexts) -> list[FoundSignal]:
+    found: dict[tuple[str, str], FoundSignal] = {}
+    for text, suspicion in suspicions(texts).items():
+        for signal, uses in _of_text(text, texts, suspicion):
+            key = signal.kind, signal.sentence
+            known = found.setdefault(key, FoundSignal(signal, []))
+            known.uses.extend(uses)
+    return list(found.values())
+
+
+def _of_text(text: str, texts: ModelTexts, suspicion: Suspicion) -> Iterator[tuple[Signal, list[ModelText]]]:
+    """The signals of a text with the places where it has them: whose tool it is decides which tools are others."""
+
+    names = texts.tool_names
+    uses_of: dict[str, list[ModelText]] = {}
+    if not signals_in(text, names, "?", suspicion):
+        return
+    for use in texts.uses(text):
+        owner = use.item.name if use.item.kind == "tool" else ""
+        if owner not in uses_of and len(uses_of) >= MAX_OWNERS:
+            owner = next(iter(uses_of))
+        uses_of.setdefault(owner, []).append(use)
+    for owner, uses in uses_of.items():
+        for signal in signals_in(text, names, owner, suspicion):
+            yield signal, uses
+
 
 LONGEST_SENTENCE = 1_500
 """Characters after which a sentence is cut."""

@@ -10,13 +10,13 @@ from binascii import Error as InvalidDataError
 from binascii import a2b_base64
 from typing import TYPE_CHECKING, Literal
 
-from mcproof.poisoning.cipher_words import MARKER_WORDS, ciphers_of
-from mcproof.poisoning.substrings import RareSearch, occurrences, rare_signs
+from mcproof.checks.texts.codes import MARKER_WORDS, ciphers_of
+from mcproof.checks.texts.pieces import RareSearch, occurrences, rare_signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.poisoning.model_texts import ModelTexts
+    from mcproof.checks.texts.model_texts import ModelTexts
 
 Encoding = Literal[
     "runs", "pieces", "codes", "base85", "escapes", "ciphers", "leet", "spaced letters", "morse", "other letters"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from mcproof.advisories.advisory_table import advisory_table
+from mcproof.checks.advisories import advisory_table
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style, print_lines, remark

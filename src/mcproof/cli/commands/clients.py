@@ -7,10 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from mcproof.checks.clients.profiles import known_profiles
 from mcproof.cli.check_options import add_config, parse_config
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.compat.client_profiles import known_profiles
 from mcproof.config.settings import settings_for
 from mcproof.core.console import Style, print_lines
 from mcproof.core.errors import OK, UsageError, nearest
@@ -20,7 +20,7 @@ from mcproof.report.client_listing import client_document, client_page, client_t
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcproof.compat.client_profiles import Profile
+    from mcproof.checks.clients.profiles import Profile
     from mcproof.execution.run_requests import SettingsSource
 
 

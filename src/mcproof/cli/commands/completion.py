@@ -6,10 +6,10 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from mcproof.checks.rule import FAULTS, RULESETS, all_rules
 from mcproof.cli.introspection import all_commands
 from mcproof.cli.parser import Parser
 from mcproof.core.errors import OK
-from mcproof.linting.registry import FAULTS, RULESETS, all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ import sys
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.rule import RULESETS, Thresholds
 from mcproof.cli.check_options import add_config, parse_config
 from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
@@ -16,16 +17,14 @@ from mcproof.config.settings import directory_of, settings_for
 from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
 from mcproof.execution.planning import given_settings, resolve_target, shown_target
-from mcproof.linting.registry import RULESETS
-from mcproof.linting.trust_verdicts import Thresholds
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.ignores import IgnoreFor
     from mcproof.config.settings import Settings, WatchEntry
     from mcproof.execution.run_requests import SettingsSource
-    from mcproof.linting.suppression.ignores import IgnoreFor
 
 CONFIG_NOTES = """\
 The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest

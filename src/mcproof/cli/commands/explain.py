@@ -6,18 +6,18 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.fixes.snippets import example_help
+from mcproof.checks.rule import FAULTS, RULESETS, find_rule, rules_of
+from mcproof.checks.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style
 from mcproof.core.errors import OK
-from mcproof.linting.code_help.code_snippets import example_help
-from mcproof.linting.registry import FAULTS, RULESETS, find_rule, rules_of
-from mcproof.linting.rulebook import cases_of, compact_json, facts_of, rule_record, rules_of_fault
 from mcproof.results.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from mcproof.linting.registry import Fault, Rule, Ruleset
-    from mcproof.linting.rulebook import RuleCase
+    from mcproof.checks.rule import Fault, Rule, Ruleset
+    from mcproof.checks.rulebook import RuleCase
 
 
 def explain_parser() -> Parser:

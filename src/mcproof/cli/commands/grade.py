@@ -49,7 +49,7 @@ def grade_command(arguments: list[str]) -> int:
 
 
 def _letter(text: str) -> str:
-    from mcproof.scores.grade import LETTERS
+    from mcproof.checks.scores.grade import LETTERS
 
     if text.upper() not in LETTERS:
         raise argparse.ArgumentTypeError(f"`{text}` is not a grade; there are {', '.join(LETTERS)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcproof.checks.rule import RULESETS
 from mcproof.cli.check_options import RULES, add_comparison, add_policy, add_selection, parse_policy, parse_selection
 from mcproof.cli.fix_options import add_fixing, parse_fixing
 from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
@@ -11,7 +12,6 @@ from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_l
 from mcproof.core.errors import UsageError
 from mcproof.execution.planning import LINT
 from mcproof.execution.run_requests import LintRequest
-from mcproof.linting.registry import RULESETS
 
 LINT_EXAMPLES = """\
 mcproof lint  everything below this folder

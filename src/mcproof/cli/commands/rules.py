@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 
+from mcproof.checks.rule import RULESETS, rules_of
+from mcproof.checks.rulebook import rule_record
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style
 from mcproof.core.errors import OK
-from mcproof.linting.registry import RULESETS, rules_of
-from mcproof.linting.rulebook import rule_record
 from mcproof.results.records import SCHEMA_VERSION
 
 

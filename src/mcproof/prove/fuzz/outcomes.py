@@ -6,9 +6,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, FAILURE_OF, ResponseFlaw
 from mcproof.core.observations.responses import error_text, flaws_of, leak_in
-from mcproof.linting.registry import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

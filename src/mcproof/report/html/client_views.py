@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.report.client_grid import MARKS, client_grid, gain_phrases
 
 if TYPE_CHECKING:
-    from mcproof.compat.client_effects import Improvement
+    from mcproof.checks.clients.verdicts import Improvement
     from mcproof.report.client_grid import ClientGrid, ClientRow, ToolColumn
     from mcproof.report.matrix_grid import Mark
     from mcproof.results.payloads import CompatPayload

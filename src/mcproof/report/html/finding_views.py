@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.linting.finding import LEVELS, Level
+from mcproof.checks.findings import LEVELS, Level, group_by_fault
 from mcproof.report.html.page_limits import MOST
-from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.linting.code_help.code_snippets import CodeHelp
-    from mcproof.linting.suppression.ignores import Suppression
-    from mcproof.results.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
+    from mcproof.checks.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
+    from mcproof.checks.fixes.snippets import CodeHelp
+    from mcproof.checks.ignores import Suppression
     from mcproof.results.run import RunResult, TargetResult
 
 OPEN_FINDINGS = 30

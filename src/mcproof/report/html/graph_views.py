@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.texts.tool_graph import KINDS
 from mcproof.core.console import plural
-from mcproof.poisoning.tool_graph import KINDS
 
 if TYPE_CHECKING:
-    from mcproof.poisoning.tool_graph import EdgeKind, ToolEdge, ToolGraph
+    from mcproof.checks.texts.tool_graph import EdgeKind, ToolEdge, ToolGraph
 
 MOST_GRAPH_ROWS, MOST_SENTENCES = 80, 100
 """How many tools a picture has, and how many sentences are listed below it."""

@@ -1,6 +1,8 @@
-"""Render a result as one self-contained HTML page.
+"""Render a result as one self-contained HTML page, and the Jinja2 environment of every page.
 
 Style sheet and script are part of the page, and its Content-Security-Policy allows only those two, by their hashes.
+Autoescape is always on; control and invisible characters are escaped in every output.
+Why markup lives in templates: docs/decisions/0028-html-markup.md.
 """
 
 from __future__ import annotations
@@ -8,7 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mcproof.linting.finding import LEVELS
+from mcproof.checks.findings import LEVELS
+from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
 from mcproof.report import trust_phrases
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.html import client_views, graph_views, probe_views, suite_views, wording
@@ -23,7 +26,6 @@ from mcproof.report.matrix_grid import MEANINGS, mark_of
 from mcproof.report.outcome_phrases import arguments_text
 from mcproof.results.proof import predictions
 from mcproof.results.suite_tests import OUTCOMES
-from mcproof.scores.grade import BONUS_LENGTH, LETTERS
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.findings import level_of
+from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS
 from mcproof.core.console import plural
-from mcproof.linting.finding import level_of
 from mcproof.report.client_grid import shown_outcomes
 from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict
 from mcproof.report.html.finding_views import Findings
@@ -17,15 +18,14 @@ from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
 from mcproof.report.phrases import fixing_hint, scope_of
 from mcproof.results.payloads import CALLING
 from mcproof.results.proof import promises
-from mcproof.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS
 
 if TYPE_CHECKING:
+    from mcproof.checks.scores.grade import Gain, Grade
     from mcproof.report.gate_verdicts import GateVerdict
     from mcproof.report.html.suite_views import OutcomeGroup
     from mcproof.report.html.verdict_views import GateRow, Tile
     from mcproof.results.run import TargetResult
     from mcproof.results.scores import Scores
-    from mcproof.scores.grade import Gain, Grade
 
 BARS = 12
 """How many tools the token chart names; the rest are summed up."""

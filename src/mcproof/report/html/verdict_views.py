@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.findings import LEVELS
 from mcproof.core.console import plural
-from mcproof.linting.finding import LEVELS
 from mcproof.report.gate_verdicts import FAILED, called_sentence
 from mcproof.report.html.wording import GRADE_TONES
 from mcproof.report.outcome_phrases import summary_sentence, tests_headline
@@ -14,7 +14,7 @@ from mcproof.report.trust_phrases import SYMBOLS, TONES
 from mcproof.results.payloads import CALLING
 
 if TYPE_CHECKING:
-    from mcproof.linting.finding import Level
+    from mcproof.checks.findings import Level
     from mcproof.report.gate_verdicts import GateVerdict
     from mcproof.report.html.finding_views import Findings
     from mcproof.report.html.wording import Words

@@ -8,7 +8,7 @@ from mcproof.core.console import plural
 from mcproof.report.phrases import CHANGE_WORDS
 
 if TYPE_CHECKING:
-    from mcproof.linting.finding import Level
+    from mcproof.checks.findings import Level
     from mcproof.results.payloads import Kind
 
 

@@ -11,8 +11,8 @@ from mcproof.report.terminal.finding_list import location_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.core.console import Style
-    from mcproof.results.findings import ReportedFinding
     from mcproof.results.run import TargetResult
 
 _LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}

@@ -11,8 +11,8 @@ from mcproof.core.console import display_width
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.findings import ReportedFinding
     from mcproof.core.console import Style
-    from mcproof.results.findings import ReportedFinding
 
 REQUEST, RESPONSE = "request ", "response"
 _LABEL = len(RESPONSE) + 2

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.reporting import count_findings, group_by_rule
 from mcproof.core.console import display_width, plural, safe, wrapped
 from mcproof.report.terminal.exchange_text import exchange_lines, exchanges_of
-from mcproof.results.rule_groups import count_findings, group_by_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.checks.findings import FindingGroup, ReportedFinding, Snippet
+    from mcproof.checks.reporting import FindingEntry, RuleGroup
     from mcproof.core.console import Style
-    from mcproof.results.findings import FindingGroup, ReportedFinding, Snippet
-    from mcproof.results.rule_groups import FindingEntry, RuleGroup
 
 _TAB = "    "
 _INDENT = "  "

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import display_width, plural, wrapped
-from mcproof.linting.finding import LEVELS
 from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of
 from mcproof.report.terminal.finding_list import command_hint, fitting_target, grouped_findings, location_of
-from mcproof.results.findings import group_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.findings import FindingGroup, ReportedFinding
     from mcproof.core.console import Style
-    from mcproof.results.findings import FindingGroup, ReportedFinding
     from mcproof.results.run import TargetResult
 
 

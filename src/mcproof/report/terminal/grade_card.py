@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import level_of
+from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH
 from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
-from mcproof.linting.finding import level_of
 from mcproof.report.gate_verdicts import target_verdict
 from mcproof.report.terminal.finding_list import command_hint
-from mcproof.scores.grade import BONUS, BONUS_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.scores.grade import Gain, Grade
+    from mcproof.checks.scores.tokens import TokenCost
     from mcproof.results.run import TargetResult
     from mcproof.results.scores import Descriptions
-    from mcproof.scores.grade import Gain, Grade
-    from mcproof.scores.tokens import TokenCost
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),

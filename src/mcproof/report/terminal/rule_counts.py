@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.findings import LEVELS
 from mcproof.core.console import plural
-from mcproof.linting.finding import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.findings import RuleFacts
     from mcproof.core.console import Style
-    from mcproof.results.findings import RuleFacts
     from mcproof.results.run import RunResult
 
 

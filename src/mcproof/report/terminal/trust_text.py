@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mcproof.checks.texts.tool_graph import graph_lines
 from mcproof.core.console import plural, wrapped
-from mcproof.poisoning.tool_graph import graph_lines
 from mcproof.report.terminal.frames import frames
 from mcproof.report.trust_phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.scores.trust import Trust
+    from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.core.console import Style
-    from mcproof.poisoning.tool_graph import ToolGraph
     from mcproof.results.run import TargetResult
-    from mcproof.scores.trust import Trust
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error"}
 _STEPS, _TEXT_EDGES = 8, 12

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.checks.scores.descriptions import DescriptionScore
     from mcproof.core.catalog.model import Catalog, Tool
-    from mcproof.scores.description import DescriptionScore
 
 NAMED = 3
 """Maximum number of tools named in a reason."""
@@ -23,9 +23,9 @@ class Quality(NamedTuple):
 
 def quality_of(catalog: Catalog) -> Quality:
     """Rate the tools of a catalog, which must not be empty."""
-    from mcproof.linting.engine import check
-    from mcproof.linting.registry import rules_of
-    from mcproof.scores.description import description_scores, judge
+    from mcproof.checks.engine import check
+    from mcproof.checks.rule import rules_of
+    from mcproof.checks.scores.descriptions import description_scores, judge
 
     judged = list(map(judge, catalog.tools))
     scores = description_scores(judged)

@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from mcproof.checks.diff.drift import drift_against
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
-from mcproof.drift.compare_surfaces import drift_against
 from mcproof.store.watch_states import Delivery
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
-    from mcproof.drift.catalog_drift import CatalogDrift
+    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.store.watch_states import WatchState
     from mcproof.web.watch.watch_events import WatchEvent
 

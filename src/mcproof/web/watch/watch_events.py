@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.linting.trust_verdicts import VERDICTS
+from mcproof.checks.rule import VERDICTS
 from mcproof.results.run import Gate
 from mcproof.store.watch_states import WatchState
 from mcproof.web.watch.watch_schedule import FAILURES_TO_BE_GONE

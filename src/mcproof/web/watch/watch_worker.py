@@ -12,10 +12,10 @@ import sys
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import UsageError, from_exception
-from mcproof.drift.surface_hashes import known_parts, surface_hash
 from mcproof.execution.events import RunStarted, TargetFinished
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import (

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import rule
 from mcproof.core.text.english import words_of
-from mcproof.linting.finding import Problem
-from mcproof.linting.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

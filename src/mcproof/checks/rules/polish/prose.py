@@ -1,4 +1,7 @@
-"""Properties of descriptions that need no understanding: length, language, words."""
+"""Properties of descriptions that need no understanding: length, language, words.
+
+Why a rule is silent in doubt: docs/decisions/0029-polish-is-certain.md.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, AnyStr
 
+from mcproof.checks.scores.tokens import is_blank
 from mcproof.core.text.english import ENGLISH, FOREIGN, WATCHED
 from mcproof.core.text.json_positions import escape
-from mcproof.text.javascript import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import rule
+from mcproof.checks.rules.polish.prose import has_any, matches_from, tool_words
 from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.text.english import SPEAKING
 from mcproof.core.text.json_positions import escape
-from mcproof.linting.finding import Problem
-from mcproof.linting.registry import rule
-from mcproof.rules.polish.prose import has_any, matches_from, tool_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

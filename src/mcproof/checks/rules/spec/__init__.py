@@ -1,25 +1,9 @@
 """`spec`: demands of the MCP specification on a catalog, each in the revisions that make it.
 
-`demands` registers a rule with its revisions and its source; the other modules have the rules.
+`demand` registers a rule with its revisions and its source; the other modules have the rules. A new revision of MCP
+adds its demands here; the list of revisions is in `core.protocol`.
 """
 
-# In the order of their ids, in which they are listed.
-from mcproof.rules.spec import (  # isort: skip
-    tool_demands,
-    schema_demands,
-    member_demands,
-    extension_demands,
-    resource_demands,
-    server_demands,
-    live_demands,
-)
+from mcproof.checks.rules.spec import metadata, resources, schemas, tools
 
-__all__ = [
-    "extension_demands",
-    "live_demands",
-    "member_demands",
-    "resource_demands",
-    "schema_demands",
-    "server_demands",
-    "tool_demands",
-]
+__all__ = ["metadata", "resources", "schemas", "tools"]

@@ -6,18 +6,18 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.engine import judging_revision, known_revision
+from mcproof.checks.findings import SharedEvidence
+from mcproof.checks.rule import rule
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
-from mcproof.linting.finding import SharedEvidence
-from mcproof.linting.judged_items import judging_revision, known_revision
-from mcproof.linting.registry import rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.checks.engine import JudgedItem
+    from mcproof.checks.findings import Problem
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.connection import ConnectionFacts
-    from mcproof.linting.finding import Problem
-    from mcproof.linting.judged_items import JudgedItem
 
 FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
 """The revisions: the first, those that added annotations, output schemas, and a default dialect, and the stateless."""

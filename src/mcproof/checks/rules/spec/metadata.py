@@ -1,4 +1,7 @@
-"""`spec` rules about icons, the keys of `_meta`, and parameters that clients repeat in HTTP headers."""
+"""`spec` rules about the server itself, how it serves lists, and metadata: icons, `_meta`, parameter headers.
+
+Some need a live server, such as those about cursors, caching and lists that differ between connections.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,21 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.catalog.model import Tool
+from mcproof.checks.engine import SERVER_ICONS, JudgedItem
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
+from mcproof.checks.rules.spec.tools import ITEMS
+from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-from mcproof.linting.finding import Problem
-from mcproof.linting.judged_items import SERVER_ICONS
-from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
-from mcproof.rules.spec.member_demands import ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Item
-    from mcproof.linting.judged_items import JudgedItem
+    from mcproof.core.observations.connection import Anomaly, ConnectionFacts
+
 
 # Patterns, which `re` compiles on first use: lint must start fast.
 _SIZE = r"[0-9]+x[0-9]+|any"
@@ -237,3 +240,181 @@ def _says_secret(name: str) -> bool:
     words = words_of(name[:_LONGEST_HEADER_NAME])
     pairs = pairwise(words)
     return not _SECRET_WORDS.isdisjoint(words) or any(a in _SECRET_KEYS and b == "key" for a, b in pairs)
+
+
+_SHOWN = 5
+_CURSORS = ("cursor-loop", "endless-pages", "bad-cursor")
+_VARIATIONS = ("list-varies", "list-order-varies")
+
+
+@demand(
+    "SPEC-204",
+    name="caching-hints",
+    severity="warning",
+    category="protocol",
+    source="caching#cacheable-results",
+    since=STATELESS,
+)
+def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A list has no valid `resultType`, `ttlMs` or `cacheScope`, or pages with different scopes.
+
+    Why: they are required; clients that validate reject the list, others cache it wrongly or not at all.
+    Fix: send `"resultType": "complete"`, a non-negative `ttlMs`, and a `cacheScope` of `public` or `private` on every
+    page.
+    """
+    yield from _noted(facts, ("caching-hint",))
+
+
+@demand(
+    "SPEC-205",
+    name="varying-list",
+    severity="warning",
+    category="protocol",
+    source="tools#capabilities",
+    since=STATELESS,
+    compares_lists=True,
+)
+def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A second connection lists other tools, or lists them in another order.
+
+    Why: lists must not depend on the connection; clients cache them, and models lose their prompt cache.
+    Fix: derive the list from the configuration alone, and sort it.
+    """
+    yield from _noted(facts, _VARIATIONS)
+
+
+@demand(
+    "SPEC-206",
+    name="cursor-advances",
+    severity="warning",
+    category="protocol",
+    source="pagination#response-format",
+    same_as="WIR-006",
+)
+def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A `nextCursor` does not lead to a next page.
+
+    Why: clients that follow the cursors read the same tools again, or never stop.
+    Fix: omit `nextCursor` on the last page, and never return a cursor twice.
+    """
+    yield from _noted(facts, _CURSORS)
+
+
+@demand(
+    "SPEC-207",
+    name="several-pages",
+    severity="note",
+    category="protocol",
+    source="pagination",
+    same_as="CMP-064",
+)
+def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
+    """The list of tools has more than one page.
+
+    Why: this is allowed, but several clients read only the first page.
+    Fix: serve all tools on one page.
+    """
+    if facts.tool_pages > 1:
+        pages = facts.tool_pages
+        yield Problem(
+            f"the list of tools has {pages} pages; several clients read only the first", evidence={"pages": pages}
+        )
+
+
+@demand(
+    "SPEC-208",
+    name="discovery",
+    severity="warning",
+    category="protocol",
+    source="discover",
+    since=STATELESS,
+)
+def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
+    """A server of revision 2026-07-28 does not implement `server/discover`.
+
+    Why: it must; clients of this revision do not send `initialize`.
+    Fix: respond to `server/discover` with `supportedVersions` and `capabilities`.
+    """
+    if facts.era == "handshake":
+        yield Problem("does not respond to `server/discover`, only to `initialize`")
+
+
+def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
+    """One problem for each kind of anomaly and method."""
+    found: dict[tuple[str, str | None], list[Anomaly]] = {}
+    for each in facts.anomalies:
+        if each.kind in kinds:
+            found.setdefault((each.kind, each.method), []).append(each)
+    for (kind, method), anomalies in found.items():
+        details = list(dict.fromkeys(each.detail for each in anomalies))
+        where = f"`{method}`: " if method is not None else ""
+        evidence = {"kind": kind, "count": len(anomalies), "seen": details[:_SHOWN]}
+        yield Problem(f"{where}{'; '.join(details[:_SHOWN])}", evidence=evidence)
+
+
+@demand(
+    "SPEC-200",
+    name="undeclared-capability",
+    severity="error",
+    category="protocol",
+    source="tools#capabilities",
+)
+def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
+    """A server offers tools, resources or prompts, but does not declare the capability.
+
+    Why: clients request only the lists of declared capabilities, so nobody sees these items.
+    Fix: declare `tools`, `resources` or `prompts` in the capabilities.
+    """
+    declared = catalog.capabilities
+    if declared is None:
+        return
+    offers: dict[str, list[Item]] = {
+        "tools": [*catalog.tools],
+        "resources": [*catalog.resources, *catalog.templates],
+        "prompts": [*catalog.prompts],
+    }
+    for capability, offered in offers.items():
+        if offered and capability not in declared:
+            message = f"offers {len(offered)} {capability}, but does not declare the capability `{capability}`"
+            at = catalog.server.pointer + catalog.capabilities_at
+            yield Problem(message, near=at, evidence={"capability": capability})
+
+
+@demand(
+    "SPEC-202",
+    name="server-identity",
+    severity="note",
+    category="protocol",
+    source="lifecycle#initialization",
+)
+def server_identity(catalog: Catalog) -> Iterator[Problem]:
+    """A server does not report its name or its version.
+
+    Why: both are required up to revision 2025-11-25, and recommended later; users and logs cannot tell servers apart.
+    Fix: pass the name and the version of the package to the SDK when the server is created.
+    """
+    if not catalog.describes_server:
+        return
+    for key, same in (("name", "server-no-name"), ("version", "server-no-version")):
+        value = catalog.server_info.get(key)
+        if not isinstance(value, str) or not value:
+            yield Problem(f"does not report its {key}", near=catalog.server_info_pointer, same_as=same)
+
+
+@demand(
+    "SPEC-203",
+    name="deprecated-capability",
+    severity="note",
+    category="protocol",
+    source="deprecated",
+    since=STATELESS,
+)
+def deprecated_capability(catalog: Catalog) -> Iterator[Problem]:
+    """A server declares the capability `logging`, which revision 2026-07-28 deprecates.
+
+    Why: a later revision removes it.
+    Fix: write logs to stderr, or use OpenTelemetry.
+    """
+    if "logging" in (catalog.capabilities or {}):
+        at = f"{catalog.capabilities_at}/logging"
+        yield Problem("declares the capability `logging`, which revision 2026-07-28 deprecates", at)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.spec.demand import STRUCTURED, demand, shown
 from mcproof.core.text.json_document import kind_of
-from mcproof.linting.finding import Problem
-from mcproof.rules.spec.demands import STRUCTURED, demand, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.checks.engine import JudgedItem
     from mcproof.core.catalog.model import Catalog, Item
-    from mcproof.linting.judged_items import JudgedItem
 
 # Patterns, which `re` compiles on first use: lint must start fast.
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"

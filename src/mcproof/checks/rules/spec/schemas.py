@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.core.catalog.model import Tool
 from mcproof.core.catalog.tool_marks import (
     NO_PARAMETERS,
@@ -17,15 +19,13 @@ from mcproof.core.schema.keywords import EXTERNAL, ODD, REFERENCE_KEYWORDS
 from mcproof.core.schema.validation import objections
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-from mcproof.linting.finding import Problem
-from mcproof.rules.spec.demands import DIALECTS, STATELESS, STRUCTURED, demand, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.engine import JudgedItem
     from mcproof.core.schema.references import Reference
     from mcproof.core.schema.tree import SchemaTree
-    from mcproof.linting.judged_items import JudgedItem
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
 _NEWEST = "json-schema.org/draft/2020-12/schema"

@@ -1,26 +1,22 @@
 """`trust`: whether an agent may rely on a server.
 
 Every rule has a weight, a dimension and a phase. A rule whose phase was not reached is not applicable: it neither
-passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of them.
+passes nor fails, and its weight is in no sum. `lint` runs the rules about schemas and texts; `scan` runs all of
+them.
+Why unobserved rules lower the coverage: docs/decisions/0052-what-coverage-counts.md.
 """
 
-from mcproof.rules.trust import hidden_texts, misplaced_texts, poisoning, schema_quality, tool_relations
+from mcproof.checks.rules.trust import hidden_texts, schemas, texts
 
-__all__ = ["NOT_IN_LINT", "hidden_texts", "misplaced_texts", "poisoning", "schema_quality", "tool_relations"]
+__all__ = ["NOT_IN_LINT", "ORDER", "hidden_texts", "schemas", "texts"]
 
 NOT_IN_LINT = (
-    "mcproof.rules.trust.capabilities",
-    "mcproof.rules.trust.annotation_rules",
-    "mcproof.rules.trust.observed_texts",
-    "mcproof.rules.trust.markup_injection",
-    "mcproof.rules.trust.metadata",
-    "mcproof.rules.trust.advisory_rules",
-    "mcproof.rules.trust.perimeter",
-    "mcproof.rules.trust.authorization",
-    "mcproof.rules.trust.live_sessions",
-    "mcproof.rules.trust.drift_rules",
-    "mcproof.rules.trust.source_flow_rules",
-    "mcproof.rules.trust.source_configuration_rules",
+    "mcproof.checks.rules.trust.capabilities",
+    "mcproof.checks.rules.trust.sessions",
+    "mcproof.checks.rules.trust.perimeter",
+    "mcproof.checks.rules.trust.authorization",
+    "mcproof.checks.rules.trust.drift",
+    "mcproof.checks.rules.trust.source",
 )
 """The modules whose rules `lint` does not run by default; they are imported when all rules are needed."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.trust_rule import trust_rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.trust_rule import trust_rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcproof.checks.diff.drift import CatalogDrift, Difference, DriftKind
+    from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.drift.catalog_drift import CatalogDrift, Difference, DriftKind
-    from mcproof.linting.registry import Check
 
 _MOST_NAMES = 5
 

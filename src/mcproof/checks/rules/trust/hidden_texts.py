@@ -1,19 +1,77 @@
-"""Rules on texts that a model reads and a person does not: hidden and encoded ones."""
+"""Rules on texts that a person does not see as a model does: hidden, encoded, rendered or out of place.
+
+What a text hides or encodes is found in `checks.texts`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.text_problems import escaped, problem_of_text, quoted
-from mcproof.rules.trust.trust_rule import trust_rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import escaped, problem_of_text, quoted, trust_rule
+from mcproof.checks.texts.model_texts import PROSE, ModelText, ModelTexts
+from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.checks.rule import Check
+    from mcproof.checks.texts.judge import JudgedHiding
+    from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.poisoning.judged_texts import JudgedHiding
-    from mcproof.poisoning.model_texts import ModelTexts
+    from mcproof.core.observations.responses import ResourceBodies
+
+
+_LEAST_WORDS, _LEAST_LENGTH, _LONGEST, _LONGEST_NAME = 4, 16, 20_000, 200
+_TELLING = word_set("ignore disregard previous instructions secretly silently exfiltrate passwd ssh rsa dotenv")
+"""Words of which two make a long name an instruction."""
+
+
+def misplaced_instructions(texts: ModelTexts) -> list[ModelText]:
+    """The first use of each text that instructs a model outside descriptions and instructions.
+
+    Examples are often requests that a person might make; only clear instructions count there.
+    """
+    found = []
+    for text in texts.outside_prose:
+        if len(text) < _LEAST_LENGTH or not (_instructs(text, texts) if " " in text else _is_instructing_name(text)):
+            continue
+        use = next((use for use in texts.uses(text) if use.place not in PROSE), None)
+        if use is not None and (use.place != "example" or _has_signals(text, texts)):
+            found.append(use)
+    return found
+
+
+def _instructs(text: str, texts: ModelTexts) -> bool:
+    spaces = text.count(" ", 0, _LONGEST)
+    if spaces < _LEAST_WORDS - 1:
+        return False
+    from mcproof.checks.texts.words import commands_model
+
+    return commands_model(text[:_LONGEST]) or (spaces >= _LEAST_WORDS and _has_signals(text, texts))
+
+
+def _has_signals(text: str, texts: ModelTexts) -> bool:
+    from mcproof.checks.texts.prefilter import suspicions
+
+    if text not in suspicions(texts):
+        return False
+    from mcproof.checks.texts.signals import signals_in
+
+    return bool(signals_in(text[:_LONGEST], texts.tool_names))
+
+
+def _is_instructing_name(text: str) -> bool:
+    if len(text) > _LONGEST_NAME or text.count("_") + text.count("-") < _LEAST_WORDS - 1:
+        return False
+    words = text.lower().replace("-", "_").split("_")
+    return len(_TELLING.intersection(words)) >= 2 or _reads_secret(words)
+
+
+def _reads_secret(words: list[str]) -> bool:
+    """Whether a name asks for the contents of a file with secrets: `content_from_reading_ssh_id_rsa`."""
+    return "ssh" in words and not {"reading", "contents", "content"}.isdisjoint(words)
+
 
 LONGEST_READ = 200_000
 """The characters of one text that all rules read: the limit of the analyses, which are too slow to import here."""
@@ -66,7 +124,7 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
-    from mcproof.poisoning.suspicious_texts import hiding_suspects
+    from mcproof.checks.texts.suspicious import hiding_suspects
 
     if texts.left_out:
         evidence: dict[str, Any] = {"kind": _UNREAD, "count": texts.left_out, "isMessage": False}
@@ -81,7 +139,7 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
     suspects = hiding_suspects(texts)
     if not suspects:
         return
-    from mcproof.poisoning.judged_texts import hidings
+    from mcproof.checks.texts.judge import hidings
 
     for text, judged in hidings(suspects, texts.tool_names).items():
         for each in judged:
@@ -138,12 +196,12 @@ def encoded_instruction(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1402.
     """
-    from mcproof.poisoning.suspicious_texts import encoded_suspects
+    from mcproof.checks.texts.suspicious import encoded_suspects
 
     suspects = encoded_suspects(texts)
     if not suspects:
         return
-    from mcproof.poisoning.judged_texts import encodings
+    from mcproof.checks.texts.judge import encodings
 
     for text, judged in encodings(suspects, texts.tool_names).items():
         encoded = judged.encoded
@@ -157,3 +215,205 @@ def encoded_instruction(texts: ModelTexts) -> Iterator[Problem]:
         problem = problem_of_text(texts, text, message, evidence, _SEVERITIES[judged.certainty])
         if problem is not None:
             yield problem
+
+
+MOST_HITS = 100
+"""How many hits the evidence of one finding has."""
+_WORDS = {
+    "markdown_dangerous_link": "a link that runs code",
+    "html_element": "an HTML element that loads something",
+    "non_https_url": "an address without encryption",
+}
+
+
+def _identity(evidence: dict[str, Any]) -> str:
+    """All hits, in any order, so that a baseline does not hide a new one."""
+    return "\0\0".join(sorted("\0".join(map(str, hit.values())) for hit in evidence["hits"]))
+
+
+def _markup_rule(id: str, name: str, **traits: Any) -> Callable[[Check], Check]:
+    return trust_rule(
+        id,
+        name=name,
+        severity="medium",
+        category="security",
+        dimension="Tool surface risk",
+        phase="post-handshake",
+        weight=5,
+        sums_up=_identity,
+        **traits,
+    )
+
+
+@_markup_rule("no_description_injection", "description-markup")
+def no_description_injection(catalog: Catalog) -> Iterator[Problem]:
+    """The description of a tool has markup that acts when it is rendered, or an address without encryption.
+
+    Reported are Markdown links to `javascript:` or `data:`, elements `script`, `img`, `iframe`, `svg`, `object` and
+    `embed` with attributes or a script, and `http://`, `ftp://` and `ws://` addresses. Not reported are code spans,
+    bare mentions such as `<img>`, and addresses that are not links: local and reserved hosts, placeholders, namespaces.
+
+    Why: clients show descriptions in consent dialogs and chats; rendered markup runs or loads what the server chooses.
+    Fix: write plain text; put examples of markup into code spans; use `https://`.
+
+    OWASP MCP03.
+    """
+    hits = [
+        {"toolName": tool.label, **hit} for tool in catalog.tools if tool.description for hit in _hits(tool.description)
+    ]
+    yield from _problem(hits, "toolName", "descriptions of tools")
+
+
+@_markup_rule(
+    "no_resource_or_prompt_injection",
+    "resource-or-prompt-markup",
+    reads=("resources", "resourceTemplates", "prompts"),
+)
+def no_resource_or_prompt_injection(catalog: Catalog) -> Iterator[Problem]:
+    """The description of a resource or prompt, or the name of a resource, has markup that acts when it is rendered.
+
+    The same is reported as for the descriptions of tools; the descriptions of a prompt's arguments are read too.
+
+    Why: clients list resources and prompts in menus; rendered markup runs or loads what the server chooses.
+    Fix: write plain text; put examples of markup into code spans; use `https://`.
+
+    OWASP MCP03.
+    """
+    hits = [
+        {"source": item.kind, "identifier": item.label, **hit}
+        for item in (*catalog.resources, *catalog.templates, *catalog.prompts)
+        for text in _texts_of(item.fields, with_name=item.kind != "prompt")
+        for hit in _hits(text)
+    ]
+    yield from _problem(hits, "identifier", "resources and prompts")
+
+
+@_markup_rule("initialize_instructions_no_injection", "instructions-markup", needs="server")
+def initialize_instructions_no_injection(catalog: Catalog) -> Iterator[Problem]:
+    """The instructions of a server have markup that acts when it is rendered, or an address without encryption.
+
+    The same is reported as for the descriptions of tools.
+
+    Why: instructions become part of the model's system prompt, and clients show them.
+    Fix: write plain text; put examples of markup into code spans; use `https://`.
+
+    OWASP MCP03.
+    """
+    for key in ("initialize", "discover"):
+        introduction = catalog.server.fields.get(key)
+        text = introduction.get("instructions") if isinstance(introduction, dict) else None
+        if isinstance(text, str):
+            hits = list(_hits(text))
+            yield from _problem(hits, None, "instructions of the server", f"/{key}/instructions")
+
+
+@_markup_rule("resource_contents_no_injection", "resource-contents-markup", chosen=("severity", "weight"))
+def resource_contents_no_injection(bodies: ResourceBodies) -> Iterator[Problem]:
+    """The contents of a resource have markup that acts when it is rendered, or an address without encryption.
+
+    Up to three resources are read, 8 KB of each. The same is reported as for the descriptions of tools. HTML pages are
+    made of elements: only their links that run code are reported.
+
+    Why: models and clients take contents of resources as context; markup in them runs or loads what the server chooses.
+    Fix: serve plain text or Markdown without such markup; use `https://`.
+
+    OWASP MCP03.
+    """
+    hits = [
+        {"kind": hit["kind"], "uri": uri, "snippet": hit["snippet"]}
+        for uri, text in bodies.bodies
+        for hit in _hits(text)
+        if not _is_html(text) or hit["kind"] == "markdown_dangerous_link"
+    ]
+    yield from _problem(hits, "uri", "contents of resources")
+
+
+def _is_html(text: str) -> bool:
+    return text.lstrip()[:15].lower().startswith(("<!doctype html", "<html", "<?xml", "<svg"))
+
+
+def _texts_of(fields: dict[str, Any], *, with_name: bool) -> Iterator[str]:
+    arguments = fields.get("arguments")
+    described = [fields, *(arguments if isinstance(arguments, list) else ())]
+    texts = [each.get("description") for each in described if isinstance(each, dict)]
+    if with_name:
+        texts.append(fields.get("name"))
+    yield from (text for text in texts if isinstance(text, str))
+
+
+def _hits(text: str) -> Iterator[dict[str, str]]:
+    from mcproof.checks.texts.markup import dangerous_markup
+
+    for found in dangerous_markup(text):
+        yield {"kind": found.kind, "snippet": found.snippet}
+
+
+def _problem(hits: list[dict[str, str]], named_by: str | None, place: str, pointer: str = "") -> Iterable[Problem]:
+    """One problem with all hits; its message has the first and the items concerned."""
+    if not hits:
+        return
+    names = list(dict.fromkeys(hit[named_by] for hit in hits)) if named_by is not None else []
+    named = ", ".join(f"`{name}`" for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    first = hits[0]
+    message = f"{place} have {_WORDS[first['kind']]}: `{first['snippet']}`" + (f" in {named}" if named else "")
+    yield Problem(message, pointer, evidence={"hits": hits[:MOST_HITS]})
+
+
+@trust_rule(
+    "TRU-110",
+    name="chat-markup",
+    severity="medium",
+    category="security",
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    in_lint=True,
+    same_as="MP041",
+)
+def chat_markup(texts: ModelTexts) -> Iterator[Problem]:
+    """A text has markup of a chat template, such as `<|im_start|>`, `[INST]`, `<system>` or a role at a line's start.
+
+    Not reported are code spans, and placeholders such as `<user>` in a path.
+
+    Why: a model may take what follows for the words of its operator or user.
+    Fix: delete the markup; put an example of it into a code span.
+
+    OWASP MCP03; SAFE-T1001.
+    """
+    from mcproof.checks.texts.markup import chat_markup as found_markup
+
+    for found in found_markup(texts):
+        message = f"has markup of a chat template: {quoted(found.marker)}"
+        problem = problem_of_text(texts, found.text, message, {"marker": escaped(found.marker)})
+        if problem is not None:
+            yield problem
+
+
+@trust_rule(
+    "TRU-113",
+    name="instruction-outside-description",
+    severity="medium",
+    category="security",
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    in_lint=True,
+)
+def instruction_outside_description(texts: ModelTexts) -> Iterator[Problem]:
+    """A name, title, value, default, example or unknown key instructs the model.
+
+    Read is everything of a catalog that is not a description or the server's instructions.
+
+    Why: clients pass whole schemas to models; reviewers read the descriptions.
+    Fix: describe the value in the description of its parameter; leave the model's behaviour to the client.
+
+    OWASP MCP03; SAFE-T1001.
+    """
+
+    for use in misplaced_instructions(texts):
+        message = f"instructs the model in {_article(use.place)}: {quoted(use.text)}"
+        problem = problem_of_text(texts, use.text, message, {"text": escaped(use.text)})
+        if problem is not None:
+            yield problem
+
+
+def _article(place: str) -> str:
+    return f"an {place}" if place[0] in "aeiou" else f"a {place}"

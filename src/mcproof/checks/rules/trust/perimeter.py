@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import trust_rule
 from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.trust_rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

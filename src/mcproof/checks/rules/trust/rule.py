@@ -1,17 +1,96 @@
-"""Registration of `trust` rules, with what their score needs."""
+"""What `trust` rules share: registration with weight, dimension and phase, and problems of texts and tools."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from mcproof.linting.registry import rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rule import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mcproof.checks.rule import Check
+    from mcproof.checks.texts.model_texts import ModelTexts
+    from mcproof.core.catalog.model import Tool
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.linting.registry import Check
 
+
+LONGEST_SHOWN, LONGEST_QUOTED, MOST_ITEMS = 400, 120, 50
+"""Limits: characters of a text in the evidence and in a message, and items named in the evidence."""
+
+
+def problem_of_text(
+    texts: ModelTexts, text: str, message: str, evidence: dict[str, Any], severity: str | None = None
+) -> Problem | None:
+    """A problem at the first use of a text; None if source code leaves all its uses unknown."""
+    uses = texts.uses(text)
+    if not uses:
+        return None
+    first = uses[0]
+    items = list(dict.fromkeys(use.item.subject for use in uses))
+    if len(items) > 1:
+        message = f"{message} (also in {len(items) - 1} other item{'s' if len(items) > 2 else ''})"
+    return Problem(
+        message,
+        first.pointer,
+        evidence={"pointer": first.pointer, "place": first.place, **evidence, "items": items[:MOST_ITEMS]},
+        item=first.item if first.item is not texts.catalog.server else None,
+        severity=severity,
+    )
+
+
+def escaped(text: str, limit: int = LONGEST_SHOWN) -> str:
+    """A text on one line with every invisible character written as an escape, cut off at a limit."""
+    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[:limit])
+    return f"{shown} …" if len(text) > limit else shown
+
+
+def quoted(text: str) -> str:
+    """A text as it is quoted in a message."""
+    return f"`{escaped(' '.join(text.split()), LONGEST_QUOTED).replace('`', chr(39))}`"
+
+
+_NAMED = 3
+
+
+def few(names: Iterable[str], quote: str = "`") -> str:
+    """The first names, and how many more there are: "`a`, `b`, `c` and 2 more"."""
+    distinct = list(dict.fromkeys(names))
+    more = f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
+    return ", ".join(f"{quote}{name}{quote}" for name in distinct[:_NAMED]) + more
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number != 1 else f"1 {noun}"
+
+
+def tools_that(tools: Sequence[str], what: str) -> str:
+    """A sentence about tools: "2 tools can run code: `a`, `b`"."""
+    number = len(dict.fromkeys(tools))
+    return f"{counted(number, 'tool' if number == 1 else 'tools')} {what}: {few(tools)}"
+
+
+def near(tool: Tool) -> str:
+    """The pointer of a tool's name in the document, or of the tool if it has none."""
+    return tool.pointer + tool.pointer_to("name")
+
+
+def identity(key: str, *parts: str) -> Callable[[Mapping[str, Any]], str]:
+    """Return a function for the identity of a finding: every entry of a list in its evidence, in any order.
+
+    One more tool changes the identity, so that a baseline does not hide it.
+    """
+
+    def of(evidence: Mapping[str, Any]) -> str:
+        entries = evidence.get(key) or ()
+        texts = {"\0".join(str(each[part]) for part in parts) if parts else str(each) for each in entries}
+        return "\0\0".join(sorted(texts))
+
+    return of
+
+
+if TYPE_CHECKING:
     HardFail = Callable[[Mapping[str, Any], Exposure], bool]
     """Whether a finding with this evidence forces the verdict `block`, for a server reached like this."""
 

@@ -1,4 +1,7 @@
-"""Rules about the quality of input schemas."""
+"""Rules about the quality of input schemas: well-formed, complete, and not broader than a reviewer can judge.
+
+Why a problem is reported for each tool: docs/decisions/0026-well-formed-per-tool.md.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,11 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import few, identity, near, tools_that, trust_rule
+from mcproof.checks.scores.tokens import stringify
 from mcproof.core.schema.acceptance import accepts_anything
 from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.tool_hits import few, identity, near, tools_that
-from mcproof.rules.trust.trust_rule import trust_rule
-from mcproof.text.javascript import stringify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,18 +1,261 @@
-"""Rules about source: parameters of tools that reach dangerous calls without a check."""
+"""Rules about the software behind a server: flows and settings in its source, and known vulnerabilities.
+
+They judge observations of `source`; a server without source or known packages is not judged by them.
+Why a flow may be silent: docs/decisions/0046-flows-assume-checks.md.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.trust_rule import trust_rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcproof.checks.advisories import AdvisoryHit
+    from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.core.observations.source import FlowStep, SourceFlow, SourceFlows
-    from mcproof.linting.registry import Check
+    from mcproof.core.observations.source import (
+        FlowStep,
+        KnownSoftware,
+        SourceConfiguration,
+        SourceFlow,
+        SourceFlows,
+        SourceLocation,
+        SourcePlace,
+    )
+
+
+def _blocks(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
+    """Whether an advisory certainly applies that blocks."""
+    return bool(evidence.get("blocking"))
+
+
+def _package_identity(evidence: dict[str, Any]) -> str:
+    return f"{evidence['advisoryId']}\0{evidence['package']}"
+
+
+@trust_rule(
+    "serverInfo_not_in_known_advisory_list",
+    name="listed-server",
+    severity="critical",
+    category="advisory",
+    weight=10,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    hard_fail=_blocks,
+    chosen=("severity", "weight"),
+)
+def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[Problem]:
+    """The server is in the list of known advisories.
+
+    Why: whoever reaches the server, or writes what an agent reads, may use a published vulnerability.
+    Fix: update the server; `mcproof advisories PACKAGE` shows the fixed version.
+
+    Name and version are those that the server reports, and those of its package where the command, the source or the
+    capture shows them. The rule blocks if the advisory certainly applies: one about HTTP does not block a server that
+    may be used over stdio. An unknown version is not checked.
+    """
+    from mcproof.checks.advisories import advisory_hits
+
+    hits = list(advisory_hits(software, "server"))
+    if hits:
+        evidence = {
+            "hits": [
+                {
+                    "advisoryId": hit.advisory.id,
+                    "serverName": software.server_name or hit.package.name,
+                    "serverVersion": hit.version,
+                    "reference": hit.advisory.reference,
+                }
+                for hit in hits
+            ],
+            "blocking": [hit.advisory.id for hit in hits if _is_blocking(hit)],
+        }
+        first = hits[0]
+        more = f" and {len(hits) - 1} more" if len(hits) > 1 else ""
+        yield Problem(
+            f"{first.package.name} {first.version} is listed in {first.advisory.id}{more}",
+            evidence=evidence,
+            severity=None if evidence["blocking"] else min((hit.advisory.severity for hit in hits), key=_RANK.index),
+        )
+
+
+_RANK = ("critical", "high", "medium", "low", "info")
+
+
+@trust_rule(
+    "TRU-401",
+    name="known-advisory",
+    severity="critical",
+    category="advisory",
+    dimension="Tool surface risk",
+    phase="source",
+    hard_fail=_blocks,
+    counted_by="serverInfo_not_in_known_advisory_list",
+    sums_up=_package_identity,
+)
+def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
+    """The package of the server has a known vulnerability in this version.
+
+    Why: the vulnerability is published, and so is often the way to use it.
+    Fix: update to the fixed version; where there is none, use another server.
+
+    The severity is that of the advisory. The rule blocks if the advisory certainly applies. A version that is not
+    pinned or not known is not checked. OWASP MCP04.
+    """
+    yield from _advisory_problems(software, "server")
+
+
+@trust_rule(
+    "TRU-402",
+    name="vulnerable-framework",
+    severity="high",
+    category="advisory",
+    dimension="Tool surface risk",
+    phase="source",
+    sums_up=_package_identity,
+)
+def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
+    """The framework of the server has a known vulnerability in this version.
+
+    Why: most servers leave transports, sessions and authorization to their framework.
+    Fix: update the framework, and pin the fixed version or a newer one.
+
+    The severity is that of the advisory. An advisory that needs HTTP does not concern a server that is started over
+    stdio. A version that is not pinned or not known is not checked. OWASP MCP04.
+    """
+    yield from _advisory_problems(software, "framework")
+
+
+def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
+    from mcproof.checks.advisories import advisory_hits
+
+    for hit in advisory_hits(software, role):
+        advisory, package = hit.advisory, hit.package
+        fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "no fixed version is known"
+        condition = f" (if {hit.condition})" if hit.condition else ""
+        known = f"{package.name} {hit.version} ({package.known_from})"
+        yield Problem(
+            f"{known} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
+            evidence={
+                "advisoryId": advisory.id,
+                "package": package.name,
+                "ecosystem": package.ecosystem,
+                "version": hit.version,
+                "knownFrom": package.known_from,
+                "vulnerable": advisory.vulnerable,
+                "fixed": advisory.fixed,
+                "summary": advisory.summary,
+                "appliesIf": hit.condition or None,
+                "note": advisory.note or None,
+                "reference": advisory.reference,
+                "blocking": _is_blocking(hit),
+            },
+            severity=advisory.severity,
+        )
+
+
+def _is_blocking(hit: AdvisoryHit) -> bool:
+    return hit.is_certain and hit.advisory.blocks
+
+
+def _setting_identity(evidence: dict[str, Any]) -> str:
+    """What was found; lines may move."""
+    return "\0".join(str(evidence.get(key)) for key in ("kind", "address", "how", "shown", "function"))
+
+
+@trust_rule(
+    "TRU-309",
+    name="binds-all-without-authentication",
+    severity="high",
+    category="source",
+    dimension="Tool surface risk",
+    phase="source",
+    sums_up=_setting_identity,
+)
+def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Problem]:
+    """The server listens on all interfaces by default, and does not authenticate callers.
+
+    Why: everyone on the network can call its tools, with the rights and the credentials of the server. On a laptop that
+    is every network that it joins.
+    Fix: make `127.0.0.1` the default, and require a token where another address is configured.
+
+    Constants count, and defaults of options, environment variables, parameters and fields. Authentication that is off
+    by default does not count; authentication that cannot be decided does. OWASP MCP07; CWE-1327, CWE-306.
+    """
+    for each in source.bindings:
+        optional = ", and authentication is off by default" if each.optional_authentication is not None else ""
+        how = "" if each.how == "constant" else f" ({each.how})"
+        yield Problem(
+            f"listens on {each.address}{how} without authentication{optional}",
+            near=_location(each.place),
+            evidence={
+                "kind": "open_binding",
+                "address": each.address,
+                "how": each.how,
+                "place": _source_place(each.place),
+                "servedAt": _source_place(each.served),
+                "optionalAuthentication": None
+                if each.optional_authentication is None
+                else _source_place(each.optional_authentication),
+            },
+        )
+
+
+@trust_rule(
+    "TRU-310",
+    name="secret-in-source-or-token-passed-on",
+    severity="high",
+    category="source",
+    dimension="Endpoint hygiene",
+    phase="source",
+    sums_up=_setting_identity,
+)
+def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
+    """Source contains a secret, or sends the token of the caller on to another service.
+
+    Why: whoever reads the source has the secret. A token that was issued for this server and is accepted by another one
+    lets the server act there as the user, which the MCP specification forbids.
+    Fix: read secrets from the environment, and revoke the one in the source. Get a token of its own for each service,
+    by token exchange or with credentials of the server.
+
+    Only keys of well-known shapes and random text under the name of a secret count; placeholders, examples, tests and
+    docstrings do not. The secret is not part of the output. OWASP MCP01 and MCP07; CWE-798;
+    MCP 2025-11-25, security best practices, token passthrough.
+    """
+    from mcproof.core.observations.source import HiddenLine
+
+    for secret in source.secrets:
+        yield Problem(
+            f"contains a secret: {secret.shown}",
+            near=HiddenLine(secret.place.file, secret.place.line),
+            evidence={"kind": "secret", "shown": secret.shown, "place": _source_place(secret.place)},
+        )
+    for token in source.tokens:
+        yield Problem(
+            f"{token.function}() sends the token of the caller on to another service",
+            near=_location(token.place),
+            evidence={
+                "kind": "token_passthrough",
+                "function": token.function,
+                "place": _source_place(token.place),
+                "receivedAt": _source_place(token.received),
+            },
+        )
+
+
+def _location(place: SourcePlace) -> SourceLocation:
+    from mcproof.core.observations.source import SourceLocation
+
+    return SourceLocation(place.file, place.line, place.column, None)
+
+
+def _source_place(place: SourcePlace) -> dict[str, Any]:
+    return {"file": place.file, "line": place.line}
+
 
 _MOST_NAMES = 3
 

@@ -1,20 +1,119 @@
-"""Rules about sentences that instruct a model to do what their server has no business with."""
+"""Rules about sentences that instruct a model, and about what texts and addresses of a catalog give away.
+
+Hidden and encoded texts are in `hidden_texts`. What a sentence says is found in `checks.texts`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.linting.finding import Problem
-from mcproof.rules.trust.trust_rule import always, trust_rule
+from mcproof.checks.findings import Problem
+from mcproof.checks.rules.trust.rule import always, counted, escaped, few, identity, quoted, trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from mcproof.checks.rule import Check
+    from mcproof.checks.rules.trust.rule import HardFail
+    from mcproof.checks.texts.model_texts import ModelText, ModelTexts
+    from mcproof.checks.texts.signals import FoundSignal
+    from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.linting.registry import Check
-    from mcproof.poisoning.found_signals import FoundSignal
-    from mcproof.poisoning.model_texts import ModelTexts
-    from mcproof.rules.trust.trust_rule import HardFail
+
+
+_LONGEST, _MOST = 100_000, 2_000_000
+"""How much of one text, and of all texts of a server, is searched for secrets, in characters."""
+
+
+@trust_rule(
+    "no_secret_leakage_in_observed_text",
+    name="secret-in-catalog",
+    severity="medium",
+    category="secrets",
+    weight=5,
+    dimension="Endpoint hygiene",
+    phase="post-handshake",
+    sums_up=identity("hits", "pattern", "toolName", "path"),
+    withholds_line=True,
+)
+def no_secret_leakage_in_observed_text(texts: ModelTexts) -> Iterator[Problem]:
+    """A text of the catalog contains a secret: a key, a token, or a password in a URL.
+
+    Placeholders are not secrets. The evidence has the kind of secret and its place, never the secret.
+    OWASP MCP Top 10: MCP01 Token Mismanagement and Secret Exposure.
+
+    Why: every client that connects reads it, and every model repeats it.
+    Fix: revoke the secret, then remove it from the text.
+    """
+    from mcproof.core.text.secrets import secrets_in
+
+    hits: dict[tuple[str, str, str], dict[str, Any]] = {}
+    first: ModelText | None = None
+    left = _MOST
+    for text in texts.distinct:
+        searched = text[: min(_LONGEST, left)]
+        left -= len(searched)
+        for secret in secrets_in(searched):
+            for use in texts.uses(text):
+                first = first or use
+                tool = use.item.label if use.item.kind == "tool" else None
+                hit = {"pattern": secret.pattern, "location": _location(use), "toolName": tool, "path": use.pointer}
+                hits.setdefault((secret.pattern, use.item.pointer, use.pointer), hit)
+    if first is not None:
+        found = list(hits.values())
+        kinds = few((hit["pattern"].replace("_", " ") for hit in found), quote="")
+        where = few(hit["toolName"] or hit["location"] for hit in found)
+        texts_contain = "text contains" if len(found) == 1 else "texts contain"
+        message = f"{counted(len(found), texts_contain)} a secret ({kinds}): {where}"
+        yield Problem(message, evidence={"hits": found}, near=first.item.pointer + first.pointer)
+
+
+def _location(use: ModelText) -> str:
+    """The member of an item that holds a text, or `instructions` and `serverInfo` of the server."""
+    keys = use.pointer.strip("/").split("/")
+    if use.item.kind == "server" and keys[0] in {"initialize", "discover"} and len(keys) > 1:
+        return keys[1]
+    return keys[0] if use.item.kind == "tool" else f"{use.item.kind} {keys[0]}"
+
+
+@trust_rule(
+    "no_dangerous_resource_uris",
+    name="dangerous-resource-uris",
+    severity="high",
+    category="resource",
+    weight=6,
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    needs="resources",
+    reads=("resources", "resourceTemplates"),
+    sums_up=identity("hits", "kind", "uri"),
+)
+def no_dangerous_resource_uris(catalog: Catalog) -> Iterator[Problem]:
+    """A resource or resource template has an address that clients must not open: a file, plain HTTP, a private host.
+
+    Schemes of a server's own, such as `docs://`, are what MCP provides for, and are not reported. Schemes that run or
+    carry code, or reach other protocols (`javascript:`, `data:`, `ftp:`, `gopher:`, `ldap:`, …), are.
+
+    Why: clients may fetch resources themselves; such an address reads local files, or reaches internal services and the
+    credentials of cloud machines.
+    Fix: use `https://` addresses of public hosts, or a scheme of your own that the server resolves.
+    """
+    from mcproof.core.addresses import danger_of
+
+    hits = []
+    first = None
+    for item in (*catalog.resources, *catalog.templates):
+        key = "uri" if item.kind == "resource" else "uriTemplate"
+        uri = item.fields.get(key)
+        danger = danger_of(uri) if isinstance(uri, str) else None
+        if danger is not None:
+            hits.append({"kind": danger.kind, "uri": danger.shown, "name": item.name, "reason": danger.reason})
+            first = first or f"{item.pointer}/{key}"
+    if first is not None:
+        shown = few(hit["uri"] for hit in hits)
+        noun = "resource has a dangerous address" if len(hits) == 1 else "resources have dangerous addresses"
+        yield Problem(f"{counted(len(hits), noun)}: {shown}", evidence={"hits": hits}, near=first)
+
 
 _MANIPULATION = "no_tool_description_manipulation"
 _SAME_IN_POLISH = "MP041"
@@ -194,7 +293,7 @@ def no_tool_description_manipulation(texts: ModelTexts) -> Iterator[Problem]:
 
 
 def _hits(texts: ModelTexts) -> Iterator[dict[str, str]]:
-    from mcproof.poisoning.found_signals import found_signals, instruction_tags
+    from mcproof.checks.texts.signals import found_signals, instruction_tags
 
     for tool, tag in instruction_tags(texts):
         yield {"toolName": tool, "kind": "hidden_instruction_tag", "snippet": tag}
@@ -208,7 +307,7 @@ def _hits(texts: ModelTexts) -> Iterator[dict[str, str]]:
 
 def _problems(texts: ModelTexts, kind: str, verb: str, key: str = "") -> Iterator[Problem]:
     """One problem for each distinct sentence of a kind."""
-    from mcproof.poisoning.found_signals import found_signals
+    from mcproof.checks.texts.signals import found_signals
 
     signals = found_signals(texts)
     overridden = {_place(each) for each in signals if each.signal.kind == _OVERRIDES and each.uses}
@@ -243,3 +342,83 @@ def _quoted(sentence: str) -> str:
     """A sentence for a message: one line, cut, without backticks."""
     line = " ".join(sentence.replace("`", "'").split())
     return line if len(line) <= _LONGEST_QUOTE else f"{line[: _LONGEST_QUOTE - 1]}…"
+
+
+def _pair(evidence: dict[str, Any]) -> str:
+    return f"{evidence['source']}\0{evidence['target']}"
+
+
+@trust_rule(
+    "TRU-109",
+    name="commands-another-tool",
+    severity="info",
+    category="security",
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    in_lint=True,
+    sums_up=_pair,
+)
+def commands_another_tool(catalog: Catalog) -> Iterator[Problem]:
+    """The description of a tool obliges the model to use, or not to use, another tool of the server.
+
+    Workflow hints, such as "use `list_projects` to get the id", are edges of the tool graph and not reported. Only the
+    graph of all tools shows whether such commands make sense; they never change the verdict.
+
+    Why: poisoned tools work this way, and so do honest ones that depend on each other; a reviewer should know them.
+    Fix: describe what the tool needs, and leave the choice of tools to the model.
+
+    OWASP MCP03; SAFE-T1402.
+    """
+    from mcproof.checks.texts.tool_graph import commanding_edges
+
+    tools = {tool.name: tool for tool in reversed(catalog.tools)}
+    for edge in commanding_edges(catalog):
+        evidence = {"source": edge.source, "target": edge.target, "kind": edge.kind, "sentence": escaped(edge.sentence)}
+        message = f"commands the model about the tool `{escaped(edge.target, 64)}`: {quoted(edge.sentence)}"
+        yield Problem(message, edge.pointer, evidence=evidence, item=tools[edge.source])
+
+
+def _pairs(evidence: dict[str, Any]) -> str:
+    names = sorted(f"{pair['toolName']}\0{pair['otherName']}" for pair in evidence["pairs"])
+    return "\0\0".join((evidence["server"], *names))
+
+
+@trust_rule(
+    "TRU-120",
+    name="shadows-known-tool",
+    severity="medium",
+    category="security",
+    dimension="Tool surface risk",
+    phase="post-handshake",
+    in_lint=True,
+    needs="neighbours",
+    sums_up=_pairs,
+)
+def shadows_known_tool(catalog: Catalog) -> Iterator[Problem]:
+    """A tool has the name of a tool of another server in the same client configuration, or almost that name.
+
+    Names are compared without case, separators and lookalike letters; long names may differ in one character. Each
+    server is compared with those before it in the configuration.
+
+    Why: a model that sees both may call the wrong one; a server can take over calls that are meant for another.
+    Fix: remove one of the servers from the configuration, or disable the tool in one of them.
+
+    OWASP MCP03; SAFE-T1001.
+    """
+    from mcproof.checks.behaviour.acts import similar_names
+
+    names = [tool.name for tool in catalog.tools if tool.name]
+    for neighbour in catalog.neighbours:
+        pairs = similar_names(names, neighbour.tools)
+        if pairs:
+            shown = ", ".join(
+                f"`{escaped(name, 64)}`" if name == other else f"`{escaped(name, 64)}` (there `{escaped(other, 64)}`)"
+                for name, other in pairs[:3]
+            )
+            more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+            evidence = {
+                "server": neighbour.server,
+                "pairs": [{"toolName": name, "otherName": other} for name, other in pairs],
+            }
+            message = f"has tools named like those of {neighbour.server}: {shown}{more}"
+            yield Problem(message, evidence=evidence)

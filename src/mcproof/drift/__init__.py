@@ -1,1 +1,0 @@
-"""Drift: how a catalog differs from its lock or from an earlier capture."""

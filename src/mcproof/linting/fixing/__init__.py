@@ -1,1 +1,0 @@
-"""Automatic fixes: turn findings into edits of snapshots and Python source."""

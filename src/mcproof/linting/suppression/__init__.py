@@ -1,1 +1,0 @@
-"""Suppressed findings: `[[ignore-for]]` entries, comments and baselines."""
