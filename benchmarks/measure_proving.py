@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from measurement import Workspace
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.prove.proving import Proof
+    from mcproof.probing.probes.prove import Proof
 
 _SLOW = (sys.executable, str(pathlib.Path(__file__).with_name("servers") / "slow_server.py"))
 SIZE = 1024 * 1024
@@ -37,8 +37,8 @@ def proving(_: Workspace) -> Comparison:
 def proving_many(_: Workspace) -> Comparison:
     """`prove` of 50 tools against the same calls and nothing else, over one connection."""
     from mcproof.client.endpoints import CommandEndpoint
-    from mcproof.prove.probe_cases import ProbeCase
-    from mcproof.prove.promise_probes import PROVE_CHECKS, probes_of_promises
+    from mcproof.probing.probes.cases import ProbeCase
+    from mcproof.probing.probes.promises import PROVE_CHECKS, probes_of_promises
 
     server = (*_SLOW, "50", "0")
     ready = []
@@ -58,10 +58,10 @@ def _prove(server: tuple[str, ...], processes: int) -> Proof:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import CommandEndpoint
     from mcproof.client.session import Session
-    from mcproof.prove.permission import permission
-    from mcproof.prove.probe_session import ProbePlan
-    from mcproof.prove.promise_probes import PROVE_CHECKS
-    from mcproof.prove.proving import prove_over
+    from mcproof.probing.permission import permission
+    from mcproof.probing.probes.promises import PROVE_CHECKS
+    from mcproof.probing.probes.prove import prove_over
+    from mcproof.probing.probes.session import ProbePlan
 
     catalog = _catalog(server)
     plan = ProbePlan(

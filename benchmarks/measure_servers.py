@@ -58,9 +58,9 @@ def fuzzing(_: Workspace) -> Comparison:
     import mcproof.demo
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import CommandEndpoint
-    from mcproof.prove.fuzz.campaign import fuzz_within
-    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, cases_of
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.fuzz.campaign import fuzz_within
+    from mcproof.probing.fuzz.tool import FuzzPlan, cases_of
+    from mcproof.probing.permission import Permission
     from mcproof.targets.snapshots import read_snapshot
 
     weather = pathlib.Path(mcproof.demo.__file__).with_name("weather.json")

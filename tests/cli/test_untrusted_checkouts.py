@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from client.running import RAW
-from mcproof.prove.failure_store import StoredFailure
+from mcproof.probing.probes.failures import StoredFailure
 from servers import contract
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, run, write

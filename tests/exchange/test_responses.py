@@ -13,7 +13,7 @@ from mcproof.client.redaction import plain_secrets
 from mcproof.client.session import Response
 from mcproof.core.observations.probes import ResponseFlaw
 from mcproof.core.observations.responses import OutputContract, error_text, flaws_of
-from mcproof.prove.fuzz.outcomes import judge
+from mcproof.probing.probes.responses import judge
 
 NEW, OLD = "2025-11-25", "2024-11-05"
 NOTHING = OutputContract(None)

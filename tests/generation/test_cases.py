@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcproof.core.schema.validation import Oracle
-from mcproof.generation.cases import MAX_CASES, GeneratedCase, deterministic_cases
+from mcproof.probing.generation.cases import MAX_CASES, GeneratedCase, deterministic_cases
 
 SEARCH = {
     "type": "object",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.generation.patterns import matches, matching_string, seeded_random
+from mcproof.probing.generation.scalars import matches, matching_string, seeded_random
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcproof.core.schema.validation import Oracle, is_coerced
-from mcproof.generation.promises import UNVISITED, Promise, SchemaPromises, promises_of
-from mcproof.generation.valid_values import ValueBuilder
+from mcproof.probing.generation.values import ValueBuilder
+from mcproof.probing.generation.violations import UNVISITED, Promise, SchemaPromises, promises_of
 
 
 def promises(schema: dict[str, Any]) -> SchemaPromises:

@@ -8,10 +8,9 @@ from typing import Any
 import jsonschema_rs
 from hypothesis import given
 
-from mcproof.generation.cases import deterministic_cases
-from mcproof.generation.patterns import seeded_random
-from mcproof.generation.random_cases import Sampler
-from mcproof.generation.valid_values import valid_arguments
+from mcproof.probing.generation.cases import Sampler, deterministic_cases
+from mcproof.probing.generation.scalars import seeded_random
+from mcproof.probing.generation.values import valid_arguments
 from properties.schemas import input_schemas as entangled_schemas
 
 from .random_schemas import input_schemas

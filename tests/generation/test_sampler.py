@@ -9,8 +9,8 @@ import sys
 from typing import Any
 
 from mcproof.core.schema.validation import Oracle
-from mcproof.generation.patterns import seeded_random
-from mcproof.generation.random_cases import Sampler
+from mcproof.probing.generation.cases import Sampler
+from mcproof.probing.generation.scalars import seeded_random
 
 from .test_cases import SEARCH
 
@@ -28,8 +28,8 @@ UNION = {
 PROGRAM = """
 import json, sys
 from random import Random
-from mcproof.generation.cases import deterministic_cases
-from mcproof.generation.random_cases import Sampler
+from mcproof.probing.generation.cases import deterministic_cases
+from mcproof.probing.generation.cases import Sampler
 for schema in json.load(sys.stdin):
     print(json.dumps(list(deterministic_cases(schema))))
     sampler, choose = Sampler(schema), Random(11)

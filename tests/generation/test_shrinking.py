@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcproof.generation.smaller_values import MAX_REDUCTIONS, complexity, reductions
+from mcproof.probing.generation.smaller import MAX_REDUCTIONS, complexity, reductions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

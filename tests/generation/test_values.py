@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from mcproof.generation.valid_values import valid_arguments
+from mcproof.probing.generation.values import valid_arguments
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 FORMATS = (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.prove import blame, protocol_probes
-from mcproof.prove.fuzz import shrinking, tool_fuzzer
+from mcproof.probing.fuzz import sender, tool
+from mcproof.probing.probes import blame, promises
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time is given to servers that end some time after an answer; for tests in which none does."""
     monkeypatch.setattr(blame, "SETTLE", 0.0)
-    monkeypatch.setattr(protocol_probes, "_SETTLE", 0.05)
+    monkeypatch.setattr(promises, "_SETTLE", 0.05)
 
 
 @pytest.fixture
@@ -32,5 +32,5 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little is spent on servers that do not answer; for tests in which one never does."""
     monkeypatch.setattr(blame, "QUICK", 1.0)
     monkeypatch.setattr(blame, "LONGER", 1.5)
-    monkeypatch.setattr(tool_fuzzer, "MOST_HANGS", 1)
-    monkeypatch.setattr(shrinking, "MOST_SLOW_CALLS", 2)
+    monkeypatch.setattr(tool, "MOST_HANGS", 1)
+    monkeypatch.setattr(sender, "MOST_SLOW_CALLS", 2)

@@ -23,9 +23,9 @@ from mcproof.client.redaction import hiding
 from mcproof.client.session import Response
 from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import InputError
-from mcproof.prove.failure_store import StoredFailure, store
-from mcproof.prove.fuzz.shrinking import shrink
-from mcproof.prove.permission import permission
+from mcproof.probing.fuzz.sender import shrink
+from mcproof.probing.permission import permission
+from mcproof.probing.probes.failures import StoredFailure, store
 from servers import spiteful
 
 from .running import PATIENCE, mcproof, refused, small_server, tool, tried
@@ -83,7 +83,7 @@ def valid_cases(number: int) -> int:
     """How many of the first cases of the schema are valid."""
     from itertools import islice
 
-    from mcproof.prove.fuzz.tool_fuzzer import cases_of
+    from mcproof.probing.fuzz.tool import cases_of
 
     return sum(case.is_valid for case in islice(cases_of(spiteful.SCHEMA, 0, "get_first"), number))
 

@@ -11,7 +11,7 @@ from mcproof.execution import probe_server
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.execute import execute
 from mcproof.execution.run_requests import ProveRequest, TargetSelection
-from mcproof.prove import probe_session, worker_pool
+from mcproof.probing.probes import sending, session
 from mcproof.targets.arguments import LiveOptions
 
 from .running import SMALL, command, mcproof, small_server, tool, tried
@@ -26,7 +26,7 @@ TEXT = {"type": "string", "maxLength": 20}
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Further processes are started at once."""
-    monkeypatch.setattr(probe_session, "START_DELAY", 0.0)
+    monkeypatch.setattr(session, "START_DELAY", 0.0)
 
 
 def closed(name: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def test_a_run_out_of_time_is_incomplete(here: Path, name: str) -> None:
 
 
 def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_pool, "GRACE", 0.1)
+    monkeypatch.setattr(sending, "GRACE", 0.1)
     words = ("--max-time", "2", "--max-call-ms", "3600000", "--checks", "wrong_type", "--", *command("hang-on-valid"))
     document = tried("prove", *words, code=1)
     why = [each["why"] for each in document["not_tested"] if each["what"].startswith("tool find_book")]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcproof.core.catalog.model import Tool
-from mcproof.prove.probe_cases import ProbeCase
-from mcproof.prove.promise_probes import PROVE_CHECKS, probes_of_promises
+from mcproof.probing.probes.cases import ProbeCase
+from mcproof.probing.probes.promises import PROVE_CHECKS, probes_of_promises
 
 
 def large_values(properties: dict[str, Any], *required: str) -> dict[str, bool]:

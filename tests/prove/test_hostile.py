@@ -17,19 +17,17 @@ from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Session
 from mcproof.core.observations.probes import HOSTILE_PROBES
-from mcproof.prove.hostile.attack_cases import ToolAttacks
-from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
-from mcproof.prove.hostile.attacks import FAMILIES
-from mcproof.prove.hostile.server_folders import ServerFolders, folders_of
-from mcproof.prove.hostile.traps import Traps
-from mcproof.prove.permission import Permission
+from mcproof.probing.attacks.cases import FAMILIES, ServerFolders, ToolAttacks, folders_of
+from mcproof.probing.attacks.run import AttackPlan, AttackRun
+from mcproof.probing.attacks.traps import Traps
+from mcproof.probing.permission import Permission
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.catalog.model import Tool
-    from mcproof.prove.hostile.tool_attacker import HostileFailure, ToolAttacker
+    from mcproof.probing.attacks.run import HostileFailure, ToolAttacker
 
 SERVER = Path(__file__).parents[1] / "servers" / "hostile.py"
 TEXT = {"type": "string"}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from mcproof.core.catalog.model import Tool
-from mcproof.prove.permission import Permission, permission
+from mcproof.probing.permission import Permission, permission
 
 
 def _read() -> dict[str, list[Permission]]:

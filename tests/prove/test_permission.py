@@ -10,7 +10,7 @@ import pytest
 from mcproof.checks.behaviour import effects as verbs
 from mcproof.core.catalog.model import Tool
 from mcproof.core.text.english import words_of
-from mcproof.prove.permission import HOW_TO_ALLOW, Permission, permission
+from mcproof.probing.permission import HOW_TO_ALLOW, Permission, permission
 from mcproof.report.formats import FORMATS
 
 from .running import command, http, mcproof, small_server, tried

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.running import validator
-from mcproof.prove.failure_store import FOLDER, StoredFailure, store
+from mcproof.probing.probes.failures import FOLDER, StoredFailure, store
 from mcproof.suite.scaffold.text_insertion import InsertionError, with_entry
 
 from .running import command, mcproof

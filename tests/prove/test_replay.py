@@ -10,9 +10,9 @@ import pytest
 
 from cli.running import validator
 from mcproof.core.errors import InputError
-from mcproof.prove import blame
-from mcproof.prove.blame import SETTLE
-from mcproof.prove.failure_store import StoredFailure, failure_id, is_own, load, store, stored
+from mcproof.probing.probes import blame
+from mcproof.probing.probes.blame import SETTLE
+from mcproof.probing.probes.failures import StoredFailure, failure_id, is_own, load, store, stored
 
 from .running import SMALL, command, http, mcproof, refused, small_server, tool, tried
 

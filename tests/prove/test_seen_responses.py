@@ -10,8 +10,8 @@ import pytest
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response
 from mcproof.core.observations.responses import OutputContract
-from mcproof.prove.probe_cases import ProbeCase
-from mcproof.prove.seen_responses import SeenResponse, seen_response, showing
+from mcproof.probing.probes.cases import ProbeCase
+from mcproof.probing.probes.responses import SeenResponse, seen_response, showing
 
 if TYPE_CHECKING:
     from mcproof.core.observations.probes import Expectation, Outcome

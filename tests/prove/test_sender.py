@@ -9,8 +9,8 @@ import pytest
 
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response
-from mcproof.prove import blame
-from mcproof.prove.blame import Sender
+from mcproof.probing.probes import blame
+from mcproof.probing.probes.blame import Sender
 
 if TYPE_CHECKING:
     from mcproof.client.session import Session

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.core.schema.validation import Oracle
-from mcproof.generation.cases import deterministic_cases
-from mcproof.generation.smaller_values import reductions
-from mcproof.prove.fuzz.shrinking import same_promise
+from mcproof.probing.fuzz.sender import same_promise
+from mcproof.probing.generation.cases import deterministic_cases
+from mcproof.probing.generation.smaller import reductions
 
 from .running import small_server, tried
 

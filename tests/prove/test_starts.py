@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.execution import probe_server
-from mcproof.prove.fuzz import campaign
+from mcproof.probing.fuzz import campaign
 from prove.running import small_server, tool, tried
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.catalog.model import Tool
-from mcproof.prove.fuzz import turns as turns_module
-from mcproof.prove.fuzz.case_slice import CaseSlice, PendingCase, SentCase
-from mcproof.prove.fuzz.outcomes import Judgement
-from mcproof.prove.fuzz.tool_fuzzer import MOST_CRASHES, FuzzPlan, ToolFuzzer, cases_of
-from mcproof.prove.fuzz.turns import FIRST, LATER, turns
+from mcproof.probing.fuzz import campaign as turns_module
+from mcproof.probing.fuzz.campaign import FIRST, LATER, turns
+from mcproof.probing.fuzz.sender import CaseSlice, PendingCase, SentCase
+from mcproof.probing.fuzz.tool import MOST_CRASHES, FuzzPlan, ToolFuzzer, cases_of
+from mcproof.probing.probes.responses import Judgement
 
 if TYPE_CHECKING:
     from mcproof.core.observations.probes import Outcome

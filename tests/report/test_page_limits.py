@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from mcproof.core.errors import Notice
+from mcproof.probing.outcomes import Cell, Failure, Fuzzing
 from mcproof.report.html.page import document
 from mcproof.report.html.page_limits import MOST, MOST_ROWS
 from mcproof.results import suite_tests
 from mcproof.results.payloads import FuzzPayload, ProvePayload, SuitePayload
-from mcproof.results.proof import Cell, Failure, Fuzzing
 from mcproof.results.run import RunResult, TargetResult
 
 from .trials import probe, prove_report, run_of

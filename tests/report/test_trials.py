@@ -16,11 +16,11 @@ from mcproof.checks.ignores import Suppression
 from mcproof.cli.main import main
 from mcproof.core.console import Style, display_width
 from mcproof.core.errors import InputError, Untested
+from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid
 from mcproof.report.outcome_phrases import promise_sentence
 from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
-from mcproof.results.proof import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
 from mcproof.results.run import BROKEN, RunResult, TargetResult
 from mcproof.results.stored import read_run, run_document
 

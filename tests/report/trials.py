@@ -7,8 +7,8 @@ from typing import Any
 from mcproof.checks.findings import ReportedFinding, RuleFacts
 from mcproof.checks.ignores import Suppression
 from mcproof.core.errors import Untested
+from mcproof.probing.outcomes import Cell, Column, Failure, Fuzzing, ProbeResult
 from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
-from mcproof.results.proof import Cell, Column, Failure, Fuzzing, ProbeResult
 from mcproof.results.run import BROKEN, RunResult, TargetResult
 
 FAULTS = {

@@ -22,7 +22,7 @@ from mcproof.client.peer import Peer
 from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
 from mcproof.core.text.json_document import splice
-from mcproof.prove.protocol_probes import PROBES
+from mcproof.probing.probes.promises import PROBES
 from mcproof.source import flows_of
 from mcproof.source.python.flows.configuration import source_configuration
 from mcproof.targets.snapshots import read_snapshot

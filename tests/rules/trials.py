@@ -20,19 +20,17 @@ from mcproof.client.peer import Peer
 from mcproof.client.session import Session
 from mcproof.core.catalog.model import Server, Tool
 from mcproof.core.observations.probes import ItemProbes
-from mcproof.generation.cases import GeneratedCase
-from mcproof.prove import protocol_probes
-from mcproof.prove.blame import Sender
-from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan, ToolFuzzer
-from mcproof.prove.hostile.attack_cases import HostileCase, StringArgument
-from mcproof.prove.hostile.attacks import FAMILIES
-from mcproof.prove.hostile.observing import observe
-from mcproof.prove.hostile.server_folders import ServerFolders
-from mcproof.prove.hostile.tool_attacker import ToolAttacker
-from mcproof.prove.hostile.traps import Traps
-from mcproof.prove.probe_cases import ProbeCase
-from mcproof.prove.probe_session import NO_SUCH_TOOL
-from mcproof.prove.proving import record_of
+from mcproof.probing.attacks.cases import FAMILIES, HostileCase, ServerFolders, StringArgument
+from mcproof.probing.attacks.effects import observe
+from mcproof.probing.attacks.run import ToolAttacker
+from mcproof.probing.attacks.traps import Traps
+from mcproof.probing.fuzz.tool import FuzzPlan, ToolFuzzer
+from mcproof.probing.generation.cases import GeneratedCase
+from mcproof.probing.probes import promises
+from mcproof.probing.probes.blame import Sender
+from mcproof.probing.probes.cases import ProbeCase
+from mcproof.probing.probes.prove import record_of
+from mcproof.probing.probes.session import NO_SUCH_TOOL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,11 +43,11 @@ STATELESS = "2026-07-28"
 PATIENCE = 0.02
 """How long an answer may take that comes at once, or never."""
 OBITUARY = "the server ended with exit code 3"
-OF_SERVER = ("unknown_tool", *protocol_probes.NAMES)
+OF_SERVER = ("unknown_tool", *promises.NAMES)
 """The probes that are of no tool."""
 REQUESTS = {
     "unknown_tool": ("a tool that does not exist", "tools/call", {"name": NO_SUCH_TOOL, "arguments": {}}),
-    **{each.name: (each.description, each.method, each.params) for each in protocol_probes.PROBES},
+    **{each.name: (each.description, each.method, each.params) for each in promises.PROBES},
 }
 
 
@@ -137,9 +135,9 @@ async def _tried(
 ) -> ItemProbes:
     session = ScriptedSession(answer, revision)
     method = method or METHODS.get(probe, "tools/call")
-    special = next((each.send for each in protocol_probes.PROBES if each.name == probe), None)
+    special = next((each.send for each in promises.PROBES if each.name == probe), None)
     if special is not None:
-        with mock.patch.object(protocol_probes, "open_transport", return_value=_opened(session.transport)):
+        with mock.patch.object(promises, "open_transport", return_value=_opened(session.transport)):
             case, response = await special(session)
         _check_shown(method, sent, session.transport.sent[0])
         return ItemProbes(Server({}, ""), [record_of(Server({}, ""), case, response, probe, revision)], revision)
@@ -191,8 +189,8 @@ def _check_shown(method: str, shown: Any, really: bytes) -> None:
     message = json.loads(really)
     assert message["method"] == method
     assert set(shown) == set(message["params"])
-    assert protocol_probes.NO_SUCH_REVISION in json.dumps(shown)
-    assert protocol_probes.NO_SUCH_REVISION in json.dumps(message)
+    assert promises.NO_SUCH_REVISION in json.dumps(shown)
+    assert promises.NO_SUCH_REVISION in json.dumps(message)
 
 
 @asynccontextmanager

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from generation.random_schemas import input_schemas
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.text.yaml_document import UnwritableError
-from mcproof.generation.valid_values import valid_arguments
-from mcproof.prove.permission import permission
+from mcproof.probing.generation.values import valid_arguments
+from mcproof.probing.permission import permission
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.scaffold.drafts import MOST, Draft, drafts_of, with_results
 from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite, first_suite

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcproof.cli.outputs import OutputOptions
     from mcproof.execution.events import Event
     from mcproof.execution.run_requests import RunRequest
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.permission import Permission
     from mcproof.results.run import TargetResult
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.observations.probes import cropped_value, excerpt
 from mcproof.execution.events import ProgressMade
 from mcproof.execution.tool_calls import server_of
-from mcproof.prove.failure_store import described
-from mcproof.prove.hostile.attack_run import AttackPlan, attack
-from mcproof.results.proof import Failure
+from mcproof.probing.attacks.run import AttackPlan, attack
+from mcproof.probing.outcomes import Failure
+from mcproof.probing.probes.failures import described
 
 if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.prove.hostile.attack_run import AttackRun
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.attacks.run import AttackRun
+    from mcproof.probing.permission import Permission
 
 
 def attack_server(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.errors import McproofError, Notice
     from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.permission import Permission
     from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
     from mcproof.targets.arguments import Input
 

@@ -21,20 +21,20 @@ from mcproof.execution.tool_calls import (
     store_failures,
     tested_gates,
 )
-from mcproof.prove.failure_store import described
-from mcproof.prove.fuzz.campaign import fuzz
-from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
+from mcproof.probing.fuzz.campaign import fuzz
+from mcproof.probing.fuzz.tool import FuzzPlan
+from mcproof.probing.outcomes import Failure, Fuzzing
+from mcproof.probing.probes.failures import described
 from mcproof.results.payloads import FuzzPayload
-from mcproof.results.proof import Failure, Fuzzing
 
 if TYPE_CHECKING:
     from mcproof.checks.rule import Rule
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import FuzzRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.prove.failure_store import StoredFailure
-    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure
-    from mcproof.prove.hostile.attack_run import AttackRun
+    from mcproof.probing.attacks.run import AttackRun
+    from mcproof.probing.fuzz.tool import FoundFailure
+    from mcproof.probing.probes.failures import StoredFailure
     from mcproof.results.run import RunResult
 
 ACCEPTING = ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016")

@@ -20,11 +20,10 @@ from mcproof.execution.tool_calls import (
     store_failures,
     tested_gates,
 )
-from mcproof.prove.contract_matrix import with_predictions
-from mcproof.prove.failure_store import described
-from mcproof.prove.probe_session import ProbePlan
-from mcproof.prove.proving import default_checks, prove
-from mcproof.prove.worker_pool import TimeLimit
+from mcproof.probing.probes.failures import described
+from mcproof.probing.probes.prove import default_checks, prove, with_predictions
+from mcproof.probing.probes.sending import TimeLimit
+from mcproof.probing.probes.session import ProbePlan
 from mcproof.results.payloads import ProbePayload, ProvePayload
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import ProbeRequest
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.prove.hostile.attack_run import AttackRun
-    from mcproof.prove.proving import Proof
+    from mcproof.probing.attacks.run import AttackRun
+    from mcproof.probing.probes.prove import Proof
     from mcproof.results.run import RunResult
 
 MOST_PROBE_PROCESSES = 6

@@ -94,7 +94,7 @@ def observe_live(
 
 def usual_arguments(tool: Tool) -> dict[str, Any] | None:
     """Arguments that the input schema of a tool accepts; None if there are none."""
-    from mcproof.generation.valid_values import valid_arguments
+    from mcproof.probing.generation.values import valid_arguments
 
     return None if tool.schema is None else valid_arguments(tool.schema).value
 

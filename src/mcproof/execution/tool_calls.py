@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.core.errors import InputError, McproofError, UsageError, nearest
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.execution.events import CallsPlanned, MessageSent
-from mcproof.prove.permission import Permission, permission
+from mcproof.probing.permission import Permission, permission
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import CallOptions, TargetSelection
     from mcproof.execution.target_run import LoadedTarget
-    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.probing.probes.failures import StoredFailure
     from mcproof.results.run import Gate
 
 MOST_NAMED = 12
@@ -155,7 +155,7 @@ def _invalid_arguments(given: Mapping[str, dict[str, Any]], permissions: list[Pe
 
 def store_failures(failed: list[StoredFailure], listen: Listener) -> None:
     """Store failures for `mcproof replay`; if that is not possible, say so and go on."""
-    from mcproof.prove.failure_store import store
+    from mcproof.probing.probes.failures import store
 
     try:
         store(failed)

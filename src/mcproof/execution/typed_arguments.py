@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcproof.core.errors import UsageError
 from mcproof.core.schema.validation import Oracle
-from mcproof.generation.constraint_resolver import ConstraintResolver
+from mcproof.probing.generation.resolver import ConstraintResolver
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.generation.value_constraints import ArrayConstraints, ValueConstraints
+    from mcproof.probing.generation.constraints import ArrayConstraints, ValueConstraints
 
 _NO_VALUE: Any = object()
 

@@ -10,6 +10,7 @@ The first match decides:
 6. otherwise no.
 
 Words are whole words of the name in any notation: `deleteUser`, `delete_user`, `user.delete`, `delete2`.
+Why a call needs evidence: docs/decisions/0031-permission-needs-evidence.md.
 """
 
 from __future__ import annotations

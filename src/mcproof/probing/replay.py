@@ -12,17 +12,17 @@ from mcproof.client.waiting import Interruptible
 from mcproof.core.observations.probes import FAILURE_OF
 from mcproof.core.observations.responses import OutputContract
 from mcproof.core.schema.validation import Oracle
-from mcproof.prove.blame import NumberedRequest, Sender
-from mcproof.prove.fuzz.outcomes import Judgement, judge, passed
-from mcproof.prove.hostile.attack_again import attack_again
-from mcproof.prove.hostile.attacks import FAMILIES
-from mcproof.prove.protocol_probes import PROBES
+from mcproof.probing.attacks.cases import FAMILIES
+from mcproof.probing.attacks.effects import attack_again
+from mcproof.probing.probes.blame import NumberedRequest, Sender
+from mcproof.probing.probes.promises import PROBES
+from mcproof.probing.probes.responses import Judgement, judge, passed
 
 if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.client.session import Response
-    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.probing.probes.failures import StoredFailure
 
 ReplayVerdict = Literal["fixed", "still failing", "could not tell"]
 _AS_EXPECTED = "the response is as expected"

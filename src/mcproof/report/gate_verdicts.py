@@ -235,7 +235,7 @@ def _call_verdict(result: TargetResult) -> GateVerdict:
 
 def _untested_promises(result: TargetResult) -> str:
     """Return how many promises `prove` did not test; empty if none."""
-    from mcproof.results.proof import promises
+    from mcproof.probing.outcomes import promises
 
     count = promises(result.matrix).not_tested if result.matrix else 0
     return f", {plural(count, 'promise')} not tested" if count else ""

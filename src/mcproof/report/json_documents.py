@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import IS_BREAKING
-from mcproof.results.proof import negative_path, promises
+from mcproof.probing.outcomes import negative_path, promises
 from mcproof.results.records import (
     PROVE_VERSION,
     SCHEMA_VERSION,

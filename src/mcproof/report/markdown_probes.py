@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
+from mcproof.probing.outcomes import predictions
 from mcproof.report.markdown import code, escaped
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import arguments_text, server_sentence
-from mcproof.results.proof import predictions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.probing.outcomes import Fuzzing, ProbeResult
     from mcproof.report.matrix_grid import Grid, Mark, Square
-    from mcproof.results.proof import Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 
 NAMES = 6

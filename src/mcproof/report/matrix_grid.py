@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.results.proof import Cell, Column, ProbeResult
+    from mcproof.probing.outcomes import Cell, Column, ProbeResult
 
 MEANINGS: dict[Column, str] = {
     "missing": "a required argument is missing",

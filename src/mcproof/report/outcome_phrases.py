@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
 from mcproof.core.observations.probes import HOSTILE_PROBES
+from mcproof.probing.outcomes import promises
 from mcproof.report.matrix_grid import mark_of, server_probes
-from mcproof.results.proof import promises
 from mcproof.results.suite_tests import count_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcproof.checks.findings import ReportedFinding
-    from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
+    from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult
 

@@ -9,8 +9,8 @@ from mcproof.core.observations.probes import HOSTILE_PROBES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mcproof.probing.outcomes import Failure, ProbeResult
     from mcproof.results.payloads import Kind
-    from mcproof.results.proof import Failure, ProbeResult
 
 PROBING: tuple[Kind, ...] = ("probe", "prove")
 """The kinds of run that send probes."""

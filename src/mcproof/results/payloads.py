@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
     from mcproof.checks.scores.trust import Trust
     from mcproof.checks.texts.tool_graph import ToolGraph
-    from mcproof.results.proof import Cell, Fuzzing, ProbeResult
+    from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
     from mcproof.results.suite_tests import TestResult
 
 Kind = Literal["lint", "grade", "compat", "scan", "diff", "probe", "prove", "fuzz", "suite"]
@@ -116,7 +116,7 @@ _EMPTY: dict[str, Payload] = {
 def empty_payload(command: str) -> Payload:
     """Return the payload of a target that a command could not check."""
     if command == "fuzz":
-        from mcproof.results.proof import Fuzzing
+        from mcproof.probing.outcomes import Fuzzing
 
         return FuzzPayload(Fuzzing(seed=0, cases=0, outcomes={}, failures=[]))
     return _EMPTY.get(command, LintPayload())

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
     from mcproof.checks.findings import ReportedFinding, RuleFacts
     from mcproof.core.errors import Notice
-    from mcproof.results.proof import Cell, Fuzzing, ProbeResult
+    from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
     from mcproof.results.suite_tests import TestResult
 

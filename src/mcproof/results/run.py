@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import Level, ReportedFinding, RuleFacts
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.core.errors import Notice, Untested
+    from mcproof.probing.outcomes import Cell, ProbeResult
     from mcproof.results.payloads import Kind, Payload
-    from mcproof.results.proof import Cell, ProbeResult
     from mcproof.results.suite_tests import TestResult
 
 COMPLETE = "complete"

@@ -12,6 +12,7 @@ from mcproof.checks.scores.grade import Deduction, Gain, Grade
 from mcproof.checks.scores.tokens import TokenCost
 from mcproof.core.console import safe
 from mcproof.core.errors import InputError, Notice, Untested
+from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
 from mcproof.results.payloads import (
     CompatPayload,
     DiffPayload,
@@ -22,7 +23,6 @@ from mcproof.results.payloads import (
     SuitePayload,
     empty_payload,
 )
-from mcproof.results.proof import Cell, Failure, Fuzzing, ProbeResult
 from mcproof.results.records import (
     Record,
     cell_record,

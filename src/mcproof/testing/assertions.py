@@ -82,7 +82,7 @@ def assert_negative_path(
     """
     __tracebackhide__ = True
     from mcproof.core.console import Style
-    from mcproof.prove.proving import WEAK
+    from mcproof.probing.probes.prove import WEAK
     from mcproof.results.suite_tests import reasons
     from mcproof.suite.run.execute_test import execute_part
     from mcproof.suite.snapshots import SnapshotStore

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from mcproof.client.endpoints import Endpoint
     from mcproof.execution.run_requests import TargetSelection
-    from mcproof.prove.failure_store import StoredFailure
-    from mcproof.prove.replaying import ReplayResult
+    from mcproof.probing.probes.failures import StoredFailure
+    from mcproof.probing.replay import ReplayResult
 
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
@@ -76,8 +76,8 @@ def replay_command(arguments: list[str]) -> int:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
         return _list(as_json=options.format == "json")
-    from mcproof.prove.failure_store import is_own, load, whole_id
-    from mcproof.prove.replaying import replay
+    from mcproof.probing.probes.failures import is_own, load, whole_id
+    from mcproof.probing.replay import replay
 
     targets = parse_targets(options, *([] if options.target is None else [options.target]), needs_server=True)
     failed = load(whole_id(options.id))
@@ -113,7 +113,7 @@ def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: 
 
 
 def _list(*, as_json: bool) -> int:
-    from mcproof.prove.failure_store import FOLDER, stored
+    from mcproof.probing.probes.failures import FOLDER, stored
     from mcproof.results.records import SCHEMA_VERSION, encode, printable
 
     failures = stored()

@@ -1,26 +1,183 @@
-"""The hostile calls of one tool: each puts one attack into one string argument of a valid call."""
+"""The attacks and the calls that carry them: each call has one attack in one string argument of a valid call.
+
+Texts contain placeholders, so that reports and stored failures have no random values; `traps` fills them in when a
+call is sent. No attack changes anything: SQL attacks only leave a quote open, and commands only print a product, at
+most to a file in the temporary folder of mcproof. `ServerFolders` is where a server may read.
+Why harm is excluded: docs/decisions/0030-injections-are-seen.md.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+import tempfile
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from urllib.parse import urlsplit
 from zlib import crc32
 
+from mcproof.client.endpoints import CommandEndpoint, Endpoint
+from mcproof.core.addresses import is_this_machine
 from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_positions import escape
-from mcproof.generation.mutation_points import Path, label_of, mutation_points, with_value
-from mcproof.generation.valid_values import ValueBuilder
-from mcproof.prove.hostile.attacks import CHAIN_LENGTHS, FAMILIES, TABLES, path_attacks
-from mcproof.prove.hostile.traps import NESTED
+from mcproof.probing.attacks.traps import NESTED
+from mcproof.probing.generation.mutations import MutationPoint, Path, label_of, mutation_points, with_value
+from mcproof.probing.generation.values import ValueBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.core.catalog.model import Tool
-    from mcproof.generation.mutation_points import MutationPoint
-    from mcproof.prove.hostile.attacks import Attack, AttackFamily
+
+
+AttackFamily = Literal[
+    "path_traversal", "command_injection", "sql_injection", "template_injection", "request_forgery", "hostile_text"
+]
+FAMILIES: tuple[AttackFamily, ...] = get_args(AttackFamily)
+"""The families, in the order in which they are sent; each is the `probe` of its records."""
+
+FAMILY_NAMES: dict[str, str] = {
+    "path_traversal": "path traversal",
+    "command_injection": "command injection",
+    "sql_injection": "SQL injection",
+    "template_injection": "template injection",
+    "request_forgery": "server-side request forgery",
+    "hostile_text": "hostile text",
+}
+
+
+class Attack(NamedTuple):
+    """One text for an argument."""
+
+    family: AttackFamily
+    description: str
+    """What the text is, after the name of the argument: "with an open quote"."""
+    text: str
+    is_thorough: bool = False
+    """Whether it is sent only to arguments that suggest its family."""
+
+
+def _table(family: AttackFamily, *rows: tuple[str, str]) -> tuple[Attack, ...]:
+    return tuple(Attack(family, description, text) for description, text in rows)
+
+
+CHAIN_LENGTHS = (24, 12, 8, 6, 4)
+"""How many `..` a path has; the longest that the schema allows is sent. Too many do no harm: `/..` is `/`."""
+MOST_FOLDERS = 5
+"""How many folders of the server are used in paths."""
+
+_ECHO = "echo mcp$((41*<factor>))proof"
+"""The shell computes the product, so that an echo of the text itself proves nothing."""
+_PRODUCT = "41*<factor>"
+
+COMMANDS = _table(
+    "command_injection",
+    ("with a command after `;`", f"<value>; {_ECHO}"),
+    ("with `$(…)`", f"<value>$({_ECHO})"),
+    ("with a command after `|`", f"<value> | {_ECHO}"),
+    ("with a command after `&&`", f"<value> && {_ECHO}"),
+    ("with a command after `||`", f"<value> || {_ECHO}"),
+    ("with a command after a line break", f"<value>\n{_ECHO}\n"),
+    ("with backticks", f"<value>`{_ECHO}`"),
+    ("with a closed `'` and a command", f"<value>'; {_ECHO}; '"),
+    ('with a closed `"` and a command', f'<value>"; {_ECHO}; "'),
+    ("with a command that prints to a file", f"<value>; {_ECHO} | tee <proof file>"),
+    ("as a Python expression that starts a shell", f"__import__('os').popen('{_ECHO}').read()"),
+    ("as a JavaScript expression that starts a shell", f"require('child_process').execSync('{_ECHO}').toString()"),
+)
+QUOTES = _table(
+    "sql_injection",
+    ("with an open `'`", "<value>'"),
+    ('with an open `"`', '<value>"'),
+    ("with an open `'` and a closed parenthesis", "<value>')"),
+    ("with an open backtick", "<value>`"),
+    ("with a backslash before the closing quote", "<value>\\"),
+)
+"""Texts that break the syntax of a statement and are never executed."""
+TEMPLATES = tuple(
+    Attack("template_injection", f"with `{shown}`", f"mcp{text}proof")
+    for shown, text in (
+        ("{{…}}", f"{{{{{_PRODUCT}}}}}"),
+        ("${…}", f"${{{_PRODUCT}}}"),
+        ("<%= … %>", f"<%= {_PRODUCT} %>"),
+        ("#{…}", f"#{{{_PRODUCT}}}"),
+        ("{…}", f"{{{_PRODUCT}}}"),
+        ("@(…)", f"@({_PRODUCT})"),
+    )
+)
+URLS = _table(
+    "request_forgery",
+    ("as a URL of 127.0.0.1", "http://<listener>/<token>"),
+    ("as a URL of localhost", "http://localhost:<listener port>/<token>"),
+    ("as a URL of 127.1", "http://127.1:<listener port>/<token>"),
+    ("as a URL of 2130706433, which is 127.0.0.1", "http://2130706433:<listener port>/<token>"),
+    ("as a URL of an IPv6 address for 127.0.0.1", "http://[::ffff:127.0.0.1]:<listener port>/<token>"),
+    ("as a URL of 127.0.0.1 after a user name", "http://example.com@<listener>/<token>"),
+    ("as a host and a path", "<listener>/<token>"),
+)
+HOSTILE_TEXTS = _table(
+    "hostile_text",
+    ("with a NUL", "<value>\x00"),
+    ("with control characters", "<value>\x01\x07\x08\x0b\x0c\x1b[2J\x7f\x85\u2028\u202e"),
+    ("with format directives", "%s%n%x{0}{}%(a)s$1"),
+    ("with 10,000 characters on a line", "a" * 10_000),
+)
+
+
+TABLES: dict[AttackFamily, tuple[Attack, ...]] = {
+    "command_injection": COMMANDS,
+    "sql_injection": QUOTES,
+    "template_injection": TEMPLATES,
+    "request_forgery": URLS,
+    "hostile_text": HOSTILE_TEXTS,
+}
+"""The attacks that are the same for every argument."""
+
+
+def path_attacks(extension: str, valid_folder: str, folders: int, depth: int) -> list[Attack]:
+    """The paths out of any folder, with chains of `depth` times `..`.
+
+    They name a file with an extension. Some start at the folder of the valid value, or at one of the server's folders.
+    """
+
+    def up(step: str, last: str) -> str:
+        return step * (depth - 1) + last
+
+    chain = up("../", "..")
+    file = f"<marker>{extension}"
+    rows = [
+        ("as an absolute path", file, False),
+        ("with a chain of `../`", f"{chain}{file}", False),
+        ("with a chain of `../` after a valid value", f"<value>/{chain}{file}", False),
+        ("with a URL-encoded chain of `../`", up("%2e%2e%2f", f"%2e%2e<encoded marker>{extension}"), False),
+        ("as a `file:` URI", f"file://{file}", True),
+        ("with a chain of `/../`", f"/{chain}{file}", True),
+        ("with a chain of `....//`", up("....//", f"..../{file}"), True),
+        ("with a chain of `..\\`", up("..\\", f"..<marker with backslashes>{extension}"), True),
+        (
+            "with a chain of `../` encoded twice",
+            up("%252e%252e%252f", f"%252e%252e<marker encoded twice>{extension}"),
+            True,
+        ),
+        ("as an absolute path of a folder", "<marker folder>", True),
+        ("with a chain of `../` to a folder", f"{chain}<marker folder>", True),
+    ]
+    if valid_folder:
+        rows.append(("with a chain of `../` after the folder of a valid value", f"{valid_folder}/{chain}{file}", False))
+    if not extension:
+        rows += [(f"with a chain of `../` to a `{end}` file", f"{chain}{file}{end}", True) for end in (".txt", ".md")]
+    for number in range(1, folders + 1):
+        rows += [
+            ("with a chain of `../` after a folder of the server", f"<folder {number}>/{chain}{file}", True),
+            ("as a path that begins like a folder of the server", f"<beside folder {number}>{extension}", True),
+            (
+                "as a relative path that begins like a folder of the server",
+                f"../<name beside folder {number}>{extension}",
+                True,
+            ),
+        ]
+    return [Attack("path_traversal", *row) for row in rows]
+
 
 MOST_ARGUMENTS = 12
 """How many string arguments of a tool are attacked."""
@@ -193,3 +350,79 @@ def _is_address(argument: StringArgument) -> bool:
 def _takes_text(point: MutationPoint) -> bool:
     """Whether a value may be any text, as opposed to one of a list."""
     return bool(point.path) and "string" in point.constraints.types and point.constraints.values is None
+
+
+_PLACES = ("/var/tmp", "/dev/shm")  # noqa: S108 (a name there is random)
+"""Places for files of our own that servers rarely serve; the usual temporary folder comes last."""
+
+_CODE = frozenset({"bin", "build", "dist", "lib", "node_modules", "src", "target", "test", "tests", "venv"})
+
+
+class ServerFolders(NamedTuple):
+    """Where a server may read, and where it may not."""
+
+    is_local: bool
+    """Whether the server runs on this machine, as far as its command or URL tells."""
+    folders: tuple[str, ...] = ()
+    """The folders that its command line and variables name, its working directory, and the folders in it."""
+    outside: str | None = None
+    """A writable folder outside all of them; None if there is none."""
+
+
+def folders_of(server: Endpoint) -> ServerFolders:
+    """The folders of a server."""
+    if not isinstance(server, CommandEndpoint):
+        is_local = _is_loopback(server.url)
+        return ServerFolders(is_local, (), _outside(()) if is_local else None)
+    own = os.path.realpath(server.directory or os.getcwd())
+    root = os.path.join(os.path.splitdrive(own)[0], os.sep)
+    named = list(_named(server, own))
+    likely = [
+        *named,
+        own,
+        *_below(own),
+        *(each for script in _scripts(server, own) for each in (script, *_below(script))),
+    ]
+    folders = tuple(each for each in dict.fromkeys(likely) if each != root)
+    return ServerFolders(True, folders[:MOST_FOLDERS], None if root in named else _outside(folders))
+
+
+def _named(server: CommandEndpoint, own: str) -> Iterator[str]:
+    """The folders in the words and the variables of a command."""
+    texts = [part for word in server.words[1:] for part in (word, word.partition("=")[2])]
+    texts += [part for value in server.environment.values() for part in value.split(os.pathsep)]
+    for text in texts:
+        if text and "\0" not in text and os.path.isdir(path := os.path.join(own, os.path.expanduser(text))):
+            yield os.path.realpath(path)
+
+
+def _scripts(server: CommandEndpoint, own: str) -> Iterator[str]:
+    """The folders of the files in the words of a command."""
+    for word in server.words[1:]:
+        if word and "\0" not in word and os.path.isfile(path := os.path.join(own, word)):
+            yield os.path.dirname(os.path.realpath(path))
+
+
+def _below(folder: str) -> list[str]:
+    """The folders in a folder, as far as a server may serve them: its data rather than its code."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if name[0] not in "._" and name not in _CODE][:MOST_FOLDERS]
+
+
+def _outside(folders: tuple[str, ...]) -> str | None:
+    for place in (*_PLACES, tempfile.gettempdir()):
+        path = os.path.realpath(place)
+        is_inside = any(os.path.commonpath((path, each)) == each for each in folders)
+        if not is_inside and os.path.isdir(path) and os.access(path, os.W_OK):
+            return path
+    return None
+
+
+def _is_loopback(url: str) -> bool:
+    try:
+        return is_this_machine(urlsplit(url).hostname or "")
+    except ValueError:
+        return False

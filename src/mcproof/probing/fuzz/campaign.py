@@ -1,39 +1,180 @@
-"""A fuzzing campaign: call the tools of a server with generated arguments, the same ones for the same seed.
+"""A fuzzing campaign: the cases of all tools in turns, on several server processes, the same for the same seed.
 
-Tools take turns, a slice of cases at a time, and several server processes work at once, on different tools or on the
-same one. Slices are counted in the order of their cases, so the number of processes does not change the result.
+Tools take turns, a slice of cases at a time. `WorkQueue` hands out slices, then failures to shrink. Slices are
+counted in the order of their cases, so the number of processes does not change the result.
+Why a report does not depend on that number: docs/decisions/0009-fuzz-determinism.md.
 """
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.redaction import plain_secrets
-from mcproof.client.session import Session
+from mcproof.client.session import Response, Session
 from mcproof.client.waiting import all_of
 from mcproof.core.errors import Untested
-from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, ProbeRecord
-from mcproof.prove.fuzz.slice_sender import SliceSender
-from mcproof.prove.fuzz.tool_fuzzer import ToolFuzzer
-from mcproof.prove.fuzz.work_queue import ShrinkJob, WorkQueue
-from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
+from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, Outcome, ProbeRecord
+from mcproof.probing.fuzz.sender import CaseSlice, SliceSender
+from mcproof.probing.fuzz.tool import FoundFailure, FuzzPlan, ToolFuzzer
+from mcproof.probing.probes.sending import Incomplete, TimeLimit, WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
+    from collections.abc import Callable, Coroutine, Iterator
 
     from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
-    from mcproof.client.session import Response
     from mcproof.core.catalog.model import Catalog
-    from mcproof.core.observations.probes import Outcome
-    from mcproof.prove.failure_store import StoredFailure
-    from mcproof.prove.fuzz.tool_fuzzer import FoundFailure, FuzzPlan
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.permission import Permission
+    from mcproof.probing.probes.failures import StoredFailure
+
+
+FIRST = 5
+"""The cases of a tool in the first round, which is short so that every tool has its turn soon."""
+LATER = 20
+_MOST_TOOLS = 50
+_MOST_WEIGHT = 1_000_000
+"""The tools and the size of their schemas that take turns after the first round: their generators use memory."""
+
+
+def turns(fuzzers: list[ToolFuzzer]) -> Iterator[CaseSlice]:
+    """Yield the slices of all tools: the first of each, then the others, group by group."""
+    groups = list(_groups(fuzzers))
+    for fuzzer in fuzzers:
+        if (first := fuzzer.take(FIRST)) is not None:
+            yield first
+        if len(groups) > 1:
+            fuzzer.rest()
+    for group in groups:
+        waiting = group
+        while waiting:
+            unfinished = []
+            for fuzzer in waiting:
+                if (later := fuzzer.take(LATER)) is not None:
+                    unfinished.append(fuzzer)
+                    yield later
+            waiting = unfinished
+
+
+def _groups(fuzzers: list[ToolFuzzer]) -> Iterator[list[ToolFuzzer]]:
+    group: list[ToolFuzzer] = []
+    weight = 0
+    for fuzzer in fuzzers:
+        if group and (len(group) == _MOST_TOOLS or weight + fuzzer.weight > _MOST_WEIGHT):
+            yield group
+            group, weight = [], 0
+        group.append(fuzzer)
+        weight += fuzzer.weight
+    if group:
+        yield group
+
+
+_SHRINKING = 0.15
+"""The share of the time limit that is left for shrinking, if there are failures."""
+_MOST_AHEAD = 64
+"""How many slices may wait for an earlier one of the same tool to be counted."""
+_MOST_LOST = 3
+"""After how many failed starts in a row the server is gone."""
+
+
+class ShrinkJob(NamedTuple):
+    """A failure to shrink."""
+
+    fuzzer: ToolFuzzer
+    key: tuple[str, ...]
+    """The outcome, and what else distinguishes the failure."""
+
+    @property
+    def is_harmful(self) -> bool:
+        return self.key[0] in ("crash", "hang")
+
+
+class WorkQueue:
+    """Hands out work until there is no more, the time is up, or the server is gone."""
+
+    def __init__(self, fuzzers: list[ToolFuzzer], limit: TimeLimit) -> None:
+        self.gone = ""
+        """Why the server cannot be called any more; empty if it can."""
+        self._fuzzers = fuzzers
+        self._turns = turns(fuzzers)
+        self._limit = limit
+        self._under_way = 0
+        self._uncounted = 0
+        self._lost = 0
+        self._shrinking: dict[int, ToolFuzzer] = {}
+        """The tools whose failures may be shrunk, by identity."""
+        self._changed = asyncio.Event()
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self._limit.is_over()
+
+    def is_late_for_cases(self) -> bool:
+        """Whether the rest of the time is needed for shrinking."""
+        left, seconds = self._limit.left, self._limit.seconds
+        if left is None or seconds is None:
+            return False
+        return left <= 0 or (left < _SHRINKING * seconds and any(each.has_failed for each in self._fuzzers))
+
+    async def next(self) -> CaseSlice | ShrinkJob | None:
+        """The next piece of work; None if there is no more. Waits for others if their work may lead to more."""
+        while not self.gone and not self.is_late():
+            if (job := self._next_failure()) is not None:
+                return job
+            if (slice_ := self._next_slice()) is not None:
+                return slice_
+            if not self._under_way and not self._release_failures():
+                return None
+            if self._under_way:
+                self._changed.clear()
+                await self._changed.wait()
+        return None
+
+    def _next_slice(self) -> CaseSlice | None:
+        if self._uncounted >= _MOST_AHEAD or self.is_late_for_cases():
+            return None
+        slice_ = next(self._turns, None)
+        if slice_ is not None:
+            self._under_way += 1
+        return slice_
+
+    def _next_failure(self) -> ShrinkJob | None:
+        for fuzzer in self._shrinking.values():
+            if (key := fuzzer.take_failure()) is not None:
+                return ShrinkJob(fuzzer, key)
+        return None
+
+    def _release_failures(self) -> bool:
+        """Let the failures of all tools be shrunk; False if they were before."""
+        count = len(self._shrinking)
+        self._shrinking.update((id(each), each) for each in self._fuzzers)
+        return len(self._shrinking) > count
+
+    def finish(self, slice_: CaseSlice) -> None:
+        """Count a slice that was sent."""
+        self._lost = 0
+        self._end(slice_)
+
+    def lose(self, slice_: CaseSlice, why: str) -> None:
+        """Count what was sent of a slice, after which the server could not be started."""
+        slice_.trouble = f"the server is gone: {why}"
+        self._lost += 1
+        if self._lost >= _MOST_LOST:
+            self.gone = slice_.trouble
+        self._end(slice_)
+
+    def _end(self, slice_: CaseSlice) -> None:
+        fuzzer = slice_.fuzzer
+        self._under_way -= 1
+        self._uncounted += 1 - fuzzer.finish(slice_)
+        if fuzzer.is_complete:
+            self._shrinking[id(fuzzer)] = fuzzer
+        self._changed.set()
+
 
 _PROGRESS_INTERVAL = 0.1
 """Seconds between two updates of the progress."""

@@ -1,18 +1,115 @@
-"""Send slices of cases over one session, and attribute the end of a server to the case that caused it."""
+"""Cases on their way to a server: sent in slices over one session, and smaller ones to shrink a failure.
+
+The end of a server is attributed to the case that caused it; how suspects are sent again after a crash is in
+`probing.probes.blame`, and after how many failed starts a server is given up in `campaign`.
+"""
 
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.prove.blame import SUSPECTS, Sender
-from mcproof.prove.fuzz.case_slice import PendingCase
+from mcproof.core.observations.probes import SERVER_LOST
+from mcproof.probing.generation.smaller import reductions
+from mcproof.probing.probes.blame import SUSPECTS, Sender
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.client.session import Session
-    from mcproof.prove.fuzz.case_slice import CaseSlice
+    from mcproof.client.session import Response, Session
+    from mcproof.core.schema.validation import Oracle
+    from mcproof.probing.fuzz.tool import ToolFuzzer
+    from mcproof.probing.generation.cases import GeneratedCase
+    from mcproof.probing.probes.responses import Judgement
+
+
+class SentCase(NamedTuple):
+    """A case that was sent, and the judgement of its response."""
+
+    number: int
+    """The position among the cases of the tool, from 1."""
+    case: GeneratedCase
+    judgement: Judgement
+    is_refused: bool
+    timed_out: bool = False
+    response: str = ""
+    """The response without secrets, cropped; empty if there is nothing to report."""
+    asks: str = ""
+    """A question before the response that got no answer, in words and without secrets."""
+
+
+class PendingCase(NamedTuple):
+    """A case without a response so far."""
+
+    case: GeneratedCase
+    since: float
+    """When it was sent, by the monotonic clock."""
+
+
+class CaseSlice:
+    """Consecutive cases of one tool that are sent over one session, one after the other."""
+
+    def __init__(self, fuzzer: ToolFuzzer, cases: list[tuple[int, GeneratedCase]]) -> None:
+        self.fuzzer = fuzzer
+        self.cases = cases
+        """The cases with their numbers."""
+        self.sent: dict[int, SentCase] = {}
+        self.pending: PendingCase | None = None
+        self.unexplained: list[Response] = []
+        """Ends of the server meanwhile that no single request explains."""
+        self.trouble = ""
+        """Why not all cases were sent."""
+        self.is_finished = False
+        self.is_counted = False
+
+
+MOST_CALLS, MOST_SLOW_CALLS = 200, 6
+MOST_SECONDS = 10.0
+"""The budget of one failure."""
+
+
+def same_promise(oracle: Oracle, arguments: Any, *, is_valid: bool) -> Callable[[Any], bool]:
+    """Whether smaller arguments are still valid, or still break the same promise and no further one."""
+    if is_valid:
+        return oracle.accepts
+    first, broken = oracle.first_error(arguments), oracle.broken_promises(arguments)
+
+    def breaks_no_other(smaller: Any) -> bool:
+        return oracle.first_error(smaller) == first and oracle.broken_promises(smaller) <= broken
+
+    return breaks_no_other
+
+
+async def shrink(
+    session: Session,
+    tool: str,
+    arguments: Any,
+    may_be_sent: Callable[[Any], bool],
+    fails: Callable[[Any, Response], bool],
+    *,
+    is_slow: bool,
+    is_late: Callable[[], bool] = lambda: False,
+) -> Any:
+    """The smallest arguments found within the budget that still fail in the same way."""
+    left = MOST_SLOW_CALLS if is_slow else MOST_CALLS
+    end = monotonic() + MOST_SECONDS
+    best = arguments
+    progressed = True
+    while progressed:
+        progressed = False
+        for candidate in reductions(best):
+            if left <= 0 or monotonic() > end or is_late():
+                return best
+            if not may_be_sent(candidate):
+                continue
+            left -= 1
+            response = await session.send("tools/call", {"name": tool, "arguments": candidate})
+            if response.outcome in SERVER_LOST:
+                await session.close(at_once=True)
+            if fails(candidate, response):
+                best, progressed = candidate, True
+                break
+    return best
 
 
 class SliceSender:

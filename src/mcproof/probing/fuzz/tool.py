@@ -15,14 +15,12 @@ from mcproof.core.observations.probes import CASE_OUTCOMES, FAILURE_OF, ProbeRec
 from mcproof.core.observations.responses import OutputContract
 from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.json_positions import escape
-from mcproof.generation.cases import deterministic_cases
-from mcproof.generation.json_values import json_size
-from mcproof.generation.random_cases import Sampler
-from mcproof.generation.valid_values import valid_arguments
-from mcproof.prove.failure_store import StoredFailure
-from mcproof.prove.fuzz.case_slice import CaseSlice, SentCase
-from mcproof.prove.fuzz.outcomes import HOW_TO_ANSWER, Judgement, failure_key, fault_of, judge, signature
-from mcproof.prove.fuzz.shrinking import same_promise, shrink
+from mcproof.probing.fuzz.sender import CaseSlice, SentCase, same_promise, shrink
+from mcproof.probing.generation.cases import Sampler, deterministic_cases
+from mcproof.probing.generation.constraints import json_size
+from mcproof.probing.generation.values import valid_arguments
+from mcproof.probing.probes.failures import StoredFailure
+from mcproof.probing.probes.responses import HOW_TO_ANSWER, Judgement, failure_key, fault_of, judge, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Tool
     from mcproof.core.observations.probes import CaseOutcome, Expectation, Outcome
-    from mcproof.generation.cases import GeneratedCase
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.generation.cases import GeneratedCase
+    from mcproof.probing.permission import Permission
 
 MOST_CRASHES, MOST_HANGS = 10, 3
 """After how many crashes, or calls that took the whole time limit, a tool is not called any more."""

@@ -1,28 +1,33 @@
-"""Mutations that keep the arguments valid: values at a bound, empty or large ones, other scripts."""
+"""Values at a bound, empty, large and unusual ones: mutations that keep the arguments valid."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.json_values import canonical_json, shortened
-from mcproof.generation.mutations import (
+from mcproof.probing.generation.constraints import (
+    TYPES,
+    ArrayConstraints,
+    NumberConstraints,
+    StringConstraints,
+    canonical_json,
+    shortened,
+)
+from mcproof.probing.generation.mutations import (
     MAX_ARRAY_LENGTH,
     MAX_STRING_LENGTH,
     Mutation,
+    MutationPoint,
     number_text,
     offset,
     replacement,
     resized_array,
     resized_string,
 )
-from mcproof.generation.patterns import matching_string
-from mcproof.generation.value_constraints import TYPES
+from mcproof.probing.generation.scalars import matching_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.mutation_points import MutationPoint
-    from mcproof.generation.value_constraints import ArrayConstraints, NumberConstraints, StringConstraints
 
 _MAX_VALUES = 12
 _STRINGS = (
@@ -97,3 +102,105 @@ def _arrays(constraints: ArrayConstraints, label: str, value: list[Any]) -> Iter
 
 def _quoted(value: Any) -> str:
     return f"`{shortened(canonical_json(value))}`"
+
+
+INTERESTING_STRINGS: tuple[str, ...] = (
+    "",
+    "a",
+    "mcproof",
+    "Hello, world",
+    " ",
+    "  padded  ",
+    "line\nbreak",
+    "tab\there",
+    "\r\n",
+    "\x00",
+    "\x1b[31mred\x1b[0m",
+    "\"quoted\" and 'quoted'",
+    "back\\slash",
+    "`whoami`",
+    "$(id)",
+    "; echo mcproof #",
+    "| cat",
+    "&& true",
+    "../../../../etc/passwd",
+    "/etc/hosts",
+    "C:\\Windows\\system32",
+    "file:///etc/hosts",
+    "http://localhost:1/",
+    "https://example.com/?q=a&b=%00#c",
+    "' OR '1'='1",
+    "1; DROP TABLE users; --",
+    '") OR 1=1 --',
+    "%s%s%n%x",
+    "{0.__class__}",
+    "${jndi:x}",
+    "{{7*7}}",
+    "<script>alert(1)</script>",
+    "<!-- -->",
+    "]]>",
+    "null",
+    "undefined",
+    "NaN",
+    "true",
+    "0",
+    "-1",
+    "1e309",
+    "9007199254740993",
+    "[]",
+    "{}",
+    '{"a": 1}',
+    "Grüße",
+    "世界",
+    "🌍👩‍👩‍👧‍👦",
+    "e\u0301",
+    "\u202eright to left",
+    "\ufeffmarked",
+    "\u200b",
+    "İstanbul",
+    "ß",
+    "Ω≈ç√∫",
+    "مرحبا",
+    "*.*",
+    "^(a+)+$",
+    "--help",
+    "-",
+    "#",
+    "?",
+    "%",
+    "%00",
+    "2024-01-01",
+    "123e4567-e89b-42d3-a456-426614174000",
+    "user@example.com",
+    "a" * 255,
+    "a" * 256,
+    "x" * 2_000,
+    "é" * 1_000,
+)
+"""Strings that programs mishandle: other scripts, control characters, shell, SQL and template syntax."""
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.,:/\\'\"\n\t<>&%$#@!äöüß世界🌍"
+"""The characters of random strings."""
+
+INTERESTING_INTEGERS: tuple[int, ...] = (
+    *(0, 1, -1, 2, 7, 10, 42, 100, 255, 256, 1000, 65535, 10**18),
+    *(2**31 - 1, 2**31, -(2**31), 2**32, 2**53, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 2**64),
+)
+INTERESTING_FLOATS: tuple[float, ...] = (
+    0.5,
+    -0.5,
+    0.1,
+    1.5,
+    1e-9,
+    5e-324,
+    3.141592653589793,
+    1e21,
+    -1e21,
+    1e308,
+    123456.789,
+)
+ANY_VALUES: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 0.5, 2**53, "", "a", "世界"),
+    *([], [1], [[]], {}, {"a": 1}, {"a": {"b": [None]}}),
+)
+"""Values for a schema without constraints."""

@@ -10,29 +10,27 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.generation.format_samples import FORMAT_SAMPLES
-from mcproof.generation.interesting_values import (
+from mcproof.probing.generation.boundaries import (
     ALPHABET,
     ANY_VALUES,
     INTERESTING_FLOATS,
     INTERESTING_INTEGERS,
     INTERESTING_STRINGS,
 )
-from mcproof.generation.json_values import deep_copy, is_huge
-from mcproof.generation.patterns import matching_string, seeded_random
-from mcproof.generation.scalars import numbers, strings
+from mcproof.probing.generation.constraints import deep_copy, is_huge
+from mcproof.probing.generation.scalars import FORMAT_SAMPLES, matching_string, numbers, seeded_random, strings
 
 if TYPE_CHECKING:
     from random import Random
 
-    from mcproof.generation.valid_values import Schemas, ValueBuilder
-    from mcproof.generation.value_constraints import (
+    from mcproof.probing.generation.constraints import (
         ArrayConstraints,
         NumberConstraints,
         ObjectConstraints,
         StringConstraints,
         ValueConstraints,
     )
+    from mcproof.probing.generation.values import Schemas, ValueBuilder
 
 Strategy = Callable[["Random", int], Any]
 """Draws a value at a nesting depth."""

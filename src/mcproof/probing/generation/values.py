@@ -10,15 +10,14 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.schema.validation import Oracle
-from mcproof.generation.constraint_resolver import ConstraintResolver
-from mcproof.generation.json_values import MAX_SIZE, canonical_json, deep_copy, json_size, shortened
-from mcproof.generation.patterns import matching_string, seeded_random
-from mcproof.generation.scalars import numbers, strings
+from mcproof.probing.generation.constraints import MAX_SIZE, canonical_json, deep_copy, json_size, shortened
+from mcproof.probing.generation.resolver import ConstraintResolver
+from mcproof.probing.generation.scalars import matching_string, numbers, seeded_random, strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.generation.value_constraints import (
+    from mcproof.probing.generation.constraints import (
         ArrayConstraints,
         ObjectConstraints,
         StringConstraints,

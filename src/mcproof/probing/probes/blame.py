@@ -1,7 +1,10 @@
 """Blame: send requests that may harm a server, and find out which one did.
 
-A crash is attributed to the request that caused it and to no other. If it is not clear which one that was, each of the
-suspects is sent again to a fresh server. A hang is one only if the request hangs again, alone and with a longer limit.
+A crash is attributed to the request that caused it and to no other. If it is not clear which one that was, each of
+the suspects is sent again to a fresh server. A hang is one only if the request hangs again, alone and with a longer
+limit.
+Why blame is found: docs/decisions/0002-blame-is-found.md.
+Why harm is confirmed: docs/decisions/0034-harm-is-confirmed.md.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""Stored failures, for `mcproof replay`: one JSON file each, in a folder that git ignores.
+"""Stored failures, for `mcproof replay`: one sealed JSON file each, in a folder that git ignores.
 
-A long repeated text in the parameters is stored as its unit and length, in `repeated`: an oversized string of each tool
-would fill the disk. Version 1 had no `repeated`.
+A seal is a keyed hash of a file's content and folder, with a key in the user's state folder. Without it, a
+`.mcproof` folder in a stranger's checkout could have its commands run with the user's variables. A long repeated
+text is stored as its unit and length.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hmac
 import json
 import os
 import re
@@ -16,12 +19,64 @@ from mcproof.checks.findings import identity_of
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import InputError, reason_of
 from mcproof.core.observations.probes import ALL_OUTCOMES
-from mcproof.core.text.files import write_file
-from mcproof.prove.repeated_texts import with_repeated, without_repeated
-from mcproof.prove.seals import is_sealed, seal
+from mcproof.core.text.files import state_folder, write_file
+from mcproof.probing.probes.responses import with_repeated, without_repeated
 
 if TYPE_CHECKING:
     from mcproof.targets.arguments import Input
+
+
+_KEY_BYTES = 32
+
+
+def seal(record: dict[str, Any], folder: str) -> str | None:
+    """The seal of a record in a folder; None if there is no key and none can be stored."""
+    key = _key(creates=True)
+    return None if key is None else _seal(record, folder, key)
+
+
+def is_sealed(record: dict[str, Any], folder: str, found: Any) -> bool:
+    """Whether a seal is this user's, for this record in this folder."""
+    key = _key(creates=False)
+    if key is None or not isinstance(found, str) or not found.isascii():
+        return False
+    return hmac.compare_digest(_seal(record, folder, key), found)
+
+
+def _seal(record: dict[str, Any], folder: str, key: bytes) -> str:
+    text = json.dumps([os.path.realpath(folder), record], sort_keys=True)
+    return hmac.new(key, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
+
+
+def key_file() -> str:
+    """The file of the key."""
+    return os.path.join(state_folder(), "replay-key")
+
+
+def _key(*, creates: bool) -> bytes | None:
+    file = key_file()
+    with contextlib.suppress(OSError):
+        if creates:
+            os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                _create(file)
+        with open(file, "rb") as opened:
+            key = opened.read(_KEY_BYTES + 1)
+        return key if len(key) == _KEY_BYTES else None
+    return None
+
+
+def _create(file: str) -> None:
+    """Create the key. Raises FileExistsError if another process was faster."""
+    temporary = f"{file}-{os.getpid()}"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "wb") as opened:
+            opened.write(os.urandom(_KEY_BYTES))
+        os.link(temporary, file)
+    finally:
+        os.unlink(temporary)
+
 
 FOLDER = ".mcproof"
 SCHEMA_VERSION = 2

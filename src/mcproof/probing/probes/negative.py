@@ -11,9 +11,9 @@ from mcproof.core.observations.probes import ROOT
 from mcproof.core.schema.acceptance import KINDS, acceptance, accepts_anything, kinds_of, unbounded_kinds
 from mcproof.core.schema.validation import Oracle
 from mcproof.core.text.json_positions import escape
-from mcproof.generation.valid_values import valid_arguments
-from mcproof.generation.violations import UNEXPECTED
-from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
+from mcproof.probing.generation.values import valid_arguments
+from mcproof.probing.generation.violations import UNEXPECTED
+from mcproof.probing.probes.cases import ProbeCase, SkippedProbe, ToolProbes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -17,24 +17,23 @@ from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
 from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.core.observations.responses import OutputContract
-from mcproof.generation.cases import fuller_arguments
-from mcproof.prove import protocol_probes
-from mcproof.prove.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
-from mcproof.prove.negative_checks import checks_of_tool
-from mcproof.prove.probe_cases import ProbeCase, SkippedProbe, ToolProbes
-from mcproof.prove.promise_probes import probes_of_promises
-from mcproof.prove.seen_responses import is_doubtful, seen_response
-from mcproof.prove.tool_run import CaseSpan, SentProbe, ToolRun
-from mcproof.prove.worker_pool import Incomplete, TimeLimit, WorkerPool
+from mcproof.probing.generation.cases import fuller_arguments
+from mcproof.probing.probes import promises
+from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
+from mcproof.probing.probes.cases import ProbeCase, SkippedProbe, ToolProbes
+from mcproof.probing.probes.negative import checks_of_tool
+from mcproof.probing.probes.promises import probes_of_promises
+from mcproof.probing.probes.responses import is_doubtful, seen_response
+from mcproof.probing.probes.sending import CaseSpan, Incomplete, SentProbe, TimeLimit, ToolRun, WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item, Tool
-    from mcproof.prove.permission import Permission
-    from mcproof.prove.protocol_probes import ProtocolProbe
-    from mcproof.prove.seen_responses import SeenResponse
+    from mcproof.probing.permission import Permission
+    from mcproof.probing.probes.promises import ProtocolProbe
+    from mcproof.probing.probes.responses import SeenResponse
 
 NO_SUCH_TOOL = "mcproof_no_such_tool"
 START_DELAY = 0.2
@@ -100,7 +99,7 @@ class ProbeSession:
         self._ranges: deque[CaseSpan] = deque()
         self._under_way = 0
         self._changed = asyncio.Event()
-        checks = sum(name in plan.checks for name in ("unknown_tool", *protocol_probes.NAMES))
+        checks = sum(name in plan.checks for name in ("unknown_tool", *promises.NAMES))
         self._total = sum(each.is_granted for each in plan.permissions) + checks
         self._done = self._calls = 0
         self._last_progress = 0.0
@@ -194,7 +193,7 @@ class ProbeSession:
             case = ProbeCase("unknown_tool", "a tool that does not exist", "rejection", params)
             self._server_probes.append(await self._send(sender, server, case, params))
             self._step("unknown_tool")
-        for probe in protocol_probes.PROBES:
+        for probe in promises.PROBES:
             if probe.name in self._plan.checks and not self._limit.is_over():
                 self._server_probes.append(await self._protocol_probe(sender, server, probe))
                 self._step(probe.name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS
 from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
+from mcproof.probing.outcomes import predictions
 from mcproof.report import trust_phrases
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.html import client_views, graph_views, probe_views, suite_views, wording
@@ -24,7 +25,6 @@ from mcproof.report.html.verdict_views import verdict_tile
 from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
 from mcproof.report.matrix_grid import MEANINGS, mark_of
 from mcproof.report.outcome_phrases import arguments_text
-from mcproof.results.proof import predictions
 from mcproof.results.suite_tests import OUTCOMES
 
 if TYPE_CHECKING:

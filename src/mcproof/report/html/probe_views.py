@@ -11,8 +11,8 @@ from mcproof.report.matrix_grid import LENIENT, TITLES, matrix_grid, probe_grid,
 from mcproof.report.outcome_phrases import server_sentence
 
 if TYPE_CHECKING:
+    from mcproof.probing.outcomes import Failure, Fuzzing, ProbeResult
     from mcproof.report.matrix_grid import Grid, Row, Square
-    from mcproof.results.proof import Failure, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
 
 _TONES = {"clean": "good", "accepted": "fair"}

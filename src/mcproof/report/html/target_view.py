@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.checks.findings import level_of
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS
 from mcproof.core.console import plural
+from mcproof.probing.outcomes import promises
 from mcproof.report.client_grid import shown_outcomes
 from mcproof.report.gate_verdicts import INCOMPLETE, target_verdict
 from mcproof.report.html.finding_views import Findings
@@ -17,7 +18,6 @@ from mcproof.report.html.verdict_views import gate_rows, headlines, target_tile
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
 from mcproof.report.phrases import fixing_hint, scope_of
 from mcproof.results.payloads import CALLING
-from mcproof.results.proof import promises
 
 if TYPE_CHECKING:
     from mcproof.checks.scores.grade import Gain, Grade

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.console import Style
-    from mcproof.results.proof import Failure, Fuzzing
+    from mcproof.probing.outcomes import Failure, Fuzzing
     from mcproof.results.run import TargetResult
 
 BAR_WIDTH = 32

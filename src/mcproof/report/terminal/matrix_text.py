@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import group_by_fault
 from mcproof.core.console import Style, display_width, plural, wrapped
-from mcproof.prove.permission import HOW_TO_ALLOW, MAY_CHANGE
+from mcproof.probing.outcomes import predictions
+from mcproof.probing.permission import HOW_TO_ALLOW, MAY_CHANGE
 from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
 from mcproof.report.outcome_phrases import (
     probe_sentence,
@@ -16,15 +17,14 @@ from mcproof.report.outcome_phrases import (
     static_sentence,
 )
 from mcproof.report.terminal.finding_list import grouped_findings
-from mcproof.results.proof import predictions
 from mcproof.results.run import IN_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.checks.findings import ReportedFinding
+    from mcproof.probing.outcomes import ProbeResult
     from mcproof.report.matrix_grid import Grid, Mark, Row
-    from mcproof.results.proof import ProbeResult
     from mcproof.results.run import TargetResult
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.catalog.model import Tool
-from mcproof.prove.permission import permission
+from mcproof.probing.permission import permission
 from mcproof.suite.definition import METHODS
 
 if TYPE_CHECKING:

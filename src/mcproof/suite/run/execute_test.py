@@ -10,7 +10,7 @@ from mcproof.client.errors import ConnectError
 from mcproof.core.errors import nearest
 from mcproof.core.observations.probes import SERVER_LOST
 from mcproof.core.observations.responses import reported_error
-from mcproof.prove.permission import Permission, permission
+from mcproof.probing.permission import Permission, permission
 from mcproof.results.suite_tests import TestFailure, TestResult
 from mcproof.suite.definition import METHODS
 from mcproof.suite.matchers import shown
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mcproof.client.session import Response
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.probes import ItemProbes
-    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
-    from mcproof.prove.hostile.attack_run import AttackRun
-    from mcproof.prove.probe_session import ProbePlan
-    from mcproof.prove.proving import Proof
-    from mcproof.results.proof import ProbeResult
+    from mcproof.probing.attacks.run import AttackRun
+    from mcproof.probing.fuzz.tool import FuzzPlan
+    from mcproof.probing.outcomes import ProbeResult
+    from mcproof.probing.probes.prove import Proof
+    from mcproof.probing.probes.session import ProbePlan
     from mcproof.results.suite_tests import TestOutcome
     from mcproof.suite.definition import FuzzBlock, NegativePathBlock, SuiteTest
     from mcproof.suite.run.caller import Caller
@@ -238,9 +238,9 @@ async def _quality(test: SuiteTest, server: ServerUnderTest, checker: Expectatio
 async def _negative_path(
     test: SuiteTest, block: NegativePathBlock, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
-    from mcproof.prove.probe_session import ProbePlan
-    from mcproof.prove.proving import WEAK
-    from mcproof.results.proof import negative_path
+    from mcproof.probing.outcomes import negative_path
+    from mcproof.probing.probes.prove import WEAK
+    from mcproof.probing.probes.session import ProbePlan
 
     catalog, permission, arguments = await _permitted(test, server)
     plan = ProbePlan(
@@ -284,7 +284,7 @@ async def _probe(test: SuiteTest, catalog: Catalog, server: ServerUnderTest, pla
 
     After a crash or a hang, the others get a fresh process.
     """
-    from mcproof.prove.proving import prove_over
+    from mcproof.probing.probes.prove import prove_over
 
     tools = [annotated(each.tool, server.entry.annotations) for each in plan.permissions]
     is_shared = all(permission(tool).is_granted for tool in tools)
@@ -327,8 +327,8 @@ def _without_envelope(response: str) -> str:
 async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, checker: ExpectationChecker) -> Assessment:
     from mcproof.core.console import plural
     from mcproof.core.observations.probes import as_json
-    from mcproof.prove.fuzz.campaign import fuzz_within
-    from mcproof.prove.fuzz.tool_fuzzer import FuzzPlan
+    from mcproof.probing.fuzz.campaign import fuzz_within
+    from mcproof.probing.fuzz.tool import FuzzPlan
 
     catalog, permission, arguments = await _permitted(test, server)
     plan = FuzzPlan(
@@ -377,7 +377,7 @@ async def _attack(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, pl
     if not block.security:
         return None
     from mcproof.client.session import Session
-    from mcproof.prove.hostile.attack_run import AttackPlan, AttackRun
+    from mcproof.probing.attacks.run import AttackPlan, AttackRun
 
     attacks = AttackRun(
         Session(server.endpoint, server.options_of(test), plan.limit),

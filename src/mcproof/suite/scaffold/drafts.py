@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.probes import CHECKS
 from mcproof.core.text.yaml_document import UnwritableError, scalar, to_yaml
-from mcproof.generation.valid_values import valid_arguments
-from mcproof.prove.negative_checks import checks_of_tool
-from mcproof.prove.permission import HOW_TO_ALLOW
-from mcproof.prove.probe_cases import ProbeCase
+from mcproof.probing.generation.values import valid_arguments
+from mcproof.probing.permission import HOW_TO_ALLOW
+from mcproof.probing.probes.cases import ProbeCase
+from mcproof.probing.probes.negative import checks_of_tool
 from mcproof.suite.definition import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mcproof.core.catalog.model import Catalog, Item, Prompt, Tool
-    from mcproof.prove.permission import Permission
+    from mcproof.probing.permission import Permission
     from mcproof.suite.scaffold.server_entry import UniqueNames
 
 MOST = 20

@@ -13,7 +13,7 @@ from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import InputError, UsageError, reason_of
 from mcproof.core.text.files import write_file
 from mcproof.core.text.yaml_document import UnwritableError, comment_text, scalar, to_yaml
-from mcproof.prove.probe_session import NO_SUCH_TOOL
+from mcproof.probing.probes.session import NO_SUCH_TOOL
 from mcproof.suite.definition import METHODS
 from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames, entry_lines, server_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mcproof.client.endpoints import Endpoint
-    from mcproof.prove.failure_store import StoredFailure
+    from mcproof.probing.probes.failures import StoredFailure
     from mcproof.suite.definition import ServerEntry, Suite
 
 _LONGEST_NAME = 100
