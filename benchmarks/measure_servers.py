@@ -128,10 +128,9 @@ def suite_growth(at: Workspace) -> Comparison:
 
 def run_tests(file: str) -> None:
     """Parse a suite and run all its tests."""
-    from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.run.runner import run_suite
-    from mcproof.suite.run.suite_runtime import RunOptions
-    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.testing.suites.parser import read_suite
+    from mcproof.testing.suites.runner import RunOptions, run_suite
+    from mcproof.testing.suites.snapshots import SnapshotStore
 
     parsed = read_suite(file, os.environ)
     ran = run_suite(parsed, list(parsed.tests), RunOptions(), SnapshotStore(file, updates=False), lambda *_: None)

@@ -45,7 +45,7 @@ def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> N
     """A snapshot is checked in a tenth of a second, most of which is imports."""
     heavy = existing(
         *("dataclasses", "inspect", "asyncio", "sqlalchemy"),
-        *("mcproof.probing.generation", "mcproof.probing.probes", "mcproof.suite", "mcproof.store"),
+        *("mcproof.probing.generation", "mcproof.probing.probes", "mcproof.testing.suites", "mcproof.store"),
         *("mcproof.checks.rules.trust.perimeter", "mcproof.checks.rules.trust.capabilities"),
     )
     code = (

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.suite.snapshots import SnapshotStore
     from mcproof.testing import McpServer, McpSnapshot, ServerStarter
+    from mcproof.testing.suites.snapshots import SnapshotStore
 
 PREFIX = "--mcproof-"
 _SUITES = pytest.StashKey[frozenset[str]]()
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Find the configured suites, and refuse snapshot updates in CI jobs."""
     if config.getoption("mcproof_update_snapshots"):
         from mcproof.core.errors import UsageError
-        from mcproof.suite.snapshots import refuse_update
+        from mcproof.testing.suites.snapshots import refuse_update
 
         is_allowed = config.getoption("mcproof_allow_update_in_ci")
         try:
@@ -75,8 +75,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     is_configured = os.path.realpath(file_path) in parent.config.stash.get(_SUITES, ())
     if not is_configured and not parent.session.isinitpath(file_path):
         return None
-    from mcproof.suite.locate import looks_like_a_suite
     from mcproof.testing.collection import SuiteFile
+    from mcproof.testing.suites.model import looks_like_a_suite
 
     if not is_configured and not looks_like_a_suite(str(file_path)):
         return None
@@ -123,7 +123,7 @@ def mcp_snapshot(request: pytest.FixtureRequest, start_mcp_server: ServerStarter
 
 def _store(config: pytest.Config, stem: str) -> SnapshotStore:
     """Return the snapshot store beside a test module or suite, given its path without extension."""
-    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.testing.suites.snapshots import SnapshotStore
 
     stores = config.stash.setdefault(_STORES, {})
     if stem not in stores:

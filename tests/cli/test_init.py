@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from client.running import RAW, SDK
-from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.testing.suites.parser import read_suite
 from servers import contract, suited
 from suite.suites import SEARCH, small
 

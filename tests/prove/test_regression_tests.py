@@ -10,7 +10,7 @@ import pytest
 
 from cli.running import validator
 from mcproof.probing.probes.failures import FOLDER, StoredFailure, store
-from mcproof.suite.scaffold.text_insertion import InsertionError, with_entry
+from mcproof.testing.suites.regression import InsertionError, with_entry
 
 from .running import command, mcproof
 from .test_replay import BOOKS, failed

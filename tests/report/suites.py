@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from mcproof.results import suite_tests
 from mcproof.results.payloads import SuitePayload
 from mcproof.results.run import RunResult, TargetResult
+from mcproof.testing import outcomes
 
 from .trials import HOSTILE
 
-Failure, Result = suite_tests.TestFailure, suite_tests.TestResult  # by names that pytest does not take for tests
+Failure, Result = outcomes.TestFailure, outcomes.TestResult  # by names that pytest does not take for tests
 FILE = "tests/mcproof.yaml"
 UNMET = Failure(
     "result.content[0].text",

@@ -8,9 +8,9 @@ from mcproof.core.errors import Notice
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing
 from mcproof.report.html.page import document
 from mcproof.report.html.page_limits import MOST, MOST_ROWS
-from mcproof.results import suite_tests
 from mcproof.results.payloads import FuzzPayload, ProvePayload, SuitePayload
 from mcproof.results.run import RunResult, TargetResult
+from mcproof.testing import outcomes
 
 from .trials import probe, prove_report, run_of
 
@@ -43,7 +43,7 @@ def test_a_page_shows_the_failed_ones_of_fifty_thousand_probes() -> None:
 
 @pytest.mark.slow
 def test_a_page_shows_the_failed_ones_of_many_tests_over_all_suites() -> None:
-    tests = [suite_tests.TestResult(f"test {number}", "tools", "s", "passed") for number in range(4_000)]
+    tests = [outcomes.TestResult(f"test {number}", "tools", "s", "passed") for number in range(4_000)]
     tests[-1] = tests[-1]._replace(outcome="failed", message="the last test failed")
     suites = [TargetResult(f"{name}.yaml", payload=SuitePayload(tests)) for name in "ab"]
     page = _page(RunResult("run", "1", suites, exit_code=1, is_single=False))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.questions import Answer
-from mcproof.suite.parse.answer_fields import read_answer_file
-from mcproof.suite.parse.problems import SuiteError
+from mcproof.testing.suites.loading import SuiteError, read_answer_file
 from servers import asking
 
 from .suites import outcomes_of, run_json, write_suite

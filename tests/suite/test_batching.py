@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.suite.run.batching import read_only_tests
 from mcproof.targets.snapshots import read_snapshot
+from mcproof.testing.suites.parser import read_suite
+from mcproof.testing.suites.steps import read_only_tests
 from servers import suited
 
 from .suites import outcomes_of, run_json, write_suite

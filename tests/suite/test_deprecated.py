@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.suite.parse.deprecated import warnings_of
+from mcproof.testing.suites.entries import warnings_of
 
 from .test_suite_parser import read
 

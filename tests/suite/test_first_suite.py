@@ -17,10 +17,9 @@ from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.text.yaml_document import UnwritableError
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.permission import permission
-from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.suite.scaffold.drafts import MOST, Draft, drafts_of, with_results
-from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite, first_suite
-from mcproof.suite.scaffold.server_entry import (
+from mcproof.targets.snapshots import read_snapshot
+from mcproof.testing.suites.drafts import MOST, Draft, drafts_of, with_results
+from mcproof.testing.suites.new_server import (
     EntryOptions,
     SecretVariables,
     UniqueNames,
@@ -29,7 +28,8 @@ from mcproof.suite.scaffold.server_entry import (
     placeholder_lines,
     server_name,
 )
-from mcproof.targets.snapshots import read_snapshot
+from mcproof.testing.suites.new_suite import FirstServer, FirstSuite, first_suite
+from mcproof.testing.suites.parser import read_suite
 from text.test_yamlwriter import TEXTS, VALUES
 
 from .suites import SEARCH
@@ -37,7 +37,7 @@ from .suites import SEARCH
 if TYPE_CHECKING:
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.catalog.model import Catalog
-    from mcproof.suite.definition import ServerEntry, Suite, SuiteTest
+    from mcproof.testing.suites.model import ServerEntry, Suite, SuiteTest
 
 READS = {"readOnlyHint": True}
 SECRET = "hunter2-hunter2"  # noqa: S105

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from limits import cpu_limit
-from mcproof.suite.matchers import NAMES, MatcherError, compare, matcher_of
-from mcproof.suite.value_paths import MissingValue
+from mcproof.testing.suites.matchers import NAMES, MatcherError, compare, matcher_of
+from mcproof.testing.suites.paths import MissingValue
 
 TABLE: list[tuple[str, Any, Any, Any]] = [
     # matcher, expected, a value that matches, one that does not

@@ -10,7 +10,7 @@ import pytest
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.suite.run.probe_servers import MOST_PROCESSES, ProbeServers
+from mcproof.testing.suites.servers import MOST_PROCESSES, ProbeServers
 from servers import suited
 
 SERVER = CommandEndpoint((sys.executable, "-I", "-S", suited.__file__), {}, None)

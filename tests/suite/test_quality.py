@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mcproof.suite.run.quality import quality_of
 from mcproof.targets.snapshots import read_snapshot
+from mcproof.testing.suites.steps import quality_of
 
 from .suites import SEARCH
 

@@ -10,18 +10,17 @@ import jsonschema_rs
 import pytest
 
 from mcproof.core.text.yaml_document import json_value, parse
-from mcproof.suite import definition
-from mcproof.suite.matchers import NAMES
-from mcproof.suite.parse import answer_fields, expectations, server_entries, suite_parser
-from mcproof.suite.parse.problems import SuiteError
-from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.testing.suites import entries, loading, model, parser
+from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.matchers import NAMES
+from mcproof.testing.suites.parser import read_suite
 
 from .test_suite_parser import BROKEN
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCHEMA: dict[str, Any] = json.loads((files("mcproof.suite") / "suite.schema.json").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
 
 FULL = """\
@@ -95,13 +94,13 @@ def test_a_complete_suite_is_valid_for_parser_and_schema(tmp_path: Path) -> None
 
 def test_the_schema_has_exactly_the_keys_of_the_parser() -> None:
     properties = SCHEMA["properties"]
-    assert set(properties) == set(definition.KEYS)
-    for block, keys in suite_parser.TEST_KEYS.items():
+    assert set(properties) == set(model.KEYS)
+    for block, keys in parser.TEST_KEYS.items():
         assert set(properties[block]["items"]["properties"]) == set(keys)
     definitions = SCHEMA["$defs"]
-    assert set(definitions["server"]["properties"]) == set(server_entries.SERVER_KEYS)
-    assert set(definitions["answer"]["properties"]) == set(answer_fields.ANSWER_KEYS)
-    assert set(definitions["assertions"]["items"]["properties"]) == set(expectations.ASSERTION_KEYS)
+    assert set(definitions["server"]["properties"]) == set(entries.SERVER_KEYS)
+    assert set(definitions["answer"]["properties"]) == set(loading.ANSWER_KEYS)
+    assert set(definitions["assertions"]["items"]["properties"]) == set(entries.ASSERTION_KEYS)
     assert set(definitions["matcher"]["properties"]) == {*NAMES, "not"}
     assert set(definitions["negated"]["properties"]) == {*NAMES} - {"snapshot"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from cli.running import document_of, fails, run
 from mcproof.core.errors import UsageError
-from mcproof.suite.selection import parse_expression
+from mcproof.testing.suites.model import parse_expression
 
 from .suites import outcomes_of, run_json, small, write_suite
 

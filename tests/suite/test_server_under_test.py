@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import COMMAND, document_of, environment, run, validator
-from mcproof.suite.definition import ServerEntry, Suite, SuiteLocation
-from mcproof.suite.run.server_under_test import ServerUnderTest
+from mcproof.testing.suites.model import ServerEntry, Suite, SuiteLocation
+from mcproof.testing.suites.servers import ServerUnderTest
 from servers import suited
 
 from .suites import outcomes_of, run_json, write_suite

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.errors import InputError, UsageError
-from mcproof.suite.snapshots import SnapshotStore, mask_of, refuse_update
+from mcproof.testing.suites.snapshots import SnapshotStore, mask_of, refuse_update
 
 if TYPE_CHECKING:
     from pathlib import Path

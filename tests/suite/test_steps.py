@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.suite.parse.problems import SuiteError
-from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.parser import read_suite
 from servers import suited
 
 from .suites import outcomes_of, run_json, write_suite

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.suite.parse.problems import SuiteError
-from mcproof.suite.parse.suite_parser import read_suite
+from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.suite.definition import Suite
+    from mcproof.testing.suites.model import Suite
 
 SERVERS = "servers:\n  local: {command: [python, server.py]}\n"
 TOOLS = f"{SERVERS}tools:\n"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.suite.value_paths import MissingValue, ValuePathError, parse_value_path, path_text
+from mcproof.testing.suites.paths import MissingValue, ValuePathError, parse_value_path, path_text
 
 FACTS: dict[str, Any] = {
     "result": {"content": [{"type": "text", "text": "hello"}], "a.b": {"x y": 1}, "list": [[1, 2], [3]]},

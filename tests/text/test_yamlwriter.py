@@ -19,7 +19,7 @@ from mcproof.core.text.yaml_document import (
     parse,
     to_yaml,
 )
-from mcproof.suite.parse.variables import Substitution, SubstitutionContext
+from mcproof.testing.suites.loading import Substitution, SubstitutionContext
 
 TEXTS = st.one_of(
     st.text(st.characters(codec="utf-8")),

@@ -153,7 +153,7 @@ def _answers(file: str | None) -> AnswerSource | None:
     if file is None:
         return None
     from mcproof.client.questions import AnswerList
-    from mcproof.suite.parse.answer_fields import read_answer_file
+    from mcproof.testing.suites.loading import read_answer_file
 
     return AnswerList(read_answer_file(file))
 

@@ -15,18 +15,17 @@ from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, Ru
 from mcproof.execution.exit_code import exit_code
 from mcproof.results.payloads import SuitePayload
 from mcproof.results.run import COMPLETE, Gate, RunResult, TargetResult, Trouble
-from mcproof.results.suite_tests import TestResult
-from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.suite.run.runner import EARLIER_FAILURE, run_suite, skipped
-from mcproof.suite.run.suite_runtime import RunOptions
-from mcproof.suite.selection import matches, named_tests, parse_expression
-from mcproof.suite.snapshots import SnapshotStore, snapshot_file, snapshot_names
+from mcproof.testing.outcomes import TestResult
+from mcproof.testing.suites.model import matches, named_tests, parse_expression
+from mcproof.testing.suites.parser import read_suite
+from mcproof.testing.suites.runner import EARLIER_FAILURE, RunOptions, run_suite, skipped
+from mcproof.testing.suites.snapshots import SnapshotStore, snapshot_file, snapshot_names
 
 if TYPE_CHECKING:
     from mcproof.core.errors import Notice
     from mcproof.execution.events import Listener
     from mcproof.execution.run_requests import SuiteRequest
-    from mcproof.suite.definition import Suite, SuiteTest
+    from mcproof.testing.suites.model import Suite, SuiteTest
 
 NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
 """The counts of a suite, which checks no catalog as such."""

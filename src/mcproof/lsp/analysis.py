@@ -19,11 +19,11 @@ from mcproof.source import discover
 from mcproof.source.python.interp.modules import KeptTrees
 from mcproof.source.python.kept_renderings import KeptRenderings
 from mcproof.source.python.pipeline import SourceMemory
-from mcproof.suite.parse.deprecated import warnings_of
-from mcproof.suite.parse.problems import SuiteError
-from mcproof.suite.parse.suite_parser import read_suite
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.targets.source_projects import catalog_of
+from mcproof.testing.suites.entries import warnings_of
+from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.check_catalog import CatalogFindings, Plan
-    from mcproof.suite.parse.problems import SuiteProblem
+    from mcproof.testing.suites.loading import SuiteProblem
 
 
 MOST_MEMORIES = 50

@@ -13,8 +13,8 @@ from mcproof.config.settings import TABLE
 from mcproof.core.protocol import REVISIONS
 from mcproof.lsp.cursor_places import LONGEST_LINE, place_in_toml, place_in_yaml
 from mcproof.lsp.schema_words import ITEM, holds_rules, is_list_at, keys_at, shipped_schema, values_at
-from mcproof.suite import value_paths
-from mcproof.suite.definition import METHODS
+from mcproof.testing.suites import paths
+from mcproof.testing.suites.model import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,7 +114,7 @@ def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
 
 
 def _in_suite(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
-    schema = shipped_schema("mcproof.suite", "suite.schema.json")
+    schema = shipped_schema("mcproof.testing.suites", "suite.schema.json")
     if not place.is_value:
         keys = keys_at(schema, place.path).items()
         listed = values_at(schema, place.path) if place.path[-1:] == (ITEM,) else ()
@@ -133,8 +133,8 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
         )
     elif last == "target":
         is_quality = path[:1] == ("tool_quality",)
-        roots: tuple[str, ...] = value_paths.QUALITY if is_quality else value_paths.CALL
-        for block, names in value_paths.BLOCKS.items() if not is_quality else ():
+        roots: tuple[str, ...] = paths.QUALITY if is_quality else paths.CALL
+        for block, names in paths.BLOCKS.items() if not is_quality else ():
             roots = (*names, *roots) if block in path else (*roots, *(f"{block}.{name}" for name in names))
         yield from (OfferedWord(each, _PATHS.get(each, "")) for each in dict.fromkeys((*roots, *_PATHS)))
     elif last == "tool" and path[:1] == ("tools",):

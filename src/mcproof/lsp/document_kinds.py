@@ -7,7 +7,7 @@ import re
 from typing import Literal
 
 from mcproof.config.settings import OWN_FILE, SHARED_FILE
-from mcproof.suite.locate import DEFAULT_NAMES, has_suite_keys
+from mcproof.testing.suites.model import DEFAULT_NAMES, has_suite_keys
 
 DocumentKind = Literal["source", "snapshot", "suite", "settings"]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import ReportedFinding
     from mcproof.results.run import RunResult, TargetResult
-    from mcproof.results.suite_tests import TestFailure, TestResult
+    from mcproof.testing.outcomes import TestFailure, TestResult
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 

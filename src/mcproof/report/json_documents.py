@@ -26,7 +26,7 @@ from mcproof.results.records import (
     test_record,
 )
 from mcproof.results.stored_trust import graph_record, trust_record
-from mcproof.results.suite_tests import count_outcomes
+from mcproof.testing.outcomes import count_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

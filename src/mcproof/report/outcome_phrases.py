@@ -8,7 +8,7 @@ from mcproof.core.console import plural
 from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.probing.outcomes import promises
 from mcproof.report.matrix_grid import mark_of, server_probes
-from mcproof.results.suite_tests import count_outcomes
+from mcproof.testing.outcomes import count_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import ReportedFinding
     from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 _OUTCOME_WORDS = {
     "clean": ("clean", "clean"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import ReportedFinding, RuleFacts, TextEdit
     from mcproof.results.run import RunResult
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 25_000

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcproof.checks.scores.trust import Trust
     from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 Kind = Literal["lint", "grade", "compat", "scan", "diff", "probe", "prove", "fuzz", "suite"]
 

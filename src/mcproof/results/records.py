@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mcproof.core.errors import Notice
     from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
     from mcproof.results.run import TargetResult
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 SCHEMA_VERSION = 1
 """The version of the formats that have not changed incompatibly."""

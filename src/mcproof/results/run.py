@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.core.errors import Notice, Untested
     from mcproof.probing.outcomes import Cell, ProbeResult
     from mcproof.results.payloads import Kind, Payload
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 COMPLETE = "complete"
 """The gate of runs that call a server: they have tried everything."""

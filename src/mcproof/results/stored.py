@@ -38,7 +38,7 @@ from mcproof.results.records import (
 )
 from mcproof.results.run import AppliedConfiguration, Gate, RunResult, TargetResult, Trouble
 from mcproof.results.scores import Descriptions, Scores, Weakness
-from mcproof.results.suite_tests import TestFailure, TestResult
+from mcproof.testing.outcomes import TestFailure, TestResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,8 @@
 """Test MCP servers in Python: call them, check their schemas and error handling, compare snapshots.
 
-pytest gets the fixtures `mcp_server`, `start_mcp_server` and `mcp_snapshot`. Elsewhere, `McpServer` is a
-context manager; the assertions raise AssertionError.
+pytest gets the fixtures `mcp_server`, `start_mcp_server` and `mcp_snapshot`, which `mcproof.pytest_plugin` defines.
+Elsewhere, `McpServer` is a context manager; the assertions raise AssertionError. `suites` has the tests in YAML.
+Calls that mcproof makes up by itself are in `probing`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcproof.testing.assertions import assert_negative_path, assert_schema_strict
-    from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
-    from mcproof.testing.mcp_server import McpError, McpServer, ServerError, ServerStarter
-    from mcproof.testing.pytest_snapshots import McpSnapshot
+    from mcproof.testing.assertions import McpSnapshot, assert_negative_path, assert_schema_strict
+    from mcproof.testing.server import (
+        CallResult,
+        McpError,
+        McpServer,
+        PromptResult,
+        ReadResult,
+        ServerError,
+        ServerStarter,
+    )
 
 __all__ = [
     "CallResult",
@@ -31,14 +38,14 @@ __all__ = [
 _HOMES = {
     "assert_negative_path": "mcproof.testing.assertions",
     "assert_schema_strict": "mcproof.testing.assertions",
-    "CallResult": "mcproof.testing.call_results",
-    "PromptResult": "mcproof.testing.call_results",
-    "ReadResult": "mcproof.testing.call_results",
-    "McpError": "mcproof.testing.mcp_server",
-    "McpServer": "mcproof.testing.mcp_server",
-    "ServerError": "mcproof.testing.mcp_server",
-    "ServerStarter": "mcproof.testing.mcp_server",
-    "McpSnapshot": "mcproof.testing.pytest_snapshots",
+    "CallResult": "mcproof.testing.server",
+    "PromptResult": "mcproof.testing.server",
+    "ReadResult": "mcproof.testing.server",
+    "McpError": "mcproof.testing.server",
+    "McpServer": "mcproof.testing.server",
+    "ServerError": "mcproof.testing.server",
+    "ServerStarter": "mcproof.testing.server",
+    "McpSnapshot": "mcproof.testing.assertions",
 }
 """The module of each public name."""
 

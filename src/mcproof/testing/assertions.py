@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.errors import UsageError, nearest
-from mcproof.testing.mcp_server import NAME, McpServer, ServerError
+from mcproof.core.errors import InputError, UsageError, nearest
+from mcproof.testing.server import NAME, CallResult, McpServer, PromptResult, ReadResult, ServerError
+from mcproof.testing.suites.paths import ValuePathError
+from mcproof.testing.suites.snapshots import SnapshotStore, map_texts, mask_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.suite.definition import SuiteTest
+    from mcproof.testing.suites.matchers import Mismatch
+    from mcproof.testing.suites.model import SuiteTest
+
 
 _MOST_SHOWN = 50
 
@@ -83,9 +87,9 @@ def assert_negative_path(
     __tracebackhide__ = True
     from mcproof.core.console import Style
     from mcproof.probing.probes.prove import WEAK
-    from mcproof.results.suite_tests import reasons
-    from mcproof.suite.run.execute_test import execute_part
-    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.testing.outcomes import reasons
+    from mcproof.testing.suites.execute import execute_part
+    from mcproof.testing.suites.snapshots import SnapshotStore
 
     test = _negative_test(tool, args, checks, timeout)
     no_snapshots = SnapshotStore("", updates=False)
@@ -108,7 +112,7 @@ def _negative_test(
 ) -> SuiteTest:
     """Return the equivalent test of a suite."""
     from mcproof.core.observations.probes import CHECKS
-    from mcproof.suite.definition import NegativePathBlock, SuiteLocation, SuiteTest
+    from mcproof.testing.suites.model import NegativePathBlock, SuiteLocation, SuiteTest
 
     __tracebackhide__ = True
     wanted = CHECKS if checks is None else tuple(checks)
@@ -137,3 +141,65 @@ def _negative_test(
 
 for _public_assertion in (assert_negative_path, assert_schema_strict):
     _public_assertion.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs
+
+
+class McpSnapshot:
+    """The snapshots of one test."""
+
+    def __init__(self, test: str, store: SnapshotStore, hide: Callable[[str], str]) -> None:
+        self._test = test
+        self._store = store
+        self._hide = hide
+        self._unnamed = 0
+
+    def __call__(self, value: Any, name: str = "", *, mask: Iterable[str] = ()) -> None:
+        """Assert that a result, or any JSON value, equals its stored snapshot.
+
+        `mask` lists parts to ignore: paths from `result` (the value), with `[*]` for every item; `timestamps` and
+        `uuids` mask these anywhere. Several snapshots in a test can be told apart by name.
+        """
+        __tracebackhide__ = True
+        key = self._key(name)
+        try:
+            mismatch = self._mismatch(key, value, mask)
+        except (InputError, ValuePathError, TypeError) as error:
+            raise AssertionError(f"snapshot `{key}`: {error}") from None
+        if mismatch is not None:
+            raise AssertionError(f"snapshot `{key}`: {_described(mismatch)}")
+
+    def _key(self, name: str) -> str:
+        if name:
+            return f"{self._test}: {name}"
+        self._unnamed += 1
+        return self._test if self._unnamed == 1 else f"{self._test} {self._unnamed}"
+
+    def _mismatch(self, key: str, value: Any, mask: Iterable[str]) -> Mismatch | None:
+        if isinstance(value, CallResult | PromptResult | ReadResult):
+            value = map_texts(value.raw, value.hide)
+        masked = mask_of(list(mask)).apply(map_texts(_json(value), self._hide), ("result",))
+        return self._store.compare(key, masked)
+
+
+def _json(value: Any) -> Any:
+    """Return a value as parsed JSON: tuples become lists. Raises TypeError."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (ValueError, RecursionError) as error:
+        raise TypeError(f"not a JSON value: {error}") from None
+
+
+def _described(mismatch: Mismatch) -> str:
+    from mcproof.core.console import Style
+
+    style = Style()
+    return "\n".join(
+        (
+            style.text(mismatch.message, 1000),
+            f"  expected {style.text(mismatch.expected, 400)}",
+            f"  got      {style.text(mismatch.got, 400)}",
+        )
+    )
+
+
+for _public_snapshot in (McpSnapshot,):
+    _public_snapshot.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs

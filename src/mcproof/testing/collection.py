@@ -14,21 +14,21 @@ import pytest
 
 from mcproof.core.console import Style, safe
 from mcproof.core.errors import InputError
-from mcproof.results.suite_tests import reasons
-from mcproof.suite.parse.problems import SuiteError
-from mcproof.suite.parse.suite_parser import read_suite
-from mcproof.suite.run.execute_test import parts_of, result_of
-from mcproof.suite.run.suite_runtime import RunOptions, SuiteRuntime
-from mcproof.testing.background import Background
+from mcproof.testing.outcomes import reasons
+from mcproof.testing.server import Background
+from mcproof.testing.suites.execute import parts_of, result_of
+from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.parser import read_suite
+from mcproof.testing.suites.runner import RunOptions, SuiteRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mcproof.core.errors import Notice
-    from mcproof.results.suite_tests import TestResult
-    from mcproof.suite.definition import Suite, SuiteTest
-    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.testing.outcomes import TestResult
+    from mcproof.testing.suites.model import Suite, SuiteTest
+    from mcproof.testing.suites.snapshots import SnapshotStore
 
 _MARK = re.compile(r"[A-Za-z]\w*")
 _TAKEN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})

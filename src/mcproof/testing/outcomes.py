@@ -1,4 +1,4 @@
-"""The results of the tests of a suite."""
+"""The outcomes of the tests of a suite, and why a test did not pass."""
 
 from __future__ import annotations
 

@@ -1,10 +1,19 @@
-"""A live server for synchronous tests."""
+"""A live server for synchronous tests, and the results of its calls.
+
+`McpServer` runs in an event loop in a background thread, so it also works in tests with a loop of their own.
+Servers end with the process, also if a signal terminates it.
+Why servers have a loop of their own: docs/decisions/0022-tests-in-threads.md.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import atexit
+import contextlib
 import json
 import os
+import signal
+import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
@@ -12,22 +21,223 @@ from warnings import warn
 from mcproof.client.errors import ConnectError, LostError
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.redaction import plain_secrets
+from mcproof.client.transports.processes import STARTED
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
-from mcproof.suite.definition import ServerEntry, Suite, SuiteLocation
-from mcproof.suite.matchers import cropped
-from mcproof.suite.run.caller import Caller
-from mcproof.suite.run.execute_test import no_response
-from mcproof.suite.run.server_under_test import CannotRunError, ServerUnderTest, unreachable
-from mcproof.testing.background import Background
-from mcproof.testing.call_results import CallResult, PromptResult, ReadResult
+from mcproof.testing.suites.execute import no_response
+from mcproof.testing.suites.matchers import cropped
+from mcproof.testing.suites.model import ServerEntry, Suite, SuiteLocation
+from mcproof.testing.suites.servers import Caller, CannotRunError, ServerUnderTest, unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from types import FrameType
 
     from mcproof.client.session import Response
 
+
+_NAMES = ("SIGTERM", "SIGHUP")
+_owner: int | None = None
+"""The process that installed the handlers."""
+
+
+def handle_signals() -> None:
+    """End all servers before a signal terminates this process."""
+    global _owner  # noqa: PLW0603 (signal handlers are process-wide)
+    if threading.current_thread() is not threading.main_thread():
+        return  # Python allows signal handlers only in the main thread
+    for name in _NAMES:
+        number = getattr(signal, name, None)  # not on Windows
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, _end)
+                _owner = os.getpid()
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    """End the servers, then let the default handler end this process."""
+    if os.getpid() == _owner:
+        STARTED.kill_all()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
 T = TypeVar("T")
+
+
+class Background:
+    """Runs coroutines in a background event loop, until closed or the process exits.
+
+    `cleanup` runs on close; its argument is whether an interrupt occurred, in which case it should be quick.
+    """
+
+    def __init__(self, cleanup: Callable[[bool], Coroutine[Any, Any, None]]) -> None:
+        self.is_closed = False
+        self._cleanup = cleanup
+        self._is_interrupted = False
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._running: set[asyncio.Task[Any]] = set()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine and wait for its result; an interrupt cancels it."""
+        future = asyncio.run_coroutine_threadsafe(self._tracked(work), self._started())
+        try:
+            return future.result()
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                self._is_interrupted = True
+            future.cancel()
+            raise
+
+    async def _tracked(self, work: Coroutine[Any, Any, T]) -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101
+        self._running.add(task)
+        try:
+            return await work
+        finally:
+            self._running.discard(task)
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                # A daemon thread: a non-daemon thread would keep an aborted test run alive.
+                self._thread = threading.Thread(target=self._loop.run_forever, name="mcproof", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+                handle_signals()
+            return self._loop
+
+    def close(self) -> None:
+        """Cancel running work, clean up, and stop the loop."""
+        loop, thread = self._loop, self._thread
+        if self.is_closed or loop is None or thread is None:
+            self.is_closed = True
+            return
+        self.is_closed = True
+        atexit.unregister(self.close)
+        try:
+            self._shut_down(loop)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def _shut_down(self, loop: asyncio.AbstractEventLoop) -> None:
+        future = asyncio.run_coroutine_threadsafe(self._tracked(self._finish()), loop)
+        try:
+            future.result()
+        except KeyboardInterrupt:  # clean up again, quickly
+            self._is_interrupted = True
+            future.cancel()
+            asyncio.run_coroutine_threadsafe(self._tracked(self._finish()), loop).result()
+            raise
+
+    async def _finish(self) -> None:
+        others = self._running - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._cleanup(self._is_interrupted)
+        await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+_SHOWN = 1_000
+
+
+class _Result:
+    """A result; its repr hides the secrets of the server."""
+
+    __slots__ = ("hide", "raw")
+
+    def __init__(self, raw: dict[str, Any], hide: Callable[[str], str]) -> None:
+        self.raw = raw
+        """The `result` of the JSON-RPC response."""
+        self.hide = hide
+        """Hides the secrets of the server in a text."""
+
+    def __repr__(self) -> str:
+        try:
+            shown = self.hide(json.dumps(self.raw, ensure_ascii=False))
+        except (RecursionError, ValueError):
+            shown = "nested too deeply to show"
+        return f"{type(self).__name__}({shown if len(shown) <= _SHOWN else f'{shown[:_SHOWN]}…'})"
+
+    def _list(self, key: str) -> list[Any]:
+        found = self.raw.get(key)
+        return found if isinstance(found, list) else []
+
+
+class CallResult(_Result):
+    """The result of a tool call."""
+
+    __slots__ = ()
+
+    @property
+    def content(self) -> list[Any]:
+        """The content blocks."""
+        return self._list("content")
+
+    @property
+    def text(self) -> str:
+        """The text of the content, one line per block."""
+        return _texts(self.content)
+
+    @property
+    def structured(self) -> Any:
+        """The structured content, or None."""
+        return self.raw.get("structuredContent")
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the tool reported an error."""
+        return self.raw.get("isError") is True
+
+
+class ReadResult(_Result):
+    """The contents of a resource."""
+
+    __slots__ = ()
+
+    @property
+    def contents(self) -> list[Any]:
+        """The contents, each with its URI."""
+        return self._list("contents")
+
+    @property
+    def text(self) -> str:
+        """The text of the contents, one line per item."""
+        return _texts(self.contents)
+
+
+class PromptResult(_Result):
+    """The messages of a prompt."""
+
+    __slots__ = ()
+
+    @property
+    def messages(self) -> list[Any]:
+        """The messages, each with its role."""
+        return self._list("messages")
+
+    @property
+    def text(self) -> str:
+        """The text of the messages, one line per message."""
+        return _texts([each.get("content") for each in self.messages if isinstance(each, dict)])
+
+
+def _texts(blocks: list[Any]) -> str:
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+for _public_result in (CallResult, PromptResult, ReadResult):
+    _public_result.__module__ = "mcproof.testing"  # the module that users import from, in tracebacks and reprs
+
+
 NAME = "server"
 """The name of the server in results."""
 _LONGEST_MESSAGE = 1_000

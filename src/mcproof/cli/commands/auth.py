@@ -64,7 +64,7 @@ def auth_command(arguments: list[str]) -> int:
 
 def _server(options: argparse.Namespace) -> UrlEndpoint:
     from mcproof.client.endpoints import UrlEndpoint
-    from mcproof.suite.parse.server_entries import is_http_url
+    from mcproof.testing.suites.entries import is_http_url
 
     if not is_http_url(options.url):
         raise UsageError("not a URL such as https://host/mcp")

@@ -19,11 +19,11 @@ from mcproof.execution.target_inputs import connect_options, inputs_of, refuse_p
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
     from mcproof.execution.run_requests import TargetSelection
-    from mcproof.suite.scaffold.drafts import Draft
-    from mcproof.suite.scaffold.first_suite import FirstServer, FirstSuite
-    from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
     from mcproof.targets.arguments import Input, Target
     from mcproof.targets.snapshots import LiveCatalogs
+    from mcproof.testing.suites.drafts import Draft
+    from mcproof.testing.suites.new_server import EntryOptions, SecretVariables, UniqueNames
+    from mcproof.testing.suites.new_suite import FirstServer, FirstSuite
 
 INIT_NOTES = """\
 Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
@@ -93,7 +93,7 @@ def init_command(arguments: list[str]) -> int:
     file = options.file
     found = _read(options)
     servers, variables = _servers(found, options)
-    from mcproof.suite.scaffold.first_suite import first_suite
+    from mcproof.testing.suites.new_suite import first_suite
 
     suite = first_suite(servers, f"mcproof run{_named(file)}")
     _refuse_unreadable(suite, file)
@@ -139,7 +139,7 @@ def _target(name: str) -> Target:
 
 def _output(given: str | None, target: Target | None, *, force: bool) -> str:
     """The suite to write. Raises a UsageError before a server is started if it cannot be written."""
-    from mcproof.suite.locate import DEFAULT_NAMES
+    from mcproof.testing.suites.model import DEFAULT_NAMES
 
     file = given if given is not None else DEFAULT_NAMES[0]
     if file == "-":
@@ -196,8 +196,8 @@ def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
 
 def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
     """The servers with their entries and tests; the tests of live servers are tried."""
-    from mcproof.suite.scaffold.first_suite import FirstServer
-    from mcproof.suite.scaffold.server_entry import EntryOptions, SecretVariables, UniqueNames
+    from mcproof.testing.suites.new_server import EntryOptions, SecretVariables, UniqueNames
+    from mcproof.testing.suites.new_suite import FirstServer
 
     way = EntryOptions(options.targets.timeout, options.targets.protocol, options.targets.start_timeout)
     variables = SecretVariables(os.environ, options.variables)
@@ -223,7 +223,7 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
 def _name(source: Input) -> str:
     """The name of a server in a suite: from its client configuration, or `remote` or `local`."""
     from mcproof.client.endpoints import UrlEndpoint
-    from mcproof.suite.scaffold.server_entry import server_name
+    from mcproof.testing.suites.new_server import server_name
 
     if (source.origin is not None and source.origin.line is not None) or source.obstacle is not None:
         return server_name(source.name.partition("#")[2])
@@ -234,7 +234,7 @@ def _entry(
     source: Input, catalog: Catalog, name: str, variables: SecretVariables, folder: str, way: EntryOptions
 ) -> list[str]:
     from mcproof.core.text.yaml_document import UnwritableError
-    from mcproof.suite.scaffold.server_entry import captured_lines, entry_lines, placeholder_lines
+    from mcproof.testing.suites.new_server import captured_lines, entry_lines, placeholder_lines
 
     try:
         if source.server is not None:
@@ -257,7 +257,7 @@ def _refuse_unknown(found: list[_Found], permissions: CallOptions) -> None:
 def _drafts(found: _Found, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.client.redaction import hiding_whole
     from mcproof.execution.tool_calls import permissions_of
-    from mcproof.suite.scaffold.drafts import drafts_of
+    from mcproof.testing.suites.drafts import drafts_of
 
     if found.catalog is None:
         return []
@@ -267,8 +267,8 @@ def _drafts(found: _Found, permissions: CallOptions, names: UniqueNames, suffix:
 
 def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -> list[FirstServer]:
     """Try the tests of live servers; the calls are announced first."""
-    from mcproof.suite.run.suite_runtime import RunOptions
-    from mcproof.suite.scaffold.trial_run import TrialServer, try_drafts
+    from mcproof.testing.suites.drafts import TrialServer, try_drafts
+    from mcproof.testing.suites.runner import RunOptions
 
     live = [at for at, each in enumerate(found) if each.source.server is not None and each.catalog is not None]
     on_trial = [
@@ -288,7 +288,7 @@ def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -
 
 def _tell_calls(drafts: list[Draft], of: str) -> None:
     from mcproof.execution.tool_calls import listed_names
-    from mcproof.suite.definition import METHODS
+    from mcproof.testing.suites.model import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]
     called = [draft.subject for draft in tools if draft.is_active and draft.subject not in METHODS]
@@ -317,13 +317,13 @@ def _refuse_unreadable(suite: FirstSuite, file: str) -> None:
 
 def _named(file: str) -> str:
     """The suite as an argument of `mcproof run`; empty for the default one."""
-    from mcproof.suite.locate import DEFAULT_NAMES
+    from mcproof.testing.suites.model import DEFAULT_NAMES
 
     return "" if file in ("-", DEFAULT_NAMES[0]) else f" {shell_word(file)}"
 
 
 def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretVariables, file: str) -> None:
-    from mcproof.suite.scaffold.server_entry import PLACEHOLDER
+    from mcproof.testing.suites.new_server import PLACEHOLDER
 
     if file != "-":
         asked = sum(not server.trouble for server in servers)

@@ -98,7 +98,7 @@ def replay_command(arguments: list[str]) -> int:
 def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: bool) -> int:
     from mcproof.client.redaction import hiding
     from mcproof.results.records import SCHEMA_VERSION, encode, printable
-    from mcproof.suite.scaffold.regression_test import write_regression_test
+    from mcproof.testing.suites.regression import write_regression_test
 
     test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
     if as_json:

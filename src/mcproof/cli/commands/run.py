@@ -83,9 +83,8 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _parse(options: argparse.Namespace) -> SuiteRequest:
-    from mcproof.suite.locate import suite_files
-    from mcproof.suite.selection import parse_expression
-    from mcproof.suite.snapshots import refuse_update
+    from mcproof.testing.suites.model import parse_expression, suite_files
+    from mcproof.testing.suites.snapshots import refuse_update
 
     if options.keyword:
         parse_expression(options.keyword)  # before anything is started
@@ -107,7 +106,7 @@ def _parse(options: argparse.Namespace) -> SuiteRequest:
 
 def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
     """Files and names of the tests in `SUITE::test`, except for suites that are also named as a whole."""
-    from mcproof.suite.locate import split_test, suite_files
+    from mcproof.testing.suites.model import split_test, suite_files
 
     whole = {file for name in suites if split_test(name)[1] is None for file in suite_files([name])}
     for name in suites:
@@ -119,7 +118,7 @@ def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites once; text output lists every mistake in an invalid suite."""
     from mcproof.cli.request_runner import run_request
-    from mcproof.suite.parse.problems import SuiteError
+    from mcproof.testing.suites.loading import SuiteError
 
     try:
         return run_request(request, outputs)
@@ -134,9 +133,9 @@ def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
 def _watch(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites whenever a file changes."""
     from mcproof.cli.watching import Watched, watch
-    from mcproof.suite.parse.problems import SuiteError
-    from mcproof.suite.parse.suite_parser import read_suite
-    from mcproof.suite.snapshots import snapshot_file
+    from mcproof.testing.suites.loading import SuiteError
+    from mcproof.testing.suites.parser import read_suite
+    from mcproof.testing.suites.snapshots import snapshot_file
 
     if not outputs.is_text:
         raise UsageError(f"--watch prints one run after the other, which is not valid {outputs.format}; omit --format")

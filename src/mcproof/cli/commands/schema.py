@@ -27,5 +27,5 @@ def schema_command(arguments: list[str]) -> int:
     from importlib.resources import files
 
     schema_parser().parse_args(arguments)
-    sys.stdout.write((files("mcproof.suite") / "suite.schema.json").read_text(encoding="utf-8"))
+    sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
     return OK

@@ -11,8 +11,8 @@ from mcproof.core.console import Style
 from mcproof.core.errors import FAILED, OK, McproofError
 
 if TYPE_CHECKING:
-    from mcproof.suite.definition import Suite
-    from mcproof.suite.parse.problems import SuiteError, SuiteProblem
+    from mcproof.testing.suites.loading import SuiteError, SuiteProblem
+    from mcproof.testing.suites.model import Suite
 
 
 def validate_parser() -> Parser:
@@ -38,7 +38,7 @@ def add_suites(parser: Parser) -> None:
 
 
 def validate_command(arguments: list[str]) -> int:
-    from mcproof.suite.locate import suite_files
+    from mcproof.testing.suites.model import suite_files
 
     options = validate_parser().parse_args(arguments)
     checked = [(file, _read(file)) for file in suite_files(options.suites)]
@@ -52,8 +52,8 @@ def validate_command(arguments: list[str]) -> int:
 
 
 def _read(file: str) -> Suite | SuiteError:
-    from mcproof.suite.parse.problems import SuiteError
-    from mcproof.suite.parse.suite_parser import read_suite
+    from mcproof.testing.suites.loading import SuiteError
+    from mcproof.testing.suites.parser import read_suite
 
     try:
         return read_suite(file, None)
@@ -63,7 +63,7 @@ def _read(file: str) -> Suite | SuiteError:
 
 def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
     from mcproof.core.console import plural
-    from mcproof.suite.parse.deprecated import warnings_of
+    from mcproof.testing.suites.entries import warnings_of
 
     if isinstance(suite, McproofError):
         return "".join(f"{style.text(line, 2000)}\n" for line in suite.lines)
@@ -75,7 +75,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
 
 def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
     from mcproof.results.records import SCHEMA_VERSION, encode, printable
-    from mcproof.suite.parse.deprecated import warnings_of
+    from mcproof.testing.suites.entries import warnings_of
 
     suites: list[dict[str, Any]] = [
         {"suite": file, "valid": False, "servers": 0, "tests": 0, "problems": _records(suite.problems), "warnings": []}

@@ -25,7 +25,7 @@ from mcproof.report.html.verdict_views import verdict_tile
 from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
 from mcproof.report.matrix_grid import MEANINGS, mark_of
 from mcproof.report.outcome_phrases import arguments_text
-from mcproof.results.suite_tests import OUTCOMES
+from mcproof.testing.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
     from jinja2 import Environment

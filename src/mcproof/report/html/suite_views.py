@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.report.html.page_limits import MOST
 from mcproof.report.html.wording import LOOKS, Look, Share
-from mcproof.results.suite_tests import OUTCOMES
+from mcproof.testing.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcproof.results.run import RunResult
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 OPEN_TESTS = 30
 """A suite with at most this many tests shows them unfolded; a longer one folds those that passed or did not apply."""

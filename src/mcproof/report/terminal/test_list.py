@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.report.outcome_phrases import merge_unrun, tests_sentence
-from mcproof.results.suite_tests import reasons
+from mcproof.testing.outcomes import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.console import Style
     from mcproof.results.run import TargetResult
-    from mcproof.results.suite_tests import TestResult
+    from mcproof.testing.outcomes import TestResult
 
 _OUTCOME_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
 _TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}

@@ -11,14 +11,18 @@ from mcproof.core.errors import nearest
 from mcproof.core.observations.probes import SERVER_LOST
 from mcproof.core.observations.responses import reported_error
 from mcproof.probing.permission import Permission, permission
-from mcproof.results.suite_tests import TestFailure, TestResult
-from mcproof.suite.definition import METHODS
-from mcproof.suite.matchers import shown
-from mcproof.suite.run.batching import annotated
-from mcproof.suite.run.caller import CALLED
-from mcproof.suite.run.expectation_check import ExpectationChecker, call_default, quality_default
-from mcproof.suite.run.saving_steps import StepFailedError, after_steps
-from mcproof.suite.run.server_under_test import CannotRunError, unreachable
+from mcproof.testing.outcomes import TestFailure, TestResult
+from mcproof.testing.suites.matchers import shown
+from mcproof.testing.suites.model import METHODS
+from mcproof.testing.suites.servers import CALLED, CannotRunError, unreachable
+from mcproof.testing.suites.steps import (
+    ExpectationChecker,
+    StepFailedError,
+    after_steps,
+    annotated,
+    call_default,
+    quality_default,
+)
 
 if TYPE_CHECKING:
     from mcproof.client.session import Response
@@ -29,11 +33,10 @@ if TYPE_CHECKING:
     from mcproof.probing.outcomes import ProbeResult
     from mcproof.probing.probes.prove import Proof
     from mcproof.probing.probes.session import ProbePlan
-    from mcproof.results.suite_tests import TestOutcome
-    from mcproof.suite.definition import FuzzBlock, NegativePathBlock, SuiteTest
-    from mcproof.suite.run.caller import Caller
-    from mcproof.suite.run.server_under_test import ServerUnderTest
-    from mcproof.suite.snapshots import SnapshotStore
+    from mcproof.testing.outcomes import TestOutcome
+    from mcproof.testing.suites.model import FuzzBlock, NegativePathBlock, SuiteTest
+    from mcproof.testing.suites.servers import Caller, ServerUnderTest
+    from mcproof.testing.suites.snapshots import SnapshotStore
 
 OVERSIZED = 1024 * 1024
 MOST_FAILURES = 20
@@ -226,7 +229,7 @@ def _content_text(response: Response) -> str:
 
 
 async def _quality(test: SuiteTest, server: ServerUnderTest, checker: ExpectationChecker) -> Assessment:
-    from mcproof.suite.run.quality import quality_of
+    from mcproof.testing.suites.steps import quality_of
 
     catalog = await server.catalog()
     if not catalog.tools:

@@ -7,12 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.text.json_document import kind_of
-from mcproof.suite.value_paths import MissingValue, path_text
+from mcproof.testing.suites.paths import MissingValue, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mcproof.suite.value_paths import PathStep
+    from mcproof.testing.suites.paths import PathStep
 
 NAMES = ("exact", "contains", "icontains", "contains-all", "regex", "schema", "snapshot")
 NOT = "not"

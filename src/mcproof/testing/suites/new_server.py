@@ -17,8 +17,8 @@ from mcproof.core.text.yaml_document import (
     to_yaml,
     with_variables,
 )
-from mcproof.suite.parse.server_entries import is_http_url, is_name
-from mcproof.suite.parse.variables import FOLDER, NAME
+from mcproof.testing.suites.entries import is_http_url, is_name
+from mcproof.testing.suites.loading import FOLDER, NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,7 @@
 """Write a new suite: tests, quality gates and explanatory comments.
 
 Tests that may have side effects or do not pass are commented out; removing the `# ` activates them.
+Why the first suite passes: docs/decisions/0007-first-suite-is-green.md.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.text.yaml_document import MAX_BYTES, MAX_NODES, comment_text, count_values, key, scalar, to_yaml
-from mcproof.suite.definition import BLOCKS, METHODS
-from mcproof.suite.run.quality import quality_of
+from mcproof.testing.suites.model import BLOCKS, METHODS
+from mcproof.testing.suites.steps import quality_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.suite.scaffold.drafts import Draft
+    from mcproof.testing.suites.drafts import Draft
 
 _WIDEST = 100
 """Maximum width of arguments on one line."""

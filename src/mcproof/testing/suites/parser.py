@@ -1,4 +1,7 @@
-"""Parse a suite; all its problems are reported, with their locations, before anything is started."""
+"""Parse a suite; all its problems are reported, with their locations, before anything is started.
+
+Why suites are checked first: docs/decisions/0020-suites-are-checked-first.md.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,18 @@ from mcproof.client.redaction import hiding_whole
 from mcproof.core.errors import nearest
 from mcproof.core.observations.probes import CHECKS
 from mcproof.core.text.yaml_document import json_value
-from mcproof.suite import definition, value_paths
-from mcproof.suite.definition import (
+from mcproof.testing.suites import model, paths
+from mcproof.testing.suites.entries import ExpectationParser, check_references, read_command, read_server, read_steps
+from mcproof.testing.suites.loading import (
+    LONGEST_WAIT,
+    SHOWN,
+    SuiteError,
+    SuiteProblem,
+    load,
+    read_answers,
+    substituted,
+)
+from mcproof.testing.suites.model import (
     Expect,
     Expectation,
     FuzzBlock,
@@ -21,21 +34,14 @@ from mcproof.suite.definition import (
     SuiteLocation,
     SuiteTest,
 )
-from mcproof.suite.parse.answer_fields import read_answers
-from mcproof.suite.parse.expectations import ExpectationParser
-from mcproof.suite.parse.loading import load, substituted
-from mcproof.suite.parse.problems import SuiteError, SuiteProblem
-from mcproof.suite.parse.server_entries import read_command, read_server
-from mcproof.suite.parse.step_fields import check_references, read_steps
-from mcproof.suite.parse.suite_fields import LONGEST_WAIT, SHOWN
-from mcproof.suite.value_paths import quality_refusal, refusal
+from mcproof.testing.suites.paths import quality_refusal, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.client.questions import Answer
     from mcproof.core.text.yaml_document import Node
-    from mcproof.suite.parse.suite_fields import Fields
+    from mcproof.testing.suites.loading import Fields
 
 TEST_KEYS = {
     "tools": (
@@ -102,7 +108,7 @@ class _SuiteParser:
 
     def add(self, fields: Fields, root: Node) -> None:
         """Parse one document."""
-        members = fields.mapping(root, "a suite", definition.KEYS)
+        members = fields.mapping(root, "a suite", model.KEYS)
         servers = members.get("servers")
         if servers is not None:
             for name, node in fields.any_mapping(servers, "`servers`").items():
@@ -112,7 +118,7 @@ class _SuiteParser:
                 steps += [step for node in fields.items(members[key], f"`{key}`") if (step := self._step(fields, node))]
         check_references(fields, members.get("answers"), ())
         self._answers = (*read_answers(fields, members.get("answers"), "`answers`"), *self._answers)
-        for block in definition.BLOCKS:
+        for block in model.BLOCKS:
             if block in members:
                 for node in fields.items(members[block], f"`{block}`"):
                     self._test(fields, block, node)
@@ -131,7 +137,7 @@ class _SuiteParser:
                 )
         self._check_annotations()
         if not self._tests and not self._problems:
-            what = f"no tests; add one of {', '.join(definition.BLOCKS)}"
+            what = f"no tests; add one of {', '.join(model.BLOCKS)}"
             self._problems.append(SuiteProblem(file, 1, 1, what))
         return Suite(
             file=file,
@@ -206,13 +212,13 @@ class _SuiteParser:
             )
         known_as = f"{block}/{name}"
         negative, fuzz = members.get("negative_path"), members.get("fuzz")
-        blocks = tuple(key for key in value_paths.BLOCKS if key in members)
+        blocks = tuple(key for key in paths.BLOCKS if key in members)
         expect = members.get("expect")
         if block == "tool_quality":
             whole = self._expectations.parse(fields, expect, known_as, quality_refusal, allows_duration=False)
         else:
             whole = self._expectations.parse(
-                fields, expect, known_as, lambda path: refusal(path, value_paths.CALL, blocks), allows_duration=True
+                fields, expect, known_as, lambda path: refusal(path, paths.CALL, blocks), allows_duration=True
             )
         own, of_blocks = _split_expect(whole)
         steps = read_steps(fields, members.get("steps"), what)
@@ -222,7 +228,7 @@ class _SuiteParser:
         if steps and blocks:
             fields.complain(members["steps"], f"`steps` cannot be combined with `{blocks[0]}`")
         called = fields.text(members.get(subject), f"`{subject}` of {what}") if subject is not None else ""
-        if blocks and called in definition.METHODS:
+        if blocks and called in model.METHODS:
             fields.complain(members[blocks[0]], f"`{called}` is not a tool, so `{blocks[0]}` cannot be used with it")
         self._tests.append(
             SuiteTest(
@@ -301,8 +307,8 @@ def _split_expect(whole: Expect | None) -> tuple[Expect | None, tuple[Expectatio
     """Split expectations into those of the call and those of the `negative_path` and `fuzz` blocks."""
     if whole is None:
         return None, ()
-    of_blocks = tuple(each for each in whole.assertions if each.path.root in value_paths.BLOCKS)
-    own = tuple(each for each in whole.assertions if each.path.root not in value_paths.BLOCKS)
+    of_blocks = tuple(each for each in whole.assertions if each.path.root in paths.BLOCKS)
+    own = tuple(each for each in whole.assertions if each.path.root not in paths.BLOCKS)
     if of_blocks and not own and whole.max_duration_ms is None:
         return None, of_blocks
     return Expect(own, whole.max_duration_ms), of_blocks

@@ -1,4 +1,8 @@
-"""Snapshots: store values beside the suite and compare them, with volatile parts masked."""
+"""Snapshots: store values beside the suite and compare them, with volatile parts masked.
+
+Values of the environment are masked, too.
+Why values of the environment do not leave a suite: docs/decisions/0012-no-environment-values.md.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.redaction import HIDDEN, hiding_whole
 from mcproof.core.catalog.model import SERVER_INFO_META
 from mcproof.core.errors import InputError, UsageError, nearest, reason_of
-from mcproof.suite.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
-from mcproof.suite.value_paths import EVERY, ValuePathError, parse_value_path
+from mcproof.testing.suites.matchers import MOST_DIFFERENCES, Mismatch, differences, shown
+from mcproof.testing.suites.paths import EVERY, ValuePathError, parse_value_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from mcproof.suite.definition import Suite
-    from mcproof.suite.value_paths import PathStep, ValuePath
+    from mcproof.testing.suites.model import Suite
+    from mcproof.testing.suites.paths import PathStep, ValuePath
 
 MASK = "<masked>"
 MAX_BYTES = 64_000_000

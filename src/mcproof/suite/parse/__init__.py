@@ -1,1 +1,0 @@
-"""Parse YAML files into a suite; report every problem with its location."""

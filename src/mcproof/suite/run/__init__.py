@@ -1,1 +1,0 @@
-"""Run the tests of a suite against its servers."""

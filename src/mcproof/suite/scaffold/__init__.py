@@ -1,1 +1,0 @@
-"""Write a first suite for a server: `mcproof init`."""
