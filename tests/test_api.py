@@ -15,7 +15,7 @@ from mcproof import api
 from mcproof.core.errors import InputError, McproofError, UsageError
 
 if TYPE_CHECKING:
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 TOOL: dict[str, Any] = {"name": "find_book", "inputSchema": {"type": "object", "properties": {"title": {}}}}
 DEMO = [sys.executable, "-m", "mcproof.demo.server"]

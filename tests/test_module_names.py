@@ -26,8 +26,7 @@ from mcproof.cli.introspection import parser_of
 from mcproof.cli.main import COMMANDS
 from mcproof.core.console import Style
 from mcproof.report.formats import FORMATS, harmless, render_target
-from mcproof.results.payloads import Kind, empty_payload
-from mcproof.results.run import RunResult, TargetResult
+from mcproof.runs.results import Kind, RunResult, TargetResult, empty_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

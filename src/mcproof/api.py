@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from mcproof.core.errors import INTERRUPTED, InputError, UsageError, from_exception
 from mcproof.core.observations.probes import MAX_CALLS
-from mcproof.execution.events import RunStarted, ignore
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
+from mcproof.runs import execute
+from mcproof.runs.events import RunStarted, ignore
+from mcproof.runs.requests import (
     CallOptions,
     CatalogDocument,
     CompatRequest,
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Unpack
 
-    from mcproof.execution.events import Event
-    from mcproof.execution.run_requests import RunRequest
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.events import Event
+    from mcproof.runs.requests import RunRequest
+    from mcproof.runs.results import TargetResult
 
 __all__ = ["Target", "capture", "compat", "diff", "fuzz", "grade", "lint", "probe", "prove", "run_suite", "scan"]
 
@@ -257,7 +257,7 @@ def run_suite(
 
 def capture(target: Target, **connection: Unpack[ConnectionKeywords]) -> Any:
     """Return the catalog of a target as JSON values: a dict that the other functions take as a target."""
-    from mcproof.execution.target_inputs import catalog_text, read_one
+    from mcproof.runs.loop import catalog_text, read_one
 
     text: str = _call(lambda: catalog_text(read_one(_selection(target, connection), None, ignore)))
     return json.loads(text)

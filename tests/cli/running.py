@@ -188,7 +188,7 @@ def error_of(*args: str, stdin: str | bytes = b"", cwd: Path | None = None) -> A
 
 @cache
 def shipped_schema(name: str) -> Any:
-    return json.loads((files("mcproof.report") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return json.loads((files("mcproof.runs") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
 
 
 @cache

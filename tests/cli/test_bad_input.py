@@ -613,12 +613,12 @@ def test_a_rule_that_crashes_midway_keeps_what_it_had_found(
 def test_an_error_inside_mcproof_is_one_line_that_asks_for_a_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from mcproof.execution import check_catalog
+    from mcproof.runs import judging
 
     def crash(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr(check_catalog, "check", crash)
+    monkeypatch.setattr(judging, "check", crash)
     name = write(tmp_path / "catalog.json", [FAULTY_TOOL])
     assert main(["lint", name]) == 2
     captured = capsys.readouterr()

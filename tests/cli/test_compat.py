@@ -11,7 +11,7 @@ import pytest
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.verdicts import client_effects
 from mcproof.core.console import display_width
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 
 from .running import CLEAN_TOOL, document_of, run, write
 

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 
 from mcproof.checks.rule import RULESETS, rules_of
-from mcproof.config.setting_keys import KEYS, SEVERITIES
+from mcproof.runs.config_keys import KEYS, SEVERITIES
 
 from .running import document_of, error_of, fails, run, shipped_schema
 from .test_json import _subschemas
@@ -276,7 +276,7 @@ def test_schema_prints_the_shipped_schema_whatever_the_configuration(tmp_path: P
     (tmp_path / "mcproof.toml").write_text("this is not TOML")
     done = run("config", "--schema", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8")
+    assert done.stdout == (files("mcproof.runs") / "schemas" / "mcproof-toml.schema.json").read_text(encoding="utf-8")
     assert list(json.loads(done.stdout)["properties"]) == list(KEYS)
 
 

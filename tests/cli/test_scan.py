@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 
 from .running import CLEAN_TOOL, document_of, run, write
 from .serving import GOOD, serve

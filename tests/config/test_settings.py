@@ -20,11 +20,19 @@ from mcproof.checks.ignores import IgnoreFor, SettingLocation
 from mcproof.checks.rule import RULESETS, all_rules, rules_of
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.cli import check_options as options
-from mcproof.config.config_values import GRADES, MAX_NUMBER
-from mcproof.config.setting_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
-from mcproof.config.settings import DEFAULTS, Settings, SettingsFinder, directory_of, read_settings, settings_for
 from mcproof.core.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.core.errors import ConfigError
+from mcproof.runs.config import (
+    DEFAULTS,
+    GRADES,
+    MAX_NUMBER,
+    Settings,
+    SettingsFinder,
+    directory_of,
+    read_settings,
+    settings_for,
+)
+from mcproof.runs.config_keys import FAIL_ON, IGNORE_FOR_KEYS, KEYS, KINDS, MAX_GLOB, SEVERITIES
 from mcproof.targets.client_config import ConfiguredServer
 from modules import existing
 
@@ -534,24 +542,24 @@ HEAVY = {
 
 
 def test_importing_the_module_imports_little() -> None:
-    assert loaded_by("import mcproof.config.settings") == {
+    assert loaded_by("import mcproof.runs.config") == {
         "mcproof",
-        "mcproof.config",
-        "mcproof.config.settings",
+        "mcproof.runs.config",
+        "mcproof.runs.config",
         "mcproof.core.errors",
     }
 
 
 def test_a_search_that_finds_nothing_or_a_strange_pyproject_parses_nothing(here: Path) -> None:
     write("pyproject.toml", "[project]\nname = 'x'")
-    loaded = loaded_by(f"from mcproof.config.settings import settings_for; settings_for({str(here)!r})")
+    loaded = loaded_by(f"from mcproof.runs.config import settings_for; settings_for({str(here)!r})")
     assert not loaded.intersection(existing(*HEAVY))
 
 
 def test_rules_are_imported_only_where_some_are_named(here: Path) -> None:
     def rule_modules(text: str) -> set[str]:
         write("mcproof.toml", text)
-        loaded = loaded_by(f"from mcproof.config.settings import settings_for; settings_for({str(here)!r})")
+        loaded = loaded_by(f"from mcproof.runs.config import settings_for; settings_for({str(here)!r})")
         assert "tomllib" in loaded
         return {name for name in loaded if name.startswith("mcproof.checks.rules.")}
 
@@ -562,7 +570,7 @@ def test_rules_are_imported_only_where_some_are_named(here: Path) -> None:
 
 # --- the schema for editors ---------------------------------------------------------------------------------------
 
-SCHEMA = json.loads((files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((files("mcproof.runs") / "schemas" / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema_rs.Draft7Validator(SCHEMA)
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "configuration.md"
 

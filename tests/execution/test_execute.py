@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.errors import FINDINGS, INTERRUPTED, InputError, UsageError
-from mcproof.execution.events import (
+from mcproof.runs import execute
+from mcproof.runs.events import (
     CallsPlanned,
     Event,
     MessageSent,
@@ -21,8 +22,7 @@ from mcproof.execution.events import (
     TargetFixed,
     TargetStarted,
 )
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
+from mcproof.runs.requests import (
     CallOptions,
     CatalogDocument,
     Detail,
@@ -42,7 +42,7 @@ from mcproof.targets.arguments import LiveOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcproof.execution.run_requests import RunRequest
+    from mcproof.runs.requests import RunRequest
 
 TOOL = {"name": "find_book", "inputSchema": {"type": "object", "properties": {"title": {}}}}
 DATA = json.dumps([TOOL]).encode()

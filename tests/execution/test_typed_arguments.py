@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcproof.core.errors import UsageError
-from mcproof.execution.typed_arguments import PairParser
+from mcproof.runs.call import PairParser
 
 STRINGS = {"type": "array", "items": {"type": "string"}}
 

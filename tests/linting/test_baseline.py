@@ -12,7 +12,7 @@ from mcproof.checks.engine import check
 from mcproof.checks.ignores import ACCEPTED, IGNORED, IgnoreTracker, Suppression
 from mcproof.checks.rule import Rule, choose_rules, find_rule
 from mcproof.core.errors import InputError, WriteError
-from mcproof.execution.check_catalog import Plan, find_problems
+from mcproof.runs.judging import Plan, find_problems
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

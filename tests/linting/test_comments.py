@@ -9,7 +9,7 @@ import pytest
 from cli.running import document_of, run
 from mcproof.checks.ignores import COMMENTED, IGNORED, IgnoreFor, IgnoreTracker, SettingLocation, Suppression
 from mcproof.checks.rule import Rule, choose_rules
-from mcproof.execution.check_catalog import CatalogFindings, Plan, find_problems
+from mcproof.runs.judging import CatalogFindings, Plan, find_problems
 from mcproof.targets.source_projects import read_source
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from mcproof.checks.engine import check
 from mcproof.checks.ignores import IGNORED, IgnoreFor, IgnoreTracker, SettingLocation, Suppression
 from mcproof.checks.rule import Rule, choose_rules
-from mcproof.execution.check_catalog import Plan, find_problems
+from mcproof.runs.judging import Plan, find_problems
 from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:

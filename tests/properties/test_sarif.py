@@ -11,10 +11,10 @@ from mcproof.checks.fixes import fix_snapshot
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.rule import rules_of
 from mcproof.core.console import Style
-from mcproof.execution.check_catalog import Plan, check_catalog, find_problems
-from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import render
-from mcproof.results.run import RunResult
+from mcproof.runs.judging import Plan, check_catalog, find_problems
+from mcproof.runs.requests import Detail
+from mcproof.runs.results import RunResult
 from mcproof.targets.snapshots import read_snapshot
 from report.readers import with_fixes
 

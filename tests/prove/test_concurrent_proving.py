@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.execution import probe_server
-from mcproof.execution.events import ProgressMade
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import ProveRequest, TargetSelection
 from mcproof.probing.probes import sending, session
+from mcproof.runs import execute, prove
+from mcproof.runs.events import ProgressMade
+from mcproof.runs.requests import ProveRequest, TargetSelection
 from mcproof.targets.arguments import LiveOptions
 
 from .running import SMALL, command, mcproof, small_server, tool, tried
@@ -43,7 +42,7 @@ def closed(name: str) -> dict[str, Any]:
 def test_the_number_of_processes_does_not_change_the_report(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     printed = set()
     for number in (1, 4):
-        monkeypatch.setattr(probe_server, "MOST_PROBE_PROCESSES", number)
+        monkeypatch.setattr(prove, "MOST_PROBE_PROCESSES", number)
         printed.add(mcproof("prove", "--format", "json", "--", *command(fault)).output)
     assert len(printed) == 1
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.execution import probe_server
 from mcproof.probing.fuzz import campaign
+from mcproof.runs import prove
 from prove.running import small_server, tool, tried
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ TEXT = {"type": "string"}
 @pytest.fixture(autouse=True)
 def single(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probes go to one process; how soon there are more depends on the machine."""
-    monkeypatch.setattr(probe_server, "MOST_PROBE_PROCESSES", 1)
+    monkeypatch.setattr(prove, "MOST_PROBE_PROCESSES", 1)
 
 
 @pytest.fixture

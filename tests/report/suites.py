@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.results.payloads import SuitePayload
-from mcproof.results.run import RunResult, TargetResult
+from mcproof.runs.results import RunResult, SuitePayload, TargetResult
 from mcproof.testing import outcomes
 
 from .trials import HOSTILE

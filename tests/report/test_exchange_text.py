@@ -10,8 +10,7 @@ from mcproof.core.console import Style, display_width
 from mcproof.probing.outcomes import Failure, Fuzzing
 from mcproof.report.formats import harmless
 from mcproof.report.terminal.exchange_text import readable_response
-from mcproof.results.payloads import FuzzPayload, ProvePayload
-from mcproof.results.run import RunResult, TargetResult
+from mcproof.runs.results import FuzzPayload, ProvePayload, RunResult, TargetResult
 
 from .trials import finding
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof import __version__
 from mcproof.cli.main import main
-from mcproof.results.records import listed
+from mcproof.runs.records import listed
 
 from .runs import FORMATS, RUNS, folder
 from .test_golden import compare

@@ -7,8 +7,7 @@ from mcproof.core.errors import Untested
 from mcproof.report.formats import harmless
 from mcproof.report.gate_verdicts import run_verdict, target_verdict
 from mcproof.report.outcome_phrases import server_sentence
-from mcproof.results.payloads import ProvePayload
-from mcproof.results.run import COMPLETE, Gate, RunResult, TargetResult
+from mcproof.runs.results import COMPLETE, Gate, ProvePayload, RunResult, TargetResult
 
 from .snapshots import GRADED
 from .test_html import page_of, report_of

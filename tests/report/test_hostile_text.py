@@ -18,14 +18,13 @@ from mcproof.checks.rule import all_rules
 from mcproof.core.console import Style
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import ALL_OUTCOMES
-from mcproof.execution.check_catalog import Plan, check_catalog
-from mcproof.execution.run_requests import Detail
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult, Verdict
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import MEANINGS
-from mcproof.results.payloads import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload
-from mcproof.results.run import RunResult, TargetResult
-from mcproof.results.stored import read_run, run_document
+from mcproof.runs.judging import Plan, check_catalog
+from mcproof.runs.requests import Detail
+from mcproof.runs.results import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload, RunResult, TargetResult
+from mcproof.runs.stored import read_run, run_document
 from mcproof.targets.snapshots import read_snapshot
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup

@@ -23,13 +23,11 @@ from mcproof.checks.reporting import rule_facts
 from mcproof.checks.rule import all_rules, find_rule
 from mcproof.core.console import without_commands
 from mcproof.core.errors import Notice, Untested
-from mcproof.execution.check_catalog import Plan, check_catalog
-from mcproof.execution.run_requests import Detail
 from mcproof.report.html.environment import environment
 from mcproof.report.html.page import document
-from mcproof.results.payloads import DiffPayload
-from mcproof.results.run import Gate, RunResult, TargetResult, Trouble
-from mcproof.results.scores import Scores
+from mcproof.runs.judging import Plan, check_catalog
+from mcproof.runs.requests import Detail
+from mcproof.runs.results import DiffPayload, Gate, RunResult, Scores, TargetResult, Trouble
 from mcproof.targets.snapshots import read_snapshot
 
 from .snapshots import GRADED, MIXED

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 SHOWN = "[...document.querySelectorAll('.finding')].filter(each => each.checkVisibility())"
 

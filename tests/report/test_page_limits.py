@@ -8,8 +8,7 @@ from mcproof.core.errors import Notice
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing
 from mcproof.report.html.page import document
 from mcproof.report.html.page_limits import MOST, MOST_ROWS
-from mcproof.results.payloads import FuzzPayload, ProvePayload, SuitePayload
-from mcproof.results.run import RunResult, TargetResult
+from mcproof.runs.results import FuzzPayload, ProvePayload, RunResult, SuitePayload, TargetResult
 from mcproof.testing import outcomes
 
 from .trials import probe, prove_report, run_of

@@ -11,9 +11,8 @@ import pytest
 
 from mcproof.report.formats import FORMATS
 from mcproof.report.html.suite_views import duration
-from mcproof.results.payloads import SuitePayload
-from mcproof.results.run import RunResult, TargetResult, Trouble
-from mcproof.results.stored import read_run, run_document
+from mcproof.runs.results import RunResult, SuitePayload, TargetResult, Trouble
+from mcproof.runs.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .runs import FORMATS as GOLDEN_FORMATS

@@ -20,9 +20,8 @@ from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult, Promises, negat
 from mcproof.report.formats import FORMATS, harmless
 from mcproof.report.matrix_grid import matrix_grid
 from mcproof.report.outcome_phrases import promise_sentence
-from mcproof.results.payloads import FuzzPayload, LintPayload, ProbePayload, ProvePayload
-from mcproof.results.run import BROKEN, RunResult, TargetResult
-from mcproof.results.stored import read_run, run_document
+from mcproof.runs.results import BROKEN, FuzzPayload, LintPayload, ProbePayload, ProvePayload, RunResult, TargetResult
+from mcproof.runs.stored import read_run, run_document
 
 from .readers import acts, parse_commands, parse_tap, refuse_markup
 from .runs import FORMATS as GOLDEN_FORMATS
@@ -82,7 +81,7 @@ def test_the_text_names_untested_tools_once_by_reason_and_how_to_allow_them() ->
 
 def validate(document: Any, schema: str) -> None:
     """Raise where a document does not keep to a schema that ships with the package."""
-    text = (files("mcproof.report") / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8")
+    text = (files("mcproof.runs") / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8")
     jsonschema_rs.Draft202012Validator(json.loads(text)).validate(document)
 
 

@@ -8,8 +8,7 @@ from mcproof.checks.findings import ReportedFinding, RuleFacts
 from mcproof.checks.ignores import Suppression
 from mcproof.core.errors import Untested
 from mcproof.probing.outcomes import Cell, Column, Failure, Fuzzing, ProbeResult
-from mcproof.results.payloads import FuzzPayload, ProbePayload, ProvePayload
-from mcproof.results.run import BROKEN, RunResult, TargetResult
+from mcproof.runs.results import BROKEN, FuzzPayload, ProbePayload, ProvePayload, RunResult, TargetResult
 
 FAULTS = {
     "missing_required": "FAULT-SCHEMA-MISSING-REQUIRED",

@@ -14,7 +14,7 @@ from mcproof.checks.findings import SharedEvidence
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import rules_of
 from mcproof.checks.rules.compat import _evidence, in_words
-from mcproof.results.records import finding_line
+from mcproof.runs.records import finding_line
 
 from .helpers import catalog_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
+from mcproof.runs import execute
+from mcproof.runs.requests import (
     CatalogDocument,
     CompatRequest,
     Detail,
@@ -16,7 +16,7 @@ from mcproof.execution.run_requests import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 GOOD = b"""{"tools": [{"name": "find_book", "description": "Find a book by words of its title.",
 "inputSchema": {"type": "object", "properties": {"title": {"type": "string", "description": "Words of the title."}},
@@ -43,6 +43,6 @@ def scanned(data: bytes = GOOD, name: str = "books") -> RunResult:
 
 
 def unconfigured() -> dict[str, Any]:
-    from mcproof.execution.run_requests import Policy
+    from mcproof.runs.requests import Policy
 
     return {"policy": Policy(SettingsSource(is_disabled=True))}

@@ -10,7 +10,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import func, select, update
 
 from mcproof.core.errors import InputError, McproofError, UsageError
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from mcproof.store.consistency import problems_of
 from mcproof.store.database import database_url, open_database
 from mcproof.store.queries import history_of, run_report, stored_catalog
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
 
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
     from mcproof.store.database import Database
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from mcproof.results.stored import run_document
+from mcproof.runs.stored import run_document
 from mcproof.store.access_tokens import create_token, revoke_token
 from mcproof.store.queries import history_of, stored_catalog
 from mcproof.web.service import WebSettings, create_service

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from servers.web import FAULTS, Web
 from store.runs import BAD, GOOD
 from web.visiting import SECRET, Echo, ask, visited, visiting, wait

@@ -17,7 +17,7 @@ import pytest
 from limits import HANG
 from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.core.errors import UsageError
-from mcproof.execution.events import RunStarted
+from mcproof.runs.events import RunStarted
 from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer
 from mcproof.targets.snapshots import read_snapshot

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from mcproof.config.settings import StoreSettings
+from mcproof.runs.config import StoreSettings
 from mcproof.store.database import open_database
 from mcproof.store.queries import history_of
 from mcproof.store.recording import record_run
@@ -29,7 +29,7 @@ from .watching import WEBHOOK, changed, entry, observed, unreachable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.config.settings import WatchEntry
+    from mcproof.runs.config import WatchEntry
     from mcproof.store.database import Database
     from mcproof.web.watch.watch_jobs import ObservedRun, WatchJob
 
@@ -106,7 +106,7 @@ def service(database: Database, monkeypatch: pytest.MonkeyPatch) -> Service:
 def valid_event(body: dict[str, Any]) -> bool:
     from importlib.resources import files
 
-    text = (files("mcproof.report") / "schemas" / "event.schema.json").read_text(encoding="utf-8")
+    text = (files("mcproof.runs") / "schemas" / "event.schema.json").read_text(encoding="utf-8")
     return jsonschema_rs.Draft202012Validator(json.loads(text), validate_formats=True).is_valid(body)
 
 

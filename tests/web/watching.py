@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.checks.ignores import SettingLocation
-from mcproof.config.settings import WatchEntry, Webhook
 from mcproof.core.errors import FAILED
-from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.runs.config import WatchEntry, Webhook
+from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.web.watch.watch_jobs import ObservedRun
 from store.runs import GOOD, linted, scanned
 
 if TYPE_CHECKING:
-    from mcproof.results.run import RunResult as Run
+    from mcproof.runs.results import RunResult as Run
 
 WEBHOOK = Webhook("https://hooks.example/x", "HOOK_SECRET")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.cli.parser import whole_number, words
 from mcproof.core.errors import UsageError
-from mcproof.execution.run_requests import CallOptions, GivenArguments
+from mcproof.runs.requests import CallOptions, GivenArguments
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.cli.parser import words
 from mcproof.core.errors import UsageError
-from mcproof.execution.run_requests import Policy, RuleSelection, SettingsSource
+from mcproof.runs.requests import Policy, RuleSelection, SettingsSource
 
 if TYPE_CHECKING:
     import argparse

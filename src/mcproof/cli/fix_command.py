@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.core.console import plural, print_lines, safe, safe_line, tell
 from mcproof.core.errors import FINDINGS, UsageError
-from mcproof.execution.events import FixPlanned, RunStarted, TargetFinished, TargetFixed
-from mcproof.execution.execute import execute
-from mcproof.execution.planning import few
-from mcproof.execution.run_requests import FixRequest
+from mcproof.runs import execute
+from mcproof.runs.events import FixPlanned, RunStarted, TargetFinished, TargetFixed
+from mcproof.runs.planning import few
+from mcproof.runs.requests import FixRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.cli.fix_options import FixOptions
-    from mcproof.execution.events import Event
-    from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.execution.run_requests import CompatRequest, LintRequest
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.events import Event
+    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.requests import CompatRequest, LintRequest
+    from mcproof.runs.results import TargetResult
 
 
 _KEEPING = "; --keep-optional leaves out those with a default or that may be null"

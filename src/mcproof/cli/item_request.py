@@ -11,15 +11,15 @@ from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
-from mcproof.config.settings import settings_for
 from mcproof.core.console import Style, print_document, print_lines, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
-from mcproof.execution.one_request import OneRequest, send_one
+from mcproof.runs.call import OneRequest, send_one
+from mcproof.runs.config import settings_for
 
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.execution.one_request import Method
+    from mcproof.runs.call import Method
 
 TARGET = (
     "TARGET is a URL, FILE.json#NAME of a client configuration or a name from the configuration; "

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.cli.near_misses import shown_words
-from mcproof.config.settings import settings_for
 from mcproof.core.errors import McproofError, UsageError
+from mcproof.runs.config import settings_for
 from mcproof.targets.folders import is_launcher, is_program, mistake_of, node_start, python_start, quoted_command
 
 if TYPE_CHECKING:

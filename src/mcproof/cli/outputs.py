@@ -23,8 +23,8 @@ from mcproof.core.console import (
 )
 from mcproof.core.errors import FINDINGS, UsageError
 from mcproof.core.text.files import leads_out
-from mcproof.execution.run_requests import Detail
 from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
+from mcproof.runs.requests import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcproof.cli.record_options import RecordOptions
     from mcproof.core.catalog.model import Catalog
     from mcproof.report.formats import Output
-    from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
+    from mcproof.runs.results import AppliedConfiguration, RunResult, TargetResult
 
 
 OUTPUT = "Output"
@@ -225,7 +225,7 @@ class Outputs:
         for output in self._options.files:
             _write(output.file, harmless(run, output.format, Style(examples=self._options.examples)))
         if self._options.report is not None:
-            from mcproof.results.stored import run_document
+            from mcproof.runs.stored import run_document
 
             _write(self._options.report, run_document(run))
         if self._recorder is not None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from mcproof.cli.parser import Parser
-    from mcproof.config.settings import StoreSettings
+    from mcproof.runs.config import StoreSettings
 
 RECORDING = "Store"
 """The title of a group of options."""

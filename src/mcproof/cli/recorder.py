@@ -11,7 +11,7 @@ from mcproof.core.errors import INTERRUPTED, UsageError
 if TYPE_CHECKING:
     from mcproof.cli.record_options import RecordOptions
     from mcproof.core.catalog.model import Catalog
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
     from mcproof.store.database import Database
 
 
@@ -33,7 +33,7 @@ class Recorder:
 
     def keep(self, catalog: Catalog | None) -> None:
         """Keep the catalog of a target; None if it could not be read."""
-        from mcproof.execution.target_inputs import catalog_text
+        from mcproof.runs.loop import catalog_text
 
         is_there = catalog is not None and (catalog.tools or catalog.server.raw)
         self._catalogs.append(catalog_text(catalog) if catalog is not None and is_there else None)

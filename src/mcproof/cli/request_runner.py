@@ -8,8 +8,8 @@ from mcproof.checks.engine import NO_TOOLS
 from mcproof.cli.outputs import Outputs
 from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell
 from mcproof.core.errors import INTERRUPTED
-from mcproof.execution.clock import interrupts_deferred
-from mcproof.execution.events import (
+from mcproof.runs import execute
+from mcproof.runs.events import (
     CallsPlanned,
     ConfigurationApplied,
     MessageSent,
@@ -20,14 +20,14 @@ from mcproof.execution.events import (
     TargetFinished,
     TargetStarted,
 )
-from mcproof.execution.execute import execute
+from mcproof.runs.loop import interrupts_deferred
 
 if TYPE_CHECKING:
     from mcproof.cli.outputs import OutputOptions
-    from mcproof.execution.events import Event
-    from mcproof.execution.run_requests import RunRequest
     from mcproof.probing.permission import Permission
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.events import Event
+    from mcproof.runs.requests import RunRequest
+    from mcproof.runs.results import TargetResult
 
 
 def run_request(request: RunRequest, options: OutputOptions) -> int:
@@ -112,7 +112,7 @@ def _tell_skipped(result: TargetResult) -> None:
 
 def _tell_calls(permissions: tuple[Permission, ...]) -> None:
     """Report which tools will be called, before anything is sent."""
-    from mcproof.execution.tool_calls import listed_names
+    from mcproof.runs.prove import listed_names
 
     sure = [each.tool.name for each in permissions if each.is_granted and not each.is_presumed]
     presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]

@@ -6,14 +6,14 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.config.settings import settings_for
 from mcproof.core.errors import ConfigError
 from mcproof.core.text.files import leaves_folder
-from mcproof.execution.planning import given_settings
+from mcproof.runs.config import settings_for
+from mcproof.runs.planning import given_settings
 
 if TYPE_CHECKING:
-    from mcproof.config.settings import Settings, StoreSettings
-    from mcproof.execution.run_requests import SettingsSource
+    from mcproof.runs.config import Settings, StoreSettings
+    from mcproof.runs.requests import SettingsSource
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.authorization_options import add_authorization, parse_authorization
 from mcproof.cli.parser import seconds
 from mcproof.core.errors import UsageError
-from mcproof.execution.run_requests import TargetSelection
+from mcproof.runs.requests import TargetSelection
 from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:

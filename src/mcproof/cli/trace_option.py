@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mcproof.cli.outputs import refuse_unwritable
 from mcproof.core.console import Style, safe, tell, without_commands
 from mcproof.core.errors import UsageError, WriteError, reason_of
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.client.http.policy import NetworkGuard
-from mcproof.config.settings import read_settings
 from mcproof.core.errors import ConfigError, McproofError
+from mcproof.runs.config import read_settings
 from mcproof.targets.client_config import server_of
 from mcproof.web.watch.watcher import WatchPlan
 from mcproof.web.watch.webhook_posts import filled_url, variable
 
 if TYPE_CHECKING:
     from mcproof.client.http.policy import NetworkPolicy
-    from mcproof.config.settings import WatchEntry
+    from mcproof.runs.config import WatchEntry
 
 
 def watch_plan(config: str | None, policy: NetworkPolicy, *, allows_commands: bool) -> WatchPlan:

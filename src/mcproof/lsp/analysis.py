@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.checks.engine import KeptFindings
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import report_findings
-from mcproof.config.settings import settings_of
 from mcproof.core.errors import McproofError, Notice, from_exception
-from mcproof.execution.check_catalog import find_problems
-from mcproof.execution.target_inputs import omissions
 from mcproof.lsp.document_kinds import kind_of_document
 from mcproof.lsp.kept_plans import KeptPlans
 from mcproof.lsp.open_documents import LARGEST_DOCUMENT
+from mcproof.runs.config import settings_of
+from mcproof.runs.judging import find_problems
+from mcproof.runs.loop import omissions
 from mcproof.source import discover
 from mcproof.source.python.interp.modules import KeptTrees
 from mcproof.source.python.kept_renderings import KeptRenderings
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.check_catalog import CatalogFindings, Plan
+    from mcproof.runs.judging import CatalogFindings, Plan
     from mcproof.testing.suites.loading import SuiteProblem
 
 

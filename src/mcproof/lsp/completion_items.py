@@ -9,10 +9,10 @@ from lsprotocol.types import CompletionItem, CompletionItemKind, Position, TextE
 
 from mcproof.checks.ignores import IGNORE, IGNORE_FILE
 from mcproof.checks.rule import RULESETS, all_rules
-from mcproof.config.settings import TABLE
 from mcproof.core.protocol import REVISIONS
 from mcproof.lsp.cursor_places import LONGEST_LINE, place_in_toml, place_in_yaml
 from mcproof.lsp.schema_words import ITEM, holds_rules, is_list_at, keys_at, shipped_schema, values_at
+from mcproof.runs.config import TABLE
 from mcproof.testing.suites import paths
 from mcproof.testing.suites.model import METHODS
 
@@ -147,7 +147,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
 
 
 def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
-    schema = shipped_schema("mcproof.config", "mcproof-toml.schema.json")
+    schema = shipped_schema("mcproof.runs", "schemas/mcproof-toml.schema.json")
     is_shared = _is_shared(text)
     if place.is_header:
         return _headers(schema, ".".join(TABLE) + "." if is_shared else "", is_shared=is_shared)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Literal
 
-from mcproof.config.settings import OWN_FILE, SHARED_FILE
+from mcproof.runs.config import OWN_FILE, SHARED_FILE
 from mcproof.testing.suites.model import DEFAULT_NAMES, has_suite_keys
 
 DocumentKind = Literal["source", "snapshot", "suite", "settings"]

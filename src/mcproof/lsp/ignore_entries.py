@@ -9,10 +9,10 @@ import re
 import tokenize
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.config.setting_keys import KINDS
-from mcproof.config.settings import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of
 from mcproof.core.errors import McproofError
 from mcproof.core.text.json_document import Edit
+from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of
+from mcproof.runs.config_keys import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

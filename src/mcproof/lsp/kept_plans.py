@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.config.settings import OWN_FILE, SHARED_FILE, SettingsFinder
-from mcproof.execution.planning import Planner
-from mcproof.execution.run_requests import LintRequest, TargetSelection
+from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder
+from mcproof.runs.planning import Planner
+from mcproof.runs.requests import LintRequest, TargetSelection
 from mcproof.targets.arguments import Input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.execution.check_catalog import Plan
+    from mcproof.runs.judging import Plan
 
 MOST_PLANS = 50
 

@@ -18,10 +18,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcproof import __version__
 from mcproof.core.errors import McproofError
 from mcproof.core.schema.validation import Oracle
-from mcproof.execution.argument_mistakes import worded
 from mcproof.mcp_server import rule_resources
 from mcproof.mcp_server.allowed_roots import client_roots
 from mcproof.mcp_server.tool_definitions import tool_definitions
+from mcproof.runs.call import worded
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext

@@ -79,7 +79,7 @@ def fix_schema() -> dict[str, Any]:
 
 @cache
 def _shipped(name: str) -> Any:
-    return json.loads((files("mcproof.report") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return json.loads((files("mcproof.runs") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
 
 
 def _inlined(node: Any, definitions: dict[str, Any], without: frozenset[str]) -> Any:

@@ -6,9 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, UsageError
-from mcproof.execution.events import RunStarted, TargetFixed
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
+from mcproof.mcp_server.allowed_roots import allowed_path
+from mcproof.mcp_server.paging import CHUNK, DEFAULT_LIMIT, paged
+from mcproof.runs import execute
+from mcproof.runs.events import RunStarted, TargetFixed
+from mcproof.runs.requests import (
     CatalogDocument,
     CompatRequest,
     DiffRequest,
@@ -22,16 +24,14 @@ from mcproof.execution.run_requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.mcp_server.allowed_roots import allowed_path
-from mcproof.mcp_server.paging import CHUNK, DEFAULT_LIMIT, paged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcproof.execution.events import Event
-    from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.execution.run_requests import RunRequest
-    from mcproof.results.run import RunResult
+    from mcproof.runs.events import Event
+    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.requests import RunRequest
+    from mcproof.runs.results import RunResult
 
     Arguments = dict[str, Any]
     Check = Callable[[Arguments, Sequence[str]], dict[str, Any]]

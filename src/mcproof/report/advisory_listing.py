@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.advisories import conditions
 from mcproof.core.console import plural, wrapped
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcproof.checks.advisories import Advisory
     from mcproof.core.console import Style
-    from mcproof.results.records import Record
+    from mcproof.runs.records import Record
 
 _INDENT = 4
 _LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}

@@ -11,13 +11,13 @@ from mcproof.core.errors import INTERRUPTED
 from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.phrases import gate_sentence
 from mcproof.report.probe_rules import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
-from mcproof.results.run import COMPLETE
+from mcproof.runs.results import COMPLETE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.findings import ReportedFinding
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
     from mcproof.testing.outcomes import TestFailure, TestResult
 
 Outcome = Literal["passed", "failed", "skipped", "error"]

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
         ToolOutcome,
         Verdict,
     )
-    from mcproof.results.payloads import CompatPayload
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import CompatPayload, TargetResult
 
 MARKS: dict[str, Mark] = {
     each.word: each

@@ -8,14 +8,14 @@ from mcproof.checks.clients.constraints import in_a_sentence
 from mcproof.checks.clients.profiles import EFFECTS
 from mcproof.core.console import display_width, plural, wrapped
 from mcproof.report.client_grid import KIND_WORDS
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcproof.checks.clients.profiles import Constraint, Profile
     from mcproof.core.console import Style
-    from mcproof.results.records import Record
+    from mcproof.runs.records import Record
 
 _SOURCES = {
     "documented": "documentation",

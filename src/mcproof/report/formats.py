@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.core.console import Style, harmless_lines
 from mcproof.core.errors import UsageError, nearest
-from mcproof.results.payloads import CALLING
+from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.core.errors import McproofError
-    from mcproof.results.payloads import Kind
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
 class Format(NamedTuple):
@@ -155,8 +154,7 @@ _CONCISE: dict[Kind, tuple[str, str]] = {
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:
     """Render an error that prevented the whole run, for a machine format. Raise LookupError if unknown."""
     from mcproof import __version__
-    from mcproof.results.payloads import empty_payload
-    from mcproof.results.run import RunResult, TargetResult, Trouble
+    from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
 
     failed = TargetResult(error.file or "mcproof", Trouble.of(error), payload=empty_payload(command))
     return harmless(RunResult(command, __version__, [failed], exit_code=2), format, Style())

@@ -12,14 +12,12 @@ from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural
 from mcproof.core.errors import INTERRUPTED
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence
-from mcproof.results.payloads import CALLING
-from mcproof.results.run import BROKEN
+from mcproof.runs.results import BROKEN, CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.results.payloads import Kind
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import Kind, RunResult, TargetResult
 
 PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
 UNCHECKED = "could not be checked"

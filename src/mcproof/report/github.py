@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.findings import FindingGroup, Level
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 

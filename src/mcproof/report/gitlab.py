@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.console import safe
 from mcproof.report.ci_paths import relative_path, repository_path
-from mcproof.results.records import encode, printable
+from mcproof.runs.records import encode, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 

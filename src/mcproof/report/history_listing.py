@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcproof.core.console import Style
-    from mcproof.results.records import Record
+    from mcproof.runs.records import Record
     from mcproof.store.queries import History, PastRun
 
 _BARS, _PLAIN_BARS = "▁▂▃▄▅▆▇█", "_.,-=+*#"

@@ -1,6 +1,6 @@
 """The documents of `--format json`, one for each kind of run.
 
-Their schemas are in `mcproof/report/schemas`.
+Their schemas are in `mcproof/runs/schemas`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import IS_BREAKING
 from mcproof.probing.outcomes import negative_path, promises
-from mcproof.results.records import (
+from mcproof.runs.records import (
     PROVE_VERSION,
     SCHEMA_VERSION,
     cell_record,
@@ -25,16 +25,15 @@ from mcproof.results.records import (
     summary_record,
     test_record,
 )
-from mcproof.results.stored_trust import graph_record, trust_record
+from mcproof.runs.stored import graph_record, trust_record
 from mcproof.testing.outcomes import count_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.checks.findings import ReportedFinding
-    from mcproof.results.payloads import Kind
-    from mcproof.results.records import Record
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.records import Record
+    from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
 def document(run: RunResult) -> Iterator[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.as_tests import Check, CheckSuite, Outcome
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 _ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural, wrapped
-from mcproof.results.records import SCHEMA_VERSION, encode, printable
+from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.diff.drift import Difference
     from mcproof.core.console import Style
-    from mcproof.execution.lock_targets import LockedTarget, LockOutcome
-    from mcproof.results.records import Record
+    from mcproof.runs.diff import LockedTarget, LockOutcome
+    from mcproof.runs.records import Record
 
 _LONGEST_LINE = 400
 

@@ -13,13 +13,13 @@ from mcproof.report.gate_verdicts import run_verdict
 from mcproof.report.outcome_phrases import merge_unrun, split_static, static_sentence, summary_sentence, tests_sentence
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, scope_of
 from mcproof.report.probe_rules import covered_by_failures
-from mcproof.results.payloads import CALLING
+from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.findings import FindingGroup, Level, ReportedFinding
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
 
 MARK = "<!-- mcproof -->"
 """Marks the comment, so that a workflow can update it instead of adding another."""

@@ -12,8 +12,7 @@ from mcproof.report.markdown import code, escaped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.payloads import CompatPayload
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import CompatPayload, TargetResult
 
 _COLUMNS = 12
 """How many groups of tools have a column."""

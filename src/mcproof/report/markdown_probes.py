@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcproof.probing.outcomes import Fuzzing, ProbeResult
     from mcproof.report.matrix_grid import Grid, Mark, Square
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 NAMES = 6
 """How many tools a sentence names; the rest are counted."""

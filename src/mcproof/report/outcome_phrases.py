@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import ReportedFinding
     from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
     from mcproof.testing.outcomes import TestResult
 
 _OUTCOME_WORDS = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural, shell_word
-from mcproof.results.run import BROKEN, COMPLETE
+from mcproof.runs.results import BROKEN, COMPLETE
 
 if TYPE_CHECKING:
-    from mcproof.results.run import Gate, TargetResult
+    from mcproof.runs.results import Gate, TargetResult
 
 COUNTED = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
 CHANGE_WORDS = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}

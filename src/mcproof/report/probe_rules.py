@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.probing.outcomes import Failure, ProbeResult
-    from mcproof.results.payloads import Kind
+    from mcproof.runs.results import Kind
 
 PROBING: tuple[Kind, ...] = ("probe", "prove")
 """The kinds of run that send probes."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.results.records import SCHEMA_VERSION, encode, printable
+from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.execution.one_request import OneResponse
+    from mcproof.runs.call import OneResponse
 
 
 def response_document(response: OneResponse) -> Iterator[str]:

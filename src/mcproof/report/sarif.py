@@ -15,13 +15,13 @@ from mcproof.checks.rulebook import sentence
 from mcproof.core.console import safe
 from mcproof.report.ci_paths import relative_path, repository_path
 from mcproof.report.documentation import HOME, help_uri, page_url
-from mcproof.results.records import encode, listed, printable
+from mcproof.runs.records import encode, listed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.findings import ReportedFinding, RuleFacts, TextEdit
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
     from mcproof.testing.outcomes import TestResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

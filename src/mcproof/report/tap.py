@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mcproof.core.console import safe
 from mcproof.report.as_tests import suites_of
-from mcproof.results.records import printable
+from mcproof.runs.records import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.report.as_tests import Check
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 
 def tap_document(run: RunResult) -> Iterator[str]:

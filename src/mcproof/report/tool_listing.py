@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.scores.tokens import tool_tokens
-from mcproof.results.records import SCHEMA_VERSION, encode, listed, printable
+from mcproof.runs.records import SCHEMA_VERSION, encode, listed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.catalog.model import Catalog, Tool
-    from mcproof.results.records import Record
+    from mcproof.runs.records import Record
 
 HINTS = {
     "readOnlyHint": ("read-only", "not read-only"),

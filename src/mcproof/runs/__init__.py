@@ -1,15 +1,20 @@
-"""Execute a run request: the one way from a request to a result."""
+"""Request in, result out: runs of every kind, their configuration, and their results.
+
+`execute` runs a request of `requests`: `planning` resolves settings and defaults, `loop` reads the targets, and
+there is a module for each kind of run. Results are values with one stored form (`results`, `stored`). Nothing here
+prints: progress is reported in `events`, formats are in `report`. What is good or bad is decided in `checks`.
+Why events are values: docs/decisions/0027-run-events.md.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.execution.events import ignore
+from mcproof.runs.events import Listener, ignore
 
 if TYPE_CHECKING:
-    from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import RunRequest
-    from mcproof.results.run import RunResult
+    from mcproof.runs.requests import RunRequest
+    from mcproof.runs.results import RunResult
 
 
 def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
@@ -18,7 +23,7 @@ def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
     An interrupt ends the run with a partial result. Raises McproofError if nothing could be checked. Each kind of run
     is imported on demand, because `lint` must start fast.
     """
-    from mcproof.execution.run_requests import (
+    from mcproof.runs.requests import (
         CompatRequest,
         DiffRequest,
         FixRequest,
@@ -29,33 +34,33 @@ def execute(request: RunRequest, listen: Listener = ignore) -> RunResult:
     )
 
     if isinstance(request, ProbeRequest):
-        from mcproof.execution.probe_server import probe_server
+        from mcproof.runs.prove import probe_server
 
         return probe_server(request, listen)
     if isinstance(request, FuzzRequest):
-        from mcproof.execution.fuzz_server import fuzz_server
+        from mcproof.runs.prove import fuzz_server
 
         return fuzz_server(request, listen)
     if isinstance(request, SuiteRequest):
-        from mcproof.execution.run_suites import run_suites
+        from mcproof.runs.suites import run_suites
 
         return run_suites(request, listen)
     if isinstance(request, DiffRequest):
-        from mcproof.execution.diff_catalogs import diff_catalogs
+        from mcproof.runs.diff import diff_catalogs
 
         return diff_catalogs(request, listen)
     if isinstance(request, CompatRequest):
-        from mcproof.execution.check_clients import check_clients
+        from mcproof.runs.compat import check_clients
 
         return check_clients(request, listen)
     if isinstance(request, ScanRequest):
-        from mcproof.execution.scan_targets import scan_targets
+        from mcproof.runs.scan import scan_targets
 
         return scan_targets(request, listen)
     if isinstance(request, FixRequest):
-        from mcproof.execution.fix_targets import fix_targets
+        from mcproof.runs.fix import fix_targets
 
         return fix_targets(request, listen)
-    from mcproof.execution.check_targets import check_targets
+    from mcproof.runs.lint import check_targets
 
     return check_targets(request, listen)

@@ -1,36 +1,132 @@
-"""Send one request to a live server: call a tool, read a resource, get a prompt."""
+"""One request to a live server: call a tool, read a resource, get a prompt.
+
+Arguments come as JSON or as `key=value` words, typed by the schema of the tool. Mistakes are worded with the
+nearest parameter before anything is sent.
+"""
 
 from __future__ import annotations
 
+import json
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 from mcproof.client.capture import OpenServer, clean
 from mcproof.client.errors import ConnectError
-from mcproof.client.listing import METHODS, list_everything
-from mcproof.client.questions import asks_for_input
+from mcproof.client.listing import METHODS, Listing, list_everything
+from mcproof.client.questions import AnswerSource, asks_for_input
 from mcproof.client.redaction import hiding, hiding_in_catalogs
-from mcproof.client.session import reports_error
+from mcproof.client.session import Response, Session, reports_error
 from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import InputError, UsageError, nearest
 from mcproof.core.observations.connection import cropped, expired_text
-from mcproof.core.schema.validation import Oracle
-from mcproof.execution.argument_mistakes import declared_parameters, nearest_or_all, worded
-from mcproof.execution.events import MessageSent
-from mcproof.execution.target_inputs import connect_options, one_input
-from mcproof.execution.tool_calls import header_fault, listed_names
-from mcproof.execution.typed_arguments import PairParser
+from mcproof.core.schema.validation import Objection, Oracle
+from mcproof.probing.generation.resolver import ConstraintResolver
+from mcproof.runs.events import Listener, MessageSent
+from mcproof.runs.loop import connect_options, one_input
+from mcproof.runs.prove import header_fault, listed_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.client.connection import Connection
-    from mcproof.client.listing import Listing
-    from mcproof.client.questions import AnswerSource
-    from mcproof.client.session import Response, Session
-    from mcproof.config.settings import Settings
-    from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import TargetSelection
+    from mcproof.probing.generation.constraints import ArrayConstraints, ValueConstraints
+    from mcproof.runs.config import Settings
+    from mcproof.runs.requests import TargetSelection
+
+
+def declared_parameters(schema: dict[str, Any]) -> list[str]:
+    """The parameters that a schema names."""
+    properties, required = schema.get("properties"), schema.get("required")
+    names = [*(properties if isinstance(properties, dict) else ()), *(required if isinstance(required, list) else ())]
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def worded(objection: Objection, declared: list[str]) -> str:
+    """An objection to arguments, in words; `declared` are the parameters."""
+    where = f"{cropped(objection.pointer)}: " if objection.pointer else ""
+    if objection.missing is not None:
+        return f"{where}`{objection.missing}` is missing"
+    if objection.unexpected is not None:
+        if objection.pointer:
+            return f"{where}`{objection.unexpected}` is not allowed"
+        return f"`{objection.unexpected}` is not a parameter{nearest_or_all(objection.unexpected, declared)}"
+    return f"{where}{cropped(objection.message)}"
+
+
+def nearest_or_all(name: str, known: list[str]) -> str:
+    """A hint with the known name closest to `name`, or with all of them."""
+    return nearest(name, known) or f" (there are {listed_names(known)})"
+
+
+_NO_VALUE: Any = object()
+
+
+class PairParser:
+    """Parses the arguments of one tool."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema if isinstance(schema, dict) else True
+        self._resolver = ConstraintResolver(self._schema, Oracle(self._schema))
+
+    def parse(self, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """The arguments; a repeated key gives a list. Raises a UsageError if the schema expects no list there."""
+        texts: dict[str, list[str]] = {}
+        for key, text in pairs:
+            texts.setdefault(key, []).append(text)
+        return {key: self._argument(key, values) for key, values in texts.items()}
+
+    def _argument(self, key: str, texts: list[str]) -> Any:
+        schemas = self._property(key)
+        if len(texts) == 1:
+            return self._value(texts[0], schemas)
+        array = self._array(schemas)
+        if array is None:
+            raise UsageError(f"`{key}` is given {len(texts)} times, but it is not a list")
+        return [self._value(text, array.item_schemas(number)) for number, text in enumerate(texts)]
+
+    def _property(self, key: str) -> tuple[Any, ...]:
+        """The schemas of a parameter: where it is declared, else those for undeclared ones."""
+        roots = list(self._resolver.alternatives((self._schema,)))
+        declaring = [root for root in roots if root.object.declares(key)]
+        return next((root.object.property_schemas(key) for root in (*declaring, *roots)), ())
+
+    def _array(self, schemas: tuple[Any, ...]) -> ArrayConstraints | None:
+        """The constraints on a value as a list; None if it cannot be one."""
+        ways = self._resolver.alternatives(schemas)
+        return next((way.array for way in ways if way.values is None and way.allows_type_of([])), None)
+
+    def _value(self, text: str, schemas: tuple[Any, ...]) -> Any:
+        """The value of a text: JSON if the schema accepts its type, else a string, else a list of one item."""
+        value = _json(text)
+        ways = list(self._resolver.alternatives(schemas))
+        if value is not _NO_VALUE and any(_allows(way, value) for way in ways):
+            return value
+        if any(_allows(way, text) for way in ways):
+            return text
+        if not isinstance(value, list) and (array := self._array(schemas)) is not None:
+            return [self._value(text, array.item_schemas(0))]
+        return text if value is _NO_VALUE else value
+
+
+def _allows(constraints: ValueConstraints, value: Any) -> bool:
+    """Whether a value has a type that constraints allow; a string need not be one of the allowed values."""
+    if constraints.values is None:
+        return constraints.allows_type_of(value)
+    return any(type(each) is type(value) and (each == value or type(value) is str) for each in constraints.values)
+
+
+def _json(text: str) -> Any:
+    """The value of JSON text that is not a string, or a marker."""
+
+    def refuse(_: str) -> NoReturn:
+        raise ValueError
+
+    try:
+        value = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return _NO_VALUE
+    return _NO_VALUE if isinstance(value, str) else value
+
 
 Method = Literal["tools/call", "resources/read", "prompts/get"]
 _LISTS: dict[Method, dict[str, str]] = {

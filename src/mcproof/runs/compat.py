@@ -10,10 +10,9 @@ from mcproof.checks.clients.profiles import choose_clients
 from mcproof.checks.clients.verdicts import improvements, judge_clients
 from mcproof.checks.rules.compat import remedy_for
 from mcproof.core.errors import UsageError
-from mcproof.execution.check_catalog import check_catalog
-from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.results.payloads import CompatPayload
-from mcproof.results.run import Gate
+from mcproof.runs.judging import check_catalog
+from mcproof.runs.loop import Checked, TargetRun
+from mcproof.runs.results import CompatPayload, Gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,10 +20,10 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.profiles import ClientChoice, Profile
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import CompatRequest
-    from mcproof.execution.target_run import LoadedTarget
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.events import Listener
+    from mcproof.runs.loop import LoadedTarget
+    from mcproof.runs.requests import CompatRequest
+    from mcproof.runs.results import RunResult, TargetResult
 
 
 class _Judge:

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import LEVELS
 from mcproof.checks.ignores import IgnoreFor, SettingLocation
 from mcproof.checks.rule import RULESETS, Thresholds, find_rule, rules_of
-from mcproof.config.config_values import (
+from mcproof.core.errors import ConfigError, UsageError, nearest
+from mcproof.runs.config import (
     GRADES,
+    SHARED_FILE,
+    TABLE,
+    Settings,
     choice_of,
     count_in,
     dotted,
@@ -25,16 +29,13 @@ from mcproof.config.config_values import (
     text_in,
     words_in,
 )
-from mcproof.config.service_keys import read_store, read_watches, with_targets
-from mcproof.config.settings import SHARED_FILE, TABLE, Settings
-from mcproof.config.target_keys import read_targets
-from mcproof.core.errors import ConfigError, UsageError, nearest
+from mcproof.runs.config_sections import read_store, read_targets, read_watches, with_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcproof.checks.clients.profiles import Profile
-    from mcproof.config.config_values import ConfigFile, Path
+    from mcproof.runs.config import ConfigFile, Path
 
 FAIL_ON = (*LEVELS, "never")
 SEVERITIES = (*LEVELS, "critical", "high", "medium", "warn", "low", "info")
@@ -216,7 +217,7 @@ def _refuse_unknown_clients(source: ConfigFile, words: tuple[str, ...], profiles
 
 
 def _client_profiles(source: ConfigFile, key: str, value: Any) -> dict[str, Profile]:
-    from mcproof.config.profile_keys import read_profiles
+    from mcproof.runs.config_sections import read_profiles
 
     return read_profiles(source, key, value)
 

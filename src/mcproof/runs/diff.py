@@ -1,25 +1,70 @@
-"""Write the lock: the surface of every target as it is now."""
+"""Compare catalogs with each other or with an earlier state, and write the lock.
+
+`diff_catalogs` compares two catalogs, `DriftReferences` finds the lock or an earlier capture, and `lock_targets`
+writes `mcproof.lock`, whose content is decided in `checks.diff.lock`.
+"""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.checks.diff.drift import drift_against
+from mcproof import __version__
+from mcproof.checks.diff.changes import report_changes
+from mcproof.checks.diff.drift import CatalogDrift, drift_against
+from mcproof.checks.diff.items import compare_catalogs
 from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, locked_entry
 from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, recognised_frameworks
-from mcproof.core.errors import INTERRUPTED, InputError, McproofError
+from mcproof.core.errors import INTERRUPTED, InputError, McproofError, UsageError
 from mcproof.core.text.files import leaves_folder, write_file
-from mcproof.execution.drift_references import locked_target
-from mcproof.execution.target_run import Checked, TargetRun
-from mcproof.results.run import TargetResult
+from mcproof.runs.config import settings_for
+from mcproof.runs.events import Listener, RunFinished, RunStarted, TargetFinished
+from mcproof.runs.exit_code import exit_code
+from mcproof.runs.lint import locked_target
+from mcproof.runs.loop import Checked, Clock, LoadedTarget, TargetRun, read_one
+from mcproof.runs.planning import given_settings
+from mcproof.runs.results import DiffPayload, RunResult, TargetResult, Trouble
 
 if TYPE_CHECKING:
-    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import LockRequest
-    from mcproof.execution.target_run import LoadedTarget
+    from mcproof.runs.requests import DiffRequest, LockRequest
+
+
+def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
+    """Return the changes between two catalogs as the findings of the new one."""
+    clock = Clock()
+    new_name = "".join(request.new.names) or "--"
+    listen(RunStarted(is_single=True, files=dict.fromkeys((*request.old.names, *request.new.names), "what is read")))
+    settings = given_settings(request.settings) or settings_for(os.curdir)
+    try:
+        old = read_one(request.old, settings.timeout, listen, settings=settings)
+        new = read_one(request.new, settings.timeout, listen, settings=settings)
+    except UsageError:
+        raise
+    except McproofError as error:
+        result = TargetResult(error.file or new_name, Trouble.of(error), payload=DiffPayload())
+    else:
+        result = TargetResult(
+            new.name,
+            counts=new.counts,
+            findings=report_changes(old, new, compare_catalogs(old, new)),
+            fail_on=request.fail_on,
+            seconds=clock.seconds,
+            payload=DiffPayload(old.name),
+        )
+    listen(TargetFinished(result))
+    run = RunResult(
+        command="diff",
+        version=__version__,
+        targets=[result],
+        rules=list({each.rule.id: each.rule for each in result.findings}.values()),
+        exit_code=exit_code([result]),
+        started=clock.started,
+        seconds=clock.seconds,
+    )
+    listen(RunFinished(run))
+    return run
+
 
 LockStatus = Literal["new", "unchanged", "changed", "dropped"]
 

@@ -1,4 +1,7 @@
-"""Events: what a run reports while it is under way. The result is complete without them."""
+"""Events: what a run reports while it is under way. The result is complete without them.
+
+Why listeners are callbacks: docs/decisions/0027-run-events.md.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ if TYPE_CHECKING:
 
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.errors import McproofError, Notice
-    from mcproof.execution.fix_targets import FixedTarget
     from mcproof.probing.permission import Permission
-    from mcproof.results.run import AppliedConfiguration, RunResult, TargetResult
+    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.results import AppliedConfiguration, RunResult, TargetResult
     from mcproof.targets.arguments import Input
 
 

@@ -1,4 +1,7 @@
-"""The exit code of a run."""
+"""The exit code of a run.
+
+What could not be checked outweighs what failed. The codes themselves are in `core.errors`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mcproof.core.errors import Notice
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 
 def exit_code(results: Iterable[TargetResult], notices: Iterable[Notice] = (), *, is_interrupted: bool = False) -> int:

@@ -13,9 +13,7 @@ from mcproof.checks.ignores import ACCEPTED
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
 from mcproof.core.errors import Untested
-from mcproof.results.payloads import LintPayload
-from mcproof.results.run import Gate, TargetResult
-from mcproof.results.scores import Descriptions, Scores, Weakness
+from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +29,8 @@ if TYPE_CHECKING:
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.run_requests import Detail
-    from mcproof.results.payloads import Payload
+    from mcproof.runs.requests import Detail
+    from mcproof.runs.results import Payload
 
 _LINT = LintPayload()
 WEAKEST = 3

@@ -1,18 +1,30 @@
-"""What a run compares catalogs with: the lock in the working directory, or an earlier capture."""
+"""Check targets against rules: `lint`, `schema-lint`, `grade`, `compat` and `scan`.
+
+The targets of a request are read by `loop`, and one catalog is judged by `judging`. `observe_target` collects what
+a scan judges besides the catalog.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from mcproof.checks.engine import Observed
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, UsageError
-from mcproof.results.run import Gate
+from mcproof.runs.judging import check_catalog
+from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
+from mcproof.runs.planning import compares
+from mcproof.runs.requests import GradeRequest, LintRequest
+from mcproof.runs.results import Gate, GradePayload, LintPayload, RunResult
 
 if TYPE_CHECKING:
     from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.checks.diff.lock import Lock
     from mcproof.core.catalog.model import Catalog
+    from mcproof.runs.events import Listener
     from mcproof.targets.arguments import Input
+
 
 LOCKED = "locked"
 """The gate that fails on any difference from the lock."""
@@ -83,3 +95,28 @@ def _read_capture(against: str, inputs: list[Input]) -> Catalog:
     if len(inputs) != 1:
         raise UsageError(f"--against compares one target, and there are {len(inputs)}; --locked compares several")
     return read_catalog(Input(against))
+
+
+def check_targets(request: LintRequest | GradeRequest, listen: Listener) -> RunResult:
+    """Check every target of a request."""
+    run = TargetRun(request, listen)
+    is_grading = isinstance(request, GradeRequest)
+    detail = request.detail._replace(scores=True) if is_grading else request.detail
+    payload = GradePayload() if is_grading else LintPayload()
+    if isinstance(request, LintRequest) and compares(request):
+        return run.run(
+            partial(_compare, DriftReferences(run.inputs, locked=request.locked, against=request.against), run, request)
+        )
+
+    def check(target: LoadedTarget) -> Checked:
+        return Checked(check_catalog(target.catalog, target.plan, detail, run.tracker, payload))
+
+    return run.run(check)
+
+
+def _compare(references: DriftReferences, run: TargetRun, request: LintRequest, target: LoadedTarget) -> Checked:
+    """Check a target, and compare it with its earlier state."""
+    drift = references.drift(target.source, target.catalog)
+    observed = Observed(() if drift is None else (drift,))
+    result = check_catalog(target.catalog, target.plan, request.detail, run.tracker, observed=observed)
+    return Checked(result._replace(gates=[*result.gates, *references.gates(drift)]))

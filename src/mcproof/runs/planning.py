@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.checks.rule import CRASHED, RULESETS, Thresholds, choose_rules, find_rule, rules_named
-from mcproof.config.settings import DEFAULTS, SettingsFinder, directory_of, read_settings
 from mcproof.core.console import shell_word
 from mcproof.core.errors import ConfigError, Untested, UsageError
 from mcproof.core.text.files import leaves_folder
-from mcproof.execution.check_catalog import Plan
-from mcproof.execution.run_requests import (
+from mcproof.runs.config import DEFAULTS, SettingsFinder, directory_of, read_settings
+from mcproof.runs.judging import Plan
+from mcproof.runs.requests import (
     CompatRequest,
     FuzzRequest,
     GradeRequest,
@@ -23,7 +23,7 @@ from mcproof.execution.run_requests import (
     ScanRequest,
     SchemaLintRequest,
 )
-from mcproof.results.run import BROKEN, AppliedConfiguration
+from mcproof.runs.results import BROKEN, AppliedConfiguration
 from mcproof.targets.arguments import is_live
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.profiles import Profile
     from mcproof.checks.ignores import SettingLocation
     from mcproof.checks.rule import Rule
-    from mcproof.config.settings import Settings
-    from mcproof.execution.run_requests import CheckRequest, SettingsSource, TargetSelection
+    from mcproof.runs.config import Settings
+    from mcproof.runs.requests import CheckRequest, SettingsSource, TargetSelection
     from mcproof.targets.arguments import Input, Target
 
 Value = TypeVar("Value")

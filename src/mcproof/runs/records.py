@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import ReportedFinding, RuleFacts
     from mcproof.core.errors import Notice
     from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
     from mcproof.testing.outcomes import TestResult
 
 SCHEMA_VERSION = 1

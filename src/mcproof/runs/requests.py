@@ -1,6 +1,6 @@
 """Run requests: the typed, frozen input of every kind of run.
 
-The command line and `mcproof.api` build requests; `execute` runs them. Nothing else passes options on.
+The command line and `mcproof.api` build requests; `runs.execute` runs them. Nothing else passes options on.
 """
 
 from __future__ import annotations

@@ -1,34 +1,35 @@
-"""The run report: a result stored as JSON, from which any format can be rendered later."""
+"""Run reports: a result stored as JSON, from which any format can be rendered later.
+
+`run_document` writes a report and `read_run` reads one. The records of findings, probes, clients and trust are also
+those of the `--format json` documents. Timings, which differ from run to run, are on the last line.
+Why one result serves all formats: docs/decisions/0013-one-result-many-formats.md.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.clients.profiles import effect_level
+from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
 from mcproof.checks.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
 from mcproof.checks.scores.grade import Deduction, Gain, Grade
 from mcproof.checks.scores.tokens import TokenCost
+from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
+from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
 from mcproof.core.console import safe
 from mcproof.core.errors import InputError, Notice, Untested
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
-from mcproof.results.payloads import (
-    CompatPayload,
-    DiffPayload,
-    FuzzPayload,
-    ProbePayload,
-    ProvePayload,
-    ScanPayload,
-    SuitePayload,
-    empty_payload,
-)
-from mcproof.results.records import (
+from mcproof.runs.records import (
     Record,
     cell_record,
+    client_record,
     encode,
     finding_line,
     fuzzing_record,
+    improvement_record,
     listed,
     notice_record,
     printable,
@@ -36,14 +37,30 @@ from mcproof.results.records import (
     summary_record,
     test_record,
 )
-from mcproof.results.run import AppliedConfiguration, Gate, RunResult, TargetResult, Trouble
-from mcproof.results.scores import Descriptions, Scores, Weakness
+from mcproof.runs.results import (
+    AppliedConfiguration,
+    CompatPayload,
+    Descriptions,
+    DiffPayload,
+    FuzzPayload,
+    Gate,
+    Payload,
+    ProbePayload,
+    ProvePayload,
+    RunResult,
+    ScanPayload,
+    Scores,
+    SuitePayload,
+    TargetResult,
+    Trouble,
+    Weakness,
+    empty_payload,
+)
 from mcproof.testing.outcomes import TestFailure, TestResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.results.payloads import Payload
 
 RUN_VERSION = 2
 """The version of run reports; one of version 1 is read unless it has probes."""
@@ -117,13 +134,9 @@ def _target(result: TargetResult) -> Iterator[str]:
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
     yield from listed("tests", (encode(test_record(each)) for each in result.tests))
     if payload.kind == "compat":
-        from mcproof.results.stored_clients import clients_text
-
         yield ',\n"clients": '
         yield from clients_text(payload)
     if payload.kind == "scan" and payload.trust is not None:
-        from mcproof.results.stored_trust import graph_record, trust_record
-
         yield f',\n"trust": {printable(encode(trust_record(payload.trust)))}'
         if payload.graph is not None:
             yield f',\n"tool_graph": {printable(encode(graph_record(payload.graph)))}'
@@ -211,7 +224,7 @@ def _damage(document: Any) -> str | None:
 
     import jsonschema_rs
 
-    schema = json.loads((files("mcproof.report") / "schemas" / "run.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((files("mcproof.runs") / "schemas" / "run.schema.json").read_text(encoding="utf-8"))
     validator = jsonschema_rs.Draft202012Validator(schema)
     try:
         error = next(validator.iter_errors(document), None)
@@ -326,12 +339,8 @@ def _read_payload(record: Record, timings: Record, command: str) -> Payload:
                 [_read_cell(each) for each in record.get("matrix", ())],
             )
         case CompatPayload():
-            from mcproof.results.stored_clients import read_clients
-
             return read_clients(record["clients"])
         case ScanPayload():
-            from mcproof.results.stored_trust import read_graph, read_trust
-
             graph = record.get("tool_graph")
             return ScanPayload(read_trust(record["trust"]), None if graph is None else read_graph(graph))
         case FuzzPayload():
@@ -420,3 +429,116 @@ _PLAIN_MEMBERS = (
     "end_column",
 )
 """The members of a finding that are stored as they are."""
+
+
+def clients_text(payload: CompatPayload) -> Iterator[str]:
+    """Write a payload as a JSON object, one client a line."""
+    yield f'{{"named": {printable(encode(payload.named))}, "fixable": {encode(payload.is_fixable)},\n'
+    yield from listed("outcomes", (encode(_client_outcome_record(each)) for each in payload.outcomes))
+    yield ",\n"
+    yield from listed("improvements", (encode(improvement_record(each)) for each in payload.improvements))
+    yield "}"
+
+
+def _client_outcome_record(each: ClientOutcome) -> Record:
+    facts = {"client": each.client, "kind": each.kind, "checked": each.checked, "sends_to": each.sends_to}
+    return {**facts, **client_record(each)}
+
+
+def read_clients(record: Record) -> CompatPayload:
+    """Read a payload; the schema of run reports holds."""
+    return CompatPayload(
+        outcomes=[_read_outcome(each) for each in record["outcomes"]],
+        improvements=[_read_improvement(each) for each in record["improvements"]],
+        named=tuple(record["named"]),
+        is_fixable=record.get("fixable", False),
+    )
+
+
+def _read_outcome(record: Record) -> ClientOutcome:
+    return ClientOutcome(
+        client=record["client"],
+        name=record["name"],
+        kind=record["kind"],
+        checked=record["checked"],
+        verdict=record["verdict"],
+        hits=[
+            BrokenConstraint(
+                level=effect_level(hit["effect"], hit["status"], conditional=hit["conditional"]),
+                **hit,
+            )
+            for hit in record["hits"]
+        ],
+        through=tuple(record["through"]),
+        sends_to=tuple(record["sends_to"]),
+    )
+
+
+def _read_improvement(record: Record) -> Improvement:
+    return Improvement(
+        rule=record["rule"],
+        places=record["places"],
+        tools=record["tools"],
+        gains=tuple(ClientGain(**gain) for gain in record["gains"]),
+        remedy=record["remedy"],
+    )
+
+
+def trust_record(trust: Trust) -> Record:
+    return {
+        "score": trust.score,
+        "verdict": trust.verdict,
+        "coverage": trust.coverage,
+        "hard_fails": trust.hard_fails,
+        "reasons": trust.reasons,
+        "actions": [each._asdict() for each in trust.actions],
+        "rules": [_rule_outcome_record(each) for each in trust.outcomes],
+    }
+
+
+def _rule_outcome_record(each: RuleOutcome) -> Record:
+    return {
+        "rule": each.rule,
+        "outcome": each.outcome,
+        "weight": each.weight,
+        "why": each.why,
+        "hard_fail": each.is_hard_fail,
+        "caps_verdict": each.caps_verdict,
+    }
+
+
+def read_trust(record: Record) -> Trust:
+    """Read it from a run report; the schema of run reports holds."""
+    return Trust(
+        score=record["score"],
+        verdict=record["verdict"],
+        coverage=record["coverage"],
+        hard_fails=record["hard_fails"],
+        reasons=record["reasons"],
+        actions=[Action(**each) for each in record["actions"]],
+        outcomes=[
+            RuleOutcome(
+                rule=each["rule"],
+                outcome=each["outcome"],
+                weight=each["weight"],
+                why=each["why"],
+                is_hard_fail=each["hard_fail"],
+                caps_verdict=each["caps_verdict"],
+            )
+            for each in record["rules"]
+        ],
+    )
+
+
+def graph_record(graph: ToolGraph) -> Record:
+    return {
+        "tools": list(graph.tools),
+        "edges": [each._asdict() for each in graph.edges],
+        "left_out": graph.left_out,
+    }
+
+
+def read_graph(record: Record) -> ToolGraph:
+    """Read a graph from a run report."""
+    edges = tuple(ToolEdge(**each) for each in record["edges"])
+    return ToolGraph(tuple(record["tools"]), edges, record["left_out"])

@@ -10,11 +10,10 @@ from mcproof import __version__
 from mcproof.client.redaction import hiding_whole
 from mcproof.core.console import plural
 from mcproof.core.errors import InputError, McproofError
-from mcproof.execution.clock import Clock
-from mcproof.execution.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
-from mcproof.execution.exit_code import exit_code
-from mcproof.results.payloads import SuitePayload
-from mcproof.results.run import COMPLETE, Gate, RunResult, TargetResult, Trouble
+from mcproof.runs.events import MessageSent, NoticeRaised, ProgressMade, RunFinished, RunStarted, TargetFinished
+from mcproof.runs.exit_code import exit_code
+from mcproof.runs.loop import Clock
+from mcproof.runs.results import COMPLETE, Gate, RunResult, SuitePayload, TargetResult, Trouble
 from mcproof.testing.outcomes import TestResult
 from mcproof.testing.suites.model import matches, named_tests, parse_expression
 from mcproof.testing.suites.parser import read_suite
@@ -23,8 +22,8 @@ from mcproof.testing.suites.snapshots import SnapshotStore, snapshot_file, snaps
 
 if TYPE_CHECKING:
     from mcproof.core.errors import Notice
-    from mcproof.execution.events import Listener
-    from mcproof.execution.run_requests import SuiteRequest
+    from mcproof.runs.events import Listener
+    from mcproof.runs.requests import SuiteRequest
     from mcproof.testing.suites.model import Suite, SuiteTest
 
 NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from mcproof.core.errors import McproofError
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SERVERS
 
 if TYPE_CHECKING:

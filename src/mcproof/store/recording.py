@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from sqlalchemy import insert, select
 
-from mcproof.results.stored import run_document
+from mcproof.runs.stored import run_document
 from mcproof.store.server_rows import LONGEST, NewRun, create_server, update_server
 from mcproof.store.tables import CATALOGS, FINDINGS, RUNS, SCORES
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
     from mcproof.store.database import Database
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
 
 LONGEST = 500
 """The most characters of a name or a subject in a column; the run report has them in full."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import select
 
 from mcproof.core.errors import InputError, McproofError
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from mcproof.store.recording import record_known
 from mcproof.store.tables import CATALOGS, RUNS, SERVERS
 

@@ -12,11 +12,11 @@ from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import rule_facts
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import McproofError, from_exception
-from mcproof.execution.check_catalog import check_catalog
-from mcproof.execution.clock import Clock
-from mcproof.execution.exit_code import exit_code
-from mcproof.execution.planning import Planner
-from mcproof.execution.run_requests import (
+from mcproof.runs.exit_code import exit_code
+from mcproof.runs.judging import check_catalog
+from mcproof.runs.loop import Clock, catalog_text, connect_options, refuse_partial
+from mcproof.runs.planning import Planner
+from mcproof.runs.requests import (
     CallOptions,
     CatalogDocument,
     Detail,
@@ -28,8 +28,7 @@ from mcproof.execution.run_requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.execution.target_inputs import catalog_text, connect_options, refuse_partial
-from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.sweep.outcome_rows import (
     CHECKED,
     Failing,
@@ -49,8 +48,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.check_catalog import Plan
-    from mcproof.execution.run_requests import RunRequest
+    from mcproof.runs.judging import Plan
+    from mcproof.runs.requests import RunRequest
     from mcproof.sweep.sweep_target import SweepTarget
 
 MOST_SECONDS_OF_REQUEST, MOST_SECONDS_OF_START = 30.0, 60.0
@@ -172,7 +171,7 @@ class _Work:
 
     @staticmethod
     def _run(request: RunRequest) -> RunResult:
-        from mcproof.execution.execute import execute
+        from mcproof.runs import execute
 
         return execute(request)
 

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.errors import ConnectError
-from mcproof.results.records import encode, printable
+from mcproof.runs.records import encode, printable
 from mcproof.targets.snapshots import NoCatalogError
 
 if TYPE_CHECKING:
     from mcproof.core.errors import McproofError
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
     from mcproof.sweep.sweep_target import SweepTarget
 
 ROW_VERSION = 1

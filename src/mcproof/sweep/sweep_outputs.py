@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.core.errors import UsageError
 from mcproof.core.text.files import write_file
-from mcproof.results.records import printable
+from mcproof.runs.records import printable
 from mcproof.sweep.results_file import rows_of
 from mcproof.sweep.sweep_summary import SweepSummary, summarize
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.core.errors import McproofError
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import CatalogDocument, DiffRequest, SettingsSource, TargetSelection
 from mcproof.report.phrases import CHANGE_WORDS
+from mcproof.runs import execute
+from mcproof.runs.requests import CatalogDocument, DiffRequest, SettingsSource, TargetSelection
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import ReportedFinding

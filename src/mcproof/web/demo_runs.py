@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.console import Counter
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
+from mcproof.runs import execute
+from mcproof.runs.requests import (
     CatalogDocument,
     CompatRequest,
     Detail,

@@ -20,7 +20,7 @@ from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.errors import InputError, UsageError
 from mcproof.report.html.page import document
 from mcproof.report.html.probe_views import ProbeView
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from mcproof.store.queries import history_of, newest_catalog, run_report, stored_catalog
 from mcproof.store.server_list import (
     ServerFilter,

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from mcproof.core.errors import InputError
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from mcproof.store.recording import record_known
 from mcproof.store.server_rows import LONGEST
 from mcproof.targets.snapshots import read_snapshot
@@ -23,7 +23,7 @@ from mcproof.web.problem_documents import problem_responses
 from mcproof.web.request_bodies import read_body
 
 if TYPE_CHECKING:
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 recording_router = APIRouter(prefix="/api/v1", responses=problem_responses(400, 401, 403, 413, 422, 429, 503))
 MOST_BYTES = 20 * 1024 * 1024

@@ -18,9 +18,12 @@ from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, U
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
 from mcproof.core.text.json_document import unified_diff
-from mcproof.execution.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
+from mcproof.report.html.page import PageView, page_environment
+from mcproof.report.html.page import document as html_document
+from mcproof.report.json_documents import document
+from mcproof.runs import execute
+from mcproof.runs.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
+from mcproof.runs.requests import (
     CatalogDocument,
     CompatRequest,
     Detail,
@@ -34,10 +37,7 @@ from mcproof.execution.run_requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.report.html.page import PageView, page_environment
-from mcproof.report.html.page import document as html_document
-from mcproof.report.json_documents import document
-from mcproof.results.stored import run_document
+from mcproof.runs.stored import run_document
 from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection as Pipe
 
     from mcproof.checks.fixes.source import FixedFile
-    from mcproof.execution.events import Event
-    from mcproof.execution.fix_targets import FixedTarget
-    from mcproof.execution.run_requests import RunRequest
+    from mcproof.runs.events import Event
+    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.requests import RunRequest
 
 COMMANDS = ("lint", "grade", "compat", "scan", "diff")
 LARGEST_CATALOG = 5 * 1024 * 1024

@@ -14,7 +14,7 @@ from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.http.fetch import ProbeLimits
 from mcproof.client.perimeter.endpoint import observe_perimeter
 from mcproof.client.perimeter.observe import observe_server
-from mcproof.execution.scan_facts import usual_arguments
+from mcproof.runs.scan import usual_arguments
 from mcproof.targets.snapshots import read_snapshot
 from servers.web import Web
 

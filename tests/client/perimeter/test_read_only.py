@@ -11,7 +11,7 @@ from client.running import PATIENT, command
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.observe import may_call, observe_server
-from mcproof.execution.scan_facts import usual_arguments
+from mcproof.runs.scan import usual_arguments
 from servers.perimeters import Readable
 
 from .observing import LIMITS, catalog_of, fact, facts_of, findings, web

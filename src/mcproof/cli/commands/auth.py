@@ -116,7 +116,7 @@ def _status(options: argparse.Namespace) -> int:
 
 
 def _print(tokens: list[tuple[str, AccessToken]], *, as_json: bool) -> None:
-    from mcproof.results.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 
     if as_json:
         record = {"schema_version": SCHEMA_VERSION, "tokens": [_record(*each) for each in tokens]}

@@ -9,10 +9,10 @@ from mcproof.cli.outputs import OUTPUT, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
-from mcproof.config.settings import settings_for
 from mcproof.core.console import plural, remark
 from mcproof.core.errors import OK, UsageError
-from mcproof.execution.target_inputs import catalog_text, read_one
+from mcproof.runs.config import settings_for
+from mcproof.runs.loop import catalog_text, read_one
 
 CAPTURE_NOTES = """\
 A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with

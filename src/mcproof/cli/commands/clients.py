@@ -11,17 +11,17 @@ from mcproof.checks.clients.profiles import known_profiles
 from mcproof.cli.check_options import add_config, parse_config
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.config.settings import settings_for
 from mcproof.core.console import Style, print_lines
 from mcproof.core.errors import OK, UsageError, nearest
-from mcproof.execution.planning import all_profiles, given_settings
 from mcproof.report.client_listing import client_document, client_page, client_table
+from mcproof.runs.config import settings_for
+from mcproof.runs.planning import all_profiles, given_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.checks.clients.profiles import Profile
-    from mcproof.execution.run_requests import SettingsSource
+    from mcproof.runs.requests import SettingsSource
 
 
 def clients_parser() -> Parser:

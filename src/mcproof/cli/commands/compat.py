@@ -11,8 +11,8 @@ from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.core.errors import UsageError
-from mcproof.execution.planning import COMPAT
-from mcproof.execution.run_requests import CompatRequest
+from mcproof.runs.planning import COMPAT
+from mcproof.runs.requests import CompatRequest
 
 COMPAT_EXAMPLES = """\
 mcproof compat -- python server.py  every client, and what to change first

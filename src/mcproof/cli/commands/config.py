@@ -12,19 +12,19 @@ from mcproof.checks.rule import RULESETS, Thresholds
 from mcproof.cli.check_options import add_config, parse_config
 from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
-from mcproof.config.setting_keys import KEYS
-from mcproof.config.settings import directory_of, settings_for
 from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
-from mcproof.execution.planning import given_settings, resolve_target, shown_target
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.config import directory_of, settings_for
+from mcproof.runs.config_keys import KEYS
+from mcproof.runs.planning import given_settings, resolve_target, shown_target
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.ignores import IgnoreFor
-    from mcproof.config.settings import Settings, WatchEntry
-    from mcproof.execution.run_requests import SettingsSource
+    from mcproof.runs.config import Settings, WatchEntry
+    from mcproof.runs.requests import SettingsSource
 
 CONFIG_NOTES = """\
 The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest
@@ -60,7 +60,7 @@ def config_command(arguments: list[str]) -> int:
     if options.schema:
         if options.target is not None or options.config is not None or options.no_config:
             raise UsageError("--schema is the same for every target and configuration; it takes neither")
-        sys.stdout.write((files("mcproof.config") / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
+        sys.stdout.write((files("mcproof.runs") / "schemas" / "mcproof-toml.schema.json").read_text(encoding="utf-8"))
         return OK
     settings = _settings(options.target, parse_config(options))
     if options.format == "json":

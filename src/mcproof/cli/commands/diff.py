@@ -10,7 +10,7 @@ from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import add_live, parse_targets
 from mcproof.core.errors import InputError, UsageError
-from mcproof.execution.run_requests import DiffRequest
+from mcproof.runs.requests import DiffRequest
 
 if TYPE_CHECKING:
     import argparse

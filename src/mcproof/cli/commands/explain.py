@@ -13,7 +13,7 @@ from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style
 from mcproof.core.errors import OK
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
     from mcproof.checks.rule import Fault, Rule, Ruleset

@@ -8,8 +8,8 @@ from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
-from mcproof.execution.planning import FUZZ
-from mcproof.execution.run_requests import FuzzRequest
+from mcproof.runs.planning import FUZZ
+from mcproof.runs.requests import FuzzRequest
 
 FUZZ_EXAMPLES = """\
 mcproof fuzz --max-time 60 -- python server.py

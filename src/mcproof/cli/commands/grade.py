@@ -9,8 +9,8 @@ from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
-from mcproof.execution.planning import GRADE
-from mcproof.execution.run_requests import GradeRequest
+from mcproof.runs.planning import GRADE
+from mcproof.runs.requests import GradeRequest
 
 GRADE_EXAMPLES = """\
 mcproof grade -- python server.py  a live server

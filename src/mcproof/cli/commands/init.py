@@ -9,16 +9,16 @@ from mcproof.cli.call_options import CALLS, add_permissions
 from mcproof.cli.outputs import OUTPUT, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.target_options import SERVER_USAGE, add_live, header_variables, parse_targets
-from mcproof.config.settings import settings_for
 from mcproof.core.console import Counter, plural, print_document, remark, shell_word
 from mcproof.core.errors import FAILED, OK, InputError, McproofError, UsageError
-from mcproof.execution.planning import resolve_target, shown_target
-from mcproof.execution.run_requests import CallOptions
-from mcproof.execution.target_inputs import connect_options, inputs_of, refuse_partial
+from mcproof.runs.config import settings_for
+from mcproof.runs.loop import connect_options, inputs_of, refuse_partial
+from mcproof.runs.planning import resolve_target, shown_target
+from mcproof.runs.requests import CallOptions
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.run_requests import TargetSelection
+    from mcproof.runs.requests import TargetSelection
     from mcproof.targets.arguments import Input, Target
     from mcproof.targets.snapshots import LiveCatalogs
     from mcproof.testing.suites.drafts import Draft
@@ -248,7 +248,7 @@ def _entry(
 
 def _refuse_unknown(found: list[_Found], permissions: CallOptions) -> None:
     """Raise a UsageError if no server has a tool that the user allows or denies."""
-    from mcproof.execution.tool_calls import refuse_unknown_tools
+    from mcproof.runs.prove import refuse_unknown_tools
 
     names = [tool.name for each in found if each.catalog is not None for tool in each.catalog.tools if tool.name]
     refuse_unknown_tools((*permissions.allow, *permissions.deny), names)
@@ -256,7 +256,7 @@ def _refuse_unknown(found: list[_Found], permissions: CallOptions) -> None:
 
 def _drafts(found: _Found, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.client.redaction import hiding_whole
-    from mcproof.execution.tool_calls import permissions_of
+    from mcproof.runs.prove import permissions_of
     from mcproof.testing.suites.drafts import drafts_of
 
     if found.catalog is None:
@@ -287,7 +287,7 @@ def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -
 
 
 def _tell_calls(drafts: list[Draft], of: str) -> None:
-    from mcproof.execution.tool_calls import listed_names
+    from mcproof.runs.prove import listed_names
     from mcproof.testing.suites.model import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]

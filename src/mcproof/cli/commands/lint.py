@@ -10,8 +10,8 @@ from mcproof.cli.parser import Parser, words
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.core.errors import UsageError
-from mcproof.execution.planning import LINT
-from mcproof.execution.run_requests import LintRequest
+from mcproof.runs.planning import LINT
+from mcproof.runs.requests import LintRequest
 
 LINT_EXAMPLES = """\
 mcproof lint  everything below this folder

@@ -11,7 +11,7 @@ from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
 from mcproof.core.console import Style, print_document, print_lines
 from mcproof.core.errors import OK
-from mcproof.execution.run_requests import LockRequest, Policy
+from mcproof.runs.requests import LockRequest, Policy
 
 LOCK_NOTES = """\
 The lock, mcproof.lock in this folder, has the texts of all tools, resources and prompts and of the instructions, each
@@ -45,8 +45,8 @@ def lock_parser() -> Parser:
 def lock_command(arguments: list[str]) -> int:
     options = lock_parser().parse_args(arguments)
     request = LockRequest(parse_targets(options, *options.targets), Policy(parse_config(options)))
-    from mcproof.execution.lock_targets import lock_targets
     from mcproof.report.lock_listing import lock_document, lock_lines
+    from mcproof.runs.diff import lock_targets
 
     listener = ConsoleListener()
     try:

@@ -10,8 +10,8 @@ from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
-from mcproof.execution.planning import PROBE
-from mcproof.execution.run_requests import ProbeRequest
+from mcproof.runs.planning import PROBE
+from mcproof.runs.requests import ProbeRequest
 
 if TYPE_CHECKING:
     import argparse

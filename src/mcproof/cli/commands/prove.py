@@ -9,7 +9,7 @@ from mcproof.cli.parser import Parser, whole_number
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import SERVER_USAGE
 from mcproof.core.observations.probes import MAX_CALLS
-from mcproof.execution.run_requests import ProveRequest
+from mcproof.runs.requests import ProveRequest
 
 PROVE_EXAMPLES = """\
 mcproof prove -- python server.py  the contract matrix of a server

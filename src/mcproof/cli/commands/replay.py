@@ -12,18 +12,18 @@ from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import add_live, parse_targets
-from mcproof.config.settings import settings_for
 from mcproof.core.console import Style, print_document, print_lines, remark, wrapped
 from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
-from mcproof.execution.target_inputs import connect_options, inputs_of, resolved_names
+from mcproof.runs.config import settings_for
+from mcproof.runs.loop import connect_options, inputs_of, resolved_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mcproof.client.endpoints import Endpoint
-    from mcproof.execution.run_requests import TargetSelection
     from mcproof.probing.probes.failures import StoredFailure
     from mcproof.probing.replay import ReplayResult
+    from mcproof.runs.requests import TargetSelection
 
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
@@ -97,7 +97,7 @@ def replay_command(arguments: list[str]) -> int:
 
 def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: bool) -> int:
     from mcproof.client.redaction import hiding
-    from mcproof.results.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
     from mcproof.testing.suites.regression import write_regression_test
 
     test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
@@ -114,7 +114,7 @@ def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: 
 
 def _list(*, as_json: bool) -> int:
     from mcproof.probing.probes.failures import FOLDER, stored
-    from mcproof.results.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 
     failures = stored()
     if as_json:
@@ -222,7 +222,7 @@ def _request(failed: StoredFailure) -> str:
 
 
 def _document(failed: StoredFailure, result: ReplayResult) -> str:
-    from mcproof.results.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 
     record = {
         "schema_version": SCHEMA_VERSION,

@@ -23,7 +23,7 @@ def report_parser() -> Parser:
 
 def report_command(arguments: list[str]) -> int:
     options = report_parser().parse_args(arguments)
-    from mcproof.results.stored import read_run
+    from mcproof.runs.stored import read_run
     from mcproof.targets.arguments import Input, read_bytes
 
     source = Input(options.file)

@@ -11,7 +11,7 @@ from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style
 from mcproof.core.errors import OK
-from mcproof.results.records import SCHEMA_VERSION
+from mcproof.runs.records import SCHEMA_VERSION
 
 
 def rules_parser() -> Parser:

@@ -12,7 +12,7 @@ from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.target_options import SERVERS, add_start_timeout, add_trace
 from mcproof.core.console import tell
 from mcproof.core.errors import FAILED, UsageError
-from mcproof.execution.run_requests import SuiteRequest
+from mcproof.runs.requests import SuiteRequest
 
 if TYPE_CHECKING:
     import argparse

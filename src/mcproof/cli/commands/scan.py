@@ -7,8 +7,8 @@ from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
-from mcproof.execution.planning import SCAN
-from mcproof.execution.run_requests import ScanRequest
+from mcproof.runs.planning import SCAN
+from mcproof.runs.requests import ScanRequest
 
 SCAN_EXAMPLES = """\
 mcproof scan https://host/mcp  TLS, headers, authorization, texts and tools of a remote server

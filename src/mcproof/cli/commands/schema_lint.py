@@ -8,8 +8,8 @@ from mcproof.cli.outputs import add_amount, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import run_request
 from mcproof.cli.target_options import TARGETS_USAGE, add_configured_live, add_live, add_targets, parse_targets
-from mcproof.execution.planning import SCHEMA_LINT
-from mcproof.execution.run_requests import SchemaLintRequest
+from mcproof.runs.planning import SCHEMA_LINT
+from mcproof.runs.requests import SchemaLintRequest
 
 SCHEMA_LINT_NOTES = """\
 The fix closes objects (`additionalProperties: false`) and adds `required` lists. It invents no types and no bounds:

@@ -12,7 +12,7 @@ from mcproof.cli.parser import Parser, seconds, whole_number
 from mcproof.cli.record_options import RECORDING, add_database
 from mcproof.core.console import Style, print_document, print_lines, remark, tell
 from mcproof.core.errors import INTERRUPTED, OK, UsageError
-from mcproof.execution.run_requests import SettingsSource
+from mcproof.runs.requests import SettingsSource
 
 if TYPE_CHECKING:
     import argparse

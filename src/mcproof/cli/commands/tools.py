@@ -9,10 +9,10 @@ from mcproof.cli.outputs import add_format, add_verbosity
 from mcproof.cli.parser import Parser
 from mcproof.cli.request_runner import ConsoleListener
 from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
-from mcproof.config.settings import settings_for
 from mcproof.core.console import Style, print_document, print_lines, tell
 from mcproof.core.errors import OK, UsageError
-from mcproof.execution.target_inputs import read_one
+from mcproof.runs.config import settings_for
+from mcproof.runs.loop import read_one
 
 TOOLS_EXAMPLES = """\
 mcproof tools -- python server.py  what a server offers

@@ -74,7 +74,7 @@ def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
 
 
 def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
-    from mcproof.results.records import SCHEMA_VERSION, encode, printable
+    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
     from mcproof.testing.suites.entries import warnings_of
 
     suites: list[dict[str, Any]] = [

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import Improvement
     from mcproof.report.client_grid import ClientGrid, ClientRow, ToolColumn
     from mcproof.report.matrix_grid import Mark
-    from mcproof.results.payloads import CompatPayload
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import CompatPayload, TargetResult
 
 _COLUMNS = 16
 """How many groups of tools have a column."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import Suppression
-    from mcproof.results.run import RunResult, TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
 
 OPEN_FINDINGS = 30
 """A target with at most this many findings shows them unfolded."""

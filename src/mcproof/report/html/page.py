@@ -30,7 +30,7 @@ from mcproof.testing.outcomes import OUTCOMES
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 OPEN_TARGETS = 3
 """With at most this many targets, each is shown unfolded."""

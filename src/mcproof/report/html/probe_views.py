@@ -13,7 +13,7 @@ from mcproof.report.outcome_phrases import server_sentence
 if TYPE_CHECKING:
     from mcproof.probing.outcomes import Failure, Fuzzing, ProbeResult
     from mcproof.report.matrix_grid import Grid, Row, Square
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 _TONES = {"clean": "good", "accepted": "fair"}
 

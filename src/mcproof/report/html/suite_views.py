@@ -11,7 +11,7 @@ from mcproof.testing.outcomes import OUTCOMES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
     from mcproof.testing.outcomes import TestResult
 
 OPEN_TESTS = 30

@@ -17,15 +17,14 @@ from mcproof.report.html.suite_views import OPEN_TESTS, by_outcome, duration, se
 from mcproof.report.html.verdict_views import gate_rows, headlines, target_tile
 from mcproof.report.html.wording import GRADE_TONES, Share, Words, bar_width
 from mcproof.report.phrases import fixing_hint, scope_of
-from mcproof.results.payloads import CALLING
+from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:
     from mcproof.checks.scores.grade import Gain, Grade
     from mcproof.report.gate_verdicts import GateVerdict
     from mcproof.report.html.suite_views import OutcomeGroup
     from mcproof.report.html.verdict_views import GateRow, Tile
-    from mcproof.results.run import TargetResult
-    from mcproof.results.scores import Scores
+    from mcproof.runs.results import Scores, TargetResult
 
 BARS = 12
 """How many tools the token chart names; the rest are summed up."""

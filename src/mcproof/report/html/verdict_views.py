@@ -11,14 +11,14 @@ from mcproof.report.html.wording import GRADE_TONES
 from mcproof.report.outcome_phrases import summary_sentence, tests_headline
 from mcproof.report.phrases import failing_words, gate_sentence
 from mcproof.report.trust_phrases import SYMBOLS, TONES
-from mcproof.results.payloads import CALLING
+from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Level
     from mcproof.report.gate_verdicts import GateVerdict
     from mcproof.report.html.finding_views import Findings
     from mcproof.report.html.wording import Words
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 _SYMBOLS = {"good": ("✓", "good"), "bad": ("✕", "bad"), "fair": ("?", "fair"), "none": ("–", "fair")}
 """The character of a verdict by its tone, and the tone of its tile."""

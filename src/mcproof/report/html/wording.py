@@ -9,7 +9,7 @@ from mcproof.report.phrases import CHANGE_WORDS
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Level
-    from mcproof.results.payloads import Kind
+    from mcproof.runs.results import Kind
 
 
 class Words(NamedTuple):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import ReportedFinding
     from mcproof.core.console import Style
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 _LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
 

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.core.console import Style
     from mcproof.report.client_grid import ClientGrid, ClientRow, ToolColumn
-    from mcproof.results.payloads import CompatPayload
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import CompatPayload, TargetResult
 
 _LABEL, _MOST_LABEL, _SUMMARY = 20, 44, 24
 """The least and most columns of the names of clients, and the least of the summary of a row."""

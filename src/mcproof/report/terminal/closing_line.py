@@ -9,7 +9,7 @@ from mcproof.report.gate_verdicts import run_verdict
 
 if TYPE_CHECKING:
     from mcproof.core.console import Style
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 _COLOURS = {"good": ("good",), "fair": ("warning",), "bad": ("error",)}
 _SYMBOLS = {"good": "✓ ", "bad": "✗ "}

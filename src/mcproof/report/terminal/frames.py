@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import FindingGroup, ReportedFinding
     from mcproof.core.console import Style
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 
 def frames(result: TargetResult, style: Style) -> Iterator[str]:

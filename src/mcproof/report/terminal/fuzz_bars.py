@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mcproof.core.console import Style
     from mcproof.probing.outcomes import Failure, Fuzzing
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 BAR_WIDTH = 32
 _FUZZ_COLOURS = {"clean": "good", "accepted": "warning"}

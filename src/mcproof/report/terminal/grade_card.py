@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.scores.grade import Gain, Grade
     from mcproof.checks.scores.tokens import TokenCost
-    from mcproof.results.run import TargetResult
-    from mcproof.results.scores import Descriptions
+    from mcproof.runs.results import Descriptions, TargetResult
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),

@@ -17,7 +17,7 @@ from mcproof.report.outcome_phrases import (
     static_sentence,
 )
 from mcproof.report.terminal.finding_list import grouped_findings
-from mcproof.results.run import IN_PART
+from mcproof.runs.results import IN_PART
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.checks.findings import ReportedFinding
     from mcproof.probing.outcomes import ProbeResult
     from mcproof.report.matrix_grid import Grid, Mark, Row
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
 NAME_WIDTH = 48

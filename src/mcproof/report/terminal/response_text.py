@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.console import Style
-    from mcproof.execution.one_request import OneResponse
+    from mcproof.runs.call import OneResponse
 
 
 def response_text(response: OneResponse, style: Style) -> Iterator[str]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import RuleFacts
     from mcproof.core.console import Style
-    from mcproof.results.run import RunResult
+    from mcproof.runs.results import RunResult
 
 
 class RuleCount(NamedTuple):

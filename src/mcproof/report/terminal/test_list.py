@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.console import Style
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
     from mcproof.testing.outcomes import TestResult
 
 _OUTCOME_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}

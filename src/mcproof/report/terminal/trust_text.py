@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcproof.checks.scores.trust import Trust
     from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.core.console import Style
-    from mcproof.results.run import TargetResult
+    from mcproof.runs.results import TargetResult
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error"}
 _STEPS, _TEXT_EDGES = 8, 12

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.rule import VERDICTS
-from mcproof.results.run import Gate
+from mcproof.runs.results import Gate
 from mcproof.store.watch_states import WatchState
 from mcproof.web.watch.watch_schedule import FAILURES_TO_BE_GONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcproof.config.settings import WatchEntry
+    from mcproof.runs.config import WatchEntry
     from mcproof.web.watch.watch_jobs import ObservedRun
 
 EVENT_TYPES = ("grade.fell", "verdict.fell", "surface.changed", "gate.failed", "server.gone", "server.back")

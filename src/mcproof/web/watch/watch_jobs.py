@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.results.stored import read_run
+from mcproof.runs.stored import read_run
 from mcproof.targets.client_config import ConfiguredServer
 
 if TYPE_CHECKING:
-    from mcproof.config.settings import WatchEntry
-    from mcproof.results.run import RunResult
+    from mcproof.runs.config import WatchEntry
+    from mcproof.runs.results import RunResult
 
 
 class WatchJob(NamedTuple):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.core.errors import FAILED, McproofError
-from mcproof.results.payloads import empty_payload
-from mcproof.results.run import RunResult, TargetResult, Trouble
+from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
 from mcproof.web.watch.watch_jobs import ObservedRun
 
 if TYPE_CHECKING:

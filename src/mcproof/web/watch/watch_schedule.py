@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from mcproof.config.settings import WatchEntry
+    from mcproof.runs.config import WatchEntry
     from mcproof.store.watch_states import WatchState
 
 FAILURES_TO_BE_GONE = 2

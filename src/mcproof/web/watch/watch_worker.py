@@ -16,25 +16,18 @@ from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import UsageError, from_exception
-from mcproof.execution.events import RunStarted, TargetFinished
-from mcproof.execution.execute import execute
-from mcproof.execution.run_requests import (
-    Detail,
-    LintRequest,
-    Policy,
-    ScanRequest,
-    SettingsSource,
-    TargetSelection,
-)
-from mcproof.execution.target_inputs import catalog_text
-from mcproof.results.stored import run_document
+from mcproof.runs import execute
+from mcproof.runs.events import RunStarted, TargetFinished
+from mcproof.runs.loop import catalog_text
+from mcproof.runs.requests import Detail, LintRequest, Policy, ScanRequest, SettingsSource, TargetSelection
+from mcproof.runs.stored import run_document
 from mcproof.web.watch.watch_jobs import WatchJob, observed_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.execution.events import Event
+    from mcproof.runs.events import Event
 
 MOST_MEMORY = 1024**3
 """The memory of a process that starts no server, in bytes."""

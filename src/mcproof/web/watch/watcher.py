@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from mcproof.core.console import plural
 from mcproof.core.errors import McproofError
-from mcproof.execution.planning import shown_target
+from mcproof.runs.planning import shown_target
 from mcproof.store.queries import stored_catalog
 from mcproof.store.recording import record_known
 from mcproof.store.retention import prune
@@ -26,7 +26,7 @@ from mcproof.web.watch.webhook_posts import WebhookQueue
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from mcproof.config.settings import StoreSettings, WatchEntry
+    from mcproof.runs.config import StoreSettings, WatchEntry
     from mcproof.store.database import Database
     from mcproof.store.watch_states import WatchState
     from mcproof.web.health import Metrics

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from mcproof.client.http.policy import NetworkPolicy
-    from mcproof.config.settings import Webhook
+    from mcproof.runs.config import Webhook
     from mcproof.store.database import Database
     from mcproof.store.watch_states import Delivery
     from mcproof.web.health import Metrics

@@ -1,1 +1,0 @@
-"""The configuration: `mcproof.toml`, or `[tool.mcproof]` in `pyproject.toml`."""

@@ -1,1 +1,0 @@
-"""Runs: a request goes in, the checks run, a result comes out."""

@@ -1,1 +1,0 @@
-"""What a run saw, as values, and their stored form."""
