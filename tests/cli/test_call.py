@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.console import Style, print_lines
-from mcproof.report.response_document import response_document
-from mcproof.report.terminal.response_text import response_text
+from mcproof.report.json import response_document
+from mcproof.report.text import response_text
 from mcproof.runs.call import OneResponse
 from prove.running import CONTRACT, http
 from report.readers import acts

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.console import Style, display_width, print_lines
-from mcproof.report.terminal.tool_table import tool_table
-from mcproof.report.tool_listing import ListedParameter, ListedTool, ToolListing, listing_document
+from mcproof.report.listings import ListedParameter, ListedTool, ToolListing, listing_document, tool_table
 from prove.running import CONTRACT
 from report.readers import acts
 

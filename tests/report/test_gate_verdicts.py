@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcproof.core.console import Style
 from mcproof.core.errors import Untested
 from mcproof.report.formats import harmless
-from mcproof.report.gate_verdicts import run_verdict, target_verdict
-from mcproof.report.outcome_phrases import server_sentence
+from mcproof.report.sections.outcomes import server_sentence
+from mcproof.report.verdicts import run_verdict, target_verdict
 from mcproof.runs.results import COMPLETE, Gate, ProvePayload, RunResult, TargetResult
 
 from .snapshots import GRADED

@@ -20,7 +20,7 @@ from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import ALL_OUTCOMES
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult, Verdict
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.matrix_grid import MEANINGS
+from mcproof.report.grids import MEANINGS
 from mcproof.runs.judging import Plan, check_catalog
 from mcproof.runs.requests import Detail
 from mcproof.runs.results import DiffPayload, FuzzPayload, Payload, ProbePayload, ProvePayload, RunResult, TargetResult

@@ -23,8 +23,7 @@ from mcproof.checks.reporting import rule_facts
 from mcproof.checks.rule import all_rules, find_rule
 from mcproof.core.console import without_commands
 from mcproof.core.errors import Notice, Untested
-from mcproof.report.html.environment import environment
-from mcproof.report.html.page import document
+from mcproof.report.html.page import document, environment
 from mcproof.runs.judging import Plan, check_catalog
 from mcproof.runs.requests import Detail
 from mcproof.runs.results import DiffPayload, Gate, RunResult, Scores, TargetResult, Trouble

@@ -12,7 +12,7 @@ import pytest
 from mcproof.checks.rule import all_rules
 from mcproof.cli.main import main
 from mcproof.report import sarif
-from mcproof.report.documentation import SITE
+from mcproof.report.phrases import SITE
 
 from .readers import with_fixes
 from .runs import RUNS, folder

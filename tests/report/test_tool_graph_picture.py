@@ -7,8 +7,8 @@ import re
 import pytest
 
 from mcproof.checks.texts.tool_graph import KINDS, ToolEdge, ToolGraph
-from mcproof.report.html.environment import environment
-from mcproof.report.html.graph_views import MOST_GRAPH_ROWS, graph_picture
+from mcproof.report.html.blocks import MOST_GRAPH_ROWS, graph_picture
+from mcproof.report.html.page import environment
 
 
 def graph_with(count: int, name: str = "tool_{}") -> ToolGraph:

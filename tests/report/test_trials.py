@@ -18,8 +18,8 @@ from mcproof.core.console import Style, display_width
 from mcproof.core.errors import InputError, Untested
 from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult, Promises, negative_path, predictions, promises
 from mcproof.report.formats import FORMATS, harmless
-from mcproof.report.matrix_grid import matrix_grid
-from mcproof.report.outcome_phrases import promise_sentence
+from mcproof.report.grids import matrix_grid
+from mcproof.report.sections.outcomes import promise_sentence
 from mcproof.runs.results import BROKEN, FuzzPayload, LintPayload, ProbePayload, ProvePayload, RunResult, TargetResult
 from mcproof.runs.stored import read_run, run_document
 

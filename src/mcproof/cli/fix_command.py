@@ -38,7 +38,7 @@ def fix_command(request: LintRequest | CompatRequest, options: FixOptions) -> in
     finally:
         listener.clear()
     if result.exit_code == FINDINGS:
-        from mcproof.report.gate_verdicts import run_verdict
+        from mcproof.report.verdicts import run_verdict
 
         tell(str(run_verdict(result)))
     return result.exit_code

@@ -61,11 +61,11 @@ def item_command(options: argparse.Namespace, method: Method, item: str) -> int:
         request = request._replace(user=TerminalUser)
     response = send_one(request, settings_for(os.curdir), ConsoleListener())
     if options.format == "json":
-        from mcproof.report.response_document import response_document
+        from mcproof.report.json import response_document
 
         print_document(response_document(response))
     else:
-        from mcproof.report.terminal.response_text import response_text
+        from mcproof.report.text import response_text
 
         print_lines(response_text(response, Style.of(sys.stdout)), sys.stdout)
         if response.failure:

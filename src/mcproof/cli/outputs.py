@@ -236,7 +236,7 @@ class Outputs:
     def print(self, run: RunResult) -> None:
         """Print the document of a machine format, the statistics, or the verdict, which is the last line of text."""
         if self._options.statistics:
-            from mcproof.report.terminal.rule_counts import rule_counts
+            from mcproof.report.sections.findings import rule_counts
 
             configurations, self._configurations = self._configurations, []
             counts = rule_counts(run, self._style)
@@ -247,7 +247,7 @@ class Outputs:
         elif self._format.name == "text":
             _print_if_read(lambda: print_lines([closing(run, self._style)], sys.stdout))
         elif run.exit_code == FINDINGS and not _is_listed(run):
-            from mcproof.report.gate_verdicts import run_verdict
+            from mcproof.report.verdicts import run_verdict
 
             _print_if_read(sys.stdout.flush)
             tell(str(run_verdict(run)))

@@ -12,7 +12,7 @@ from mcproof.checks.fixes.source import fix_source
 from mcproof.core.text.json_document import Edit
 from mcproof.lsp.diagnostics import diagnostic_of
 from mcproof.lsp.ignore_entries import FileEdits, comment_for, entry_for
-from mcproof.report.documentation import help_uri
+from mcproof.report.phrases import help_uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

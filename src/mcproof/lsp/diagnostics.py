@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol.types import CodeDescription, Diagnostic, DiagnosticSeverity
 
-from mcproof.report.documentation import help_uri
+from mcproof.report.phrases import help_uri
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Level

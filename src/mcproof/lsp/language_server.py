@@ -17,7 +17,7 @@ from mcproof.lsp.editor_session import PAUSE, EditorSession
 from mcproof.lsp.open_documents import path_of
 from mcproof.lsp.rule_texts import rule_at, rule_text
 from mcproof.lsp.tool_lenses import ToolLenses
-from mcproof.report.documentation import page_url
+from mcproof.report.phrases import page_url
 
 if TYPE_CHECKING:
     from typing import BinaryIO

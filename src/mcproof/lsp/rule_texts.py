@@ -9,7 +9,7 @@ from mcproof.checks.reporting import rule_facts
 from mcproof.checks.rule import find_rule
 from mcproof.core.errors import UsageError
 from mcproof.lsp.ignore_entries import rules_on
-from mcproof.report.documentation import help_uri
+from mcproof.report.phrases import help_uri
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import RuleFacts

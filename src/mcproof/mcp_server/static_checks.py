@@ -178,7 +178,7 @@ def _chosen(arguments: Arguments, roots: Sequence[str], name: str = "target") ->
 
 def _document(request: RunRequest) -> dict[str, Any]:
     """Run a request for one catalog, and return the document of its result."""
-    from mcproof.report.json_documents import document
+    from mcproof.report.json import document
 
     run = execute(request, _refuse)
     _raise_trouble(run)

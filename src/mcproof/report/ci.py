@@ -1,24 +1,28 @@
-"""A run as lists of checks that passed or failed, for formats about tests (JUnit, TAP)."""
+"""Formats for CI systems: workflow commands of GitHub Actions, and the code quality result of GitLab."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+import json
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mcproof.checks.findings import LEVELS
+from mcproof.checks.findings import LEVELS, FindingGroup, Level, ReportedFinding, group_by_fault
 from mcproof.checks.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.checks.rule import CRASHED
+from mcproof.core.console import safe, without_commands
 from mcproof.core.errors import INTERRUPTED
-from mcproof.report.gate_verdicts import run_verdict
-from mcproof.report.phrases import gate_sentence
-from mcproof.report.probe_rules import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
-from mcproof.runs.results import COMPLETE
+from mcproof.report.grids import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
+from mcproof.report.phrases import gate_sentence, relative_path, repository_path
+from mcproof.report.sections.outcomes import merge_unrun
+from mcproof.report.verdicts import run_verdict
+from mcproof.runs.records import encode, printable
+from mcproof.runs.results import COMPLETE, RunResult, TargetResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.findings import ReportedFinding
-    from mcproof.runs.results import RunResult, TargetResult
     from mcproof.testing.outcomes import TestFailure, TestResult
+
 
 Outcome = Literal["passed", "failed", "skipped", "error"]
 
@@ -225,3 +229,214 @@ def _suppressed_by(each: ReportedFinding) -> str:
     by, reason, file, line = each.suppression
     place = file if line is None else f"{file}:{line}"
     return f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")
+
+
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def github_document(run: RunResult) -> Iterator[str]:
+    """Write an annotation for each finding, the most serious first: GitHub shows ten of a kind."""
+    annotations = [*_verdict(run), *_troubles(run), *_notices(run), *_tests(run)]
+    annotations += [_annotation(group) for result in run.targets for group in group_by_fault(result.findings)]
+    for level, command in sorted(annotations, key=lambda each: LEVELS.index(each[0])):
+        yield f"::{_COMMANDS[level]} {command}\n"
+
+
+def _verdict(run: RunResult) -> Iterator[tuple[Level, str]]:
+    """Return the verdict if a gate failed or the run is incomplete, which no finding shows."""
+    is_missed = any(not gate.passed for result in run.targets for gate in result.gates)
+    if is_missed or run.exit_code == INTERRUPTED:
+        yield "error", _command(None, {}, f"mcproof {run.command}", str(run_verdict(run)))
+
+
+def _troubles(run: RunResult) -> Iterator[tuple[Level, str]]:
+    for trouble in (result.trouble for result in run.targets):
+        if trouble is not None:
+            location = {"line": trouble.line, "col": trouble.column}
+            yield "error", _command(trouble.file, location, "mcproof", trouble.message)
+
+
+def _notices(run: RunResult) -> Iterator[tuple[Level, str]]:
+    for notice in run.notices:
+        yield notice.level, _command(notice.file, {"line": notice.line}, notice.kind, notice.message)
+
+
+def _tests(run: RunResult) -> Iterator[tuple[Level, str]]:
+    for test in (test for result in run.targets for test in merge_unrun(result.tests)):
+        for each in test.failures:
+            lines = [each.sentence, *each.difference]
+            yield "error", _command(test.file, {"line": each.line or test.line}, test.label, *lines)
+        if test.is_bad and not test.failures:
+            lines = [test.message, *test.detail.splitlines()]
+            yield "error", _command(test.file, {"line": test.line}, test.label, *lines)
+
+
+def _annotation(group: FindingGroup) -> tuple[Level, str]:
+    shown = group.shown
+    location = {"line": shown.line, "col": shown.column, "endColumn": shown.end_column}
+    title = ", ".join((shown.rule.id, *group.also))
+    advice = [f"help: {shown.rule.fix}"] if shown.rule.fix else []
+    file = shown.file if shown.line is not None else None  # a live server is not a file
+    return shown.level, _command(file, location, title, shown.sentence, *advice)
+
+
+def _command(file: str | None, location: dict[str, int | None], title: str, *lines: str) -> str:
+    """Return the part of a workflow command after its name."""
+    properties: dict[str, object] = {} if file is None else {"file": repository_path(file), **location}
+    properties["title"] = title
+    listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
+    return f"{listed}::{'%0A'.join(map(_data, lines))}"
+
+
+def _data(text: str) -> str:
+    return without_commands(safe(text)).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
+
+
+def gitlab_document(run: RunResult) -> Iterator[str]:
+    """Write an issue for each finding, notice and target that could not be checked, one a line."""
+    yield "["
+    seen: dict[str, int] = {}
+    for number, (identity, issue) in enumerate(_issues(run)):
+        twin = seen[identity] = seen.get(identity, -1) + 1
+        issue["fingerprint"] = _fingerprint(f"{identity}\0{twin}" if twin else identity)
+        yield (",\n" if number else "\n") + printable(encode(issue))
+    yield "\n]\n"
+
+
+def _issues(run: RunResult) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return each issue, with an identity that is stable between runs."""
+    for result in run.targets:
+        if result.trouble is not None:
+            trouble = result.trouble
+            file = trouble.file or result.target
+            path = repository_path(file)
+            yield path, _issue("mcproof", "blocker", trouble.message, path, trouble.line)
+        for test in result.tests:
+            if test.is_bad:
+                path = repository_path(test.file or result.target)
+                issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, test.first_line)
+                yield f"{path}\0{test.block}\0{test.name}", issue
+        for each in result.findings:
+            path = relative_path(each.file, each.line)
+            identity = f"{path}\0{each.fingerprint}"
+            yield identity, _issue(each.rule.id, _SEVERITIES[each.level], each.sentence, path, each.line)
+    for notice in run.notices:
+        identity = f"{notice.kind}\0{notice.message}"
+        path = repository_path(notice.file)
+        yield identity, _issue(notice.kind, _SEVERITIES[notice.level], notice.message, path, notice.line)
+
+
+def _fingerprint(identity: str) -> str:
+    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _issue(rule: str, severity: str, text: str, path: str, line: int | None) -> dict[str, Any]:
+    return {
+        "description": safe(text),
+        "check_name": rule,
+        "severity": severity,
+        "location": {"path": path, "lines": {"begin": line or 1}},
+    }
+
+
+_ELEMENTS = {"failed": "failure", "error": "error", "skipped": "skipped"}
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+
+
+def junit_document(run: RunResult) -> Iterator[str]:
+    """Write a test suite for each target, and a test case for each check."""
+    suites = suites_of(run)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes(name=f'mcproof {run.command}', **_counts(suites))}>\n"
+    for suite in suites:
+        yield f"  <testsuite{_attributes(name=suite.name, **_counts([suite]))}>\n"
+        for check in suite.checks:
+            yield _test(check, suite.name)
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _counts(suites: list[CheckSuite]) -> dict[str, str]:
+    def total(outcome: Outcome) -> str:
+        return str(sum(suite.count(outcome) for suite in suites))
+
+    tests = str(sum(len(suite.checks) for suite in suites))
+    return {"tests": tests, "failures": total("failed"), "errors": total("error"), "skipped": total("skipped")}
+
+
+def _test(check: Check, suite: str) -> str:
+    location = {} if check.file is None else {"file": repository_path(check.file)}
+    if check.line is not None:
+        location["line"] = str(check.line)
+    time = {} if check.seconds is None else {"time": f"{check.seconds:.3f}"}
+    head = f"    <testcase{_attributes(classname=f'{suite}.{check.group}', name=check.name, **location, **time)}"
+    where = ":".join(str(part) for part in (check.file, check.line) if part is not None)
+    texts = check.lines or (check.message, check.detail, check.exchange)
+    lines = [part for part in (*texts, where) if part]
+    element = _ELEMENTS.get(check.outcome)
+    if element == "skipped":
+        return f"{head}>\n      <skipped{_attributes(message=check.message)}/>\n    </testcase>\n"
+    if element is not None:
+        attributes = _attributes(type=check.kind, message=check.message)
+        return f"{head}>\n      <{element}{attributes}>{_text(lines)}</{element}>\n    </testcase>\n"
+    if check.message:
+        printed = _text([f"{check.kind}: {lines[0]}", *lines[1:]])
+        return f"{head}>\n      <system-out>{printed}</system-out>\n    </testcase>\n"
+    return f"{head}/>\n"
+
+
+def _attributes(**values: str) -> str:
+    return "".join(f' {name}="{_escaped(safe(value))}"' for name, value in values.items())
+
+
+def _text(lines: list[str]) -> str:
+    return "\n".join(_escaped(safe(line)) for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return "".join(_ENTITIES.get(character, character) for character in without_commands(text))
+
+
+def tap_document(run: RunResult) -> Iterator[str]:
+    """Write a test point for each check."""
+    points = [(suite.name, check) for suite in suites_of(run) for check in suite.checks]
+    yield "TAP version 14\n"
+    if run.trouble is not None:
+        yield f"1..0\nBail out! {safe(str(run.trouble))}\n"
+        return
+    yield f"1..{len(points)}\n"
+    for number, (suite, check) in enumerate(points, 1):
+        yield from _point(number, suite, check)
+
+
+def _point(number: int, suite: str, check: Check) -> Iterator[str]:
+    verdict = "ok" if check.outcome in ("passed", "skipped") else "not ok"
+    directive = f" # SKIP {_words(check.message)}" if check.outcome == "skipped" else ""
+    yield f"{verdict} {number} - {_words(f'{suite}: {check.name}')}{directive}\n"
+    if check.message and check.outcome != "skipped":
+        facts = {
+            "message": check.message,
+            "severity": check.kind,
+            "help": check.detail,
+            "exchange": check.exchange,
+            "file": check.file,
+            "line": check.line,
+        }
+        yield "  ---\n"
+        for key, value in facts.items():
+            if value not in (None, ""):
+                shown = value if isinstance(value, int) else safe(str(value))
+                yield f"  {key}: {printable(json.dumps(shown, ensure_ascii=False))}\n"
+        yield "  ...\n"
+
+
+def _words(text: str) -> str:
+    """Return a description on one line, without directives."""
+    return safe(text).replace("\\", "\\\\").replace("#", "\\#")

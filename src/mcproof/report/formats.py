@@ -82,12 +82,12 @@ def render(run: RunResult, format: str, style: Style) -> Iterable[str]:
 
 
 _DOCUMENTS = {
-    "json": ("mcproof.report.json_documents", "document"),
+    "json": ("mcproof.report.json", "document"),
     "sarif": ("mcproof.report.sarif", "document"),
-    "junit": ("mcproof.report.junit", "junit_document"),
-    "tap": ("mcproof.report.tap", "tap_document"),
-    "github": ("mcproof.report.github", "github_document"),
-    "gitlab": ("mcproof.report.gitlab", "gitlab_document"),
+    "junit": ("mcproof.report.ci", "junit_document"),
+    "tap": ("mcproof.report.ci", "tap_document"),
+    "github": ("mcproof.report.ci", "github_document"),
+    "gitlab": ("mcproof.report.ci", "gitlab_document"),
     "markdown": ("mcproof.report.markdown", "document"),
     "html": ("mcproof.report.html.page", "document"),
 }
@@ -108,7 +108,7 @@ def _texts(run: RunResult, format: str, style: Style) -> Iterator[str]:
 
 def closing(run: RunResult, style: Style) -> str:
     """Return the last line of text: the verdict and its reason; empty if it is already there."""
-    from mcproof.report.terminal.closing_line import closing_line
+    from mcproof.report.text import closing_line
 
     return closing_line(run, style)
 
@@ -117,9 +117,9 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     """Render one target as text, as soon as its result is there; one of several with findings, below its name."""
     kind = result.payload.kind
     if format == "concise":
-        module, name = _CONCISE.get(kind, ("mcproof.report.terminal.frames", "concise"))
+        module, name = _CONCISE.get(kind, ("mcproof.report.sections.findings", "concise"))
     elif kind == "grade" and not is_single:
-        module, name = "mcproof.report.terminal.grade_card", "row"
+        module, name = "mcproof.report.sections.scores", "row"
     else:
         module, name = _TEXTS[kind]
     pieces: Iterable[str] = getattr(import_module(module), name)(result, style)
@@ -133,21 +133,21 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 
 
 _TEXTS: dict[Kind, tuple[str, str]] = {
-    "lint": ("mcproof.report.terminal.frames", "frames"),
-    "grade": ("mcproof.report.terminal.grade_card", "card"),
-    "compat": ("mcproof.report.terminal.client_text", "compat_text"),
-    "scan": ("mcproof.report.terminal.trust_text", "scan_text"),
-    "diff": ("mcproof.report.terminal.change_list", "changes_text"),
-    "probe": ("mcproof.report.terminal.matrix_text", "probe_text"),
-    "prove": ("mcproof.report.terminal.matrix_text", "prove_text"),
-    "fuzz": ("mcproof.report.terminal.fuzz_bars", "fuzz_text"),
-    "suite": ("mcproof.report.terminal.test_list", "tests_text"),
+    "lint": ("mcproof.report.sections.findings", "frames"),
+    "grade": ("mcproof.report.sections.scores", "card"),
+    "compat": ("mcproof.report.sections.clients", "compat_text"),
+    "scan": ("mcproof.report.sections.scores", "scan_text"),
+    "diff": ("mcproof.report.sections.findings", "changes_text"),
+    "probe": ("mcproof.report.sections.probes", "probe_text"),
+    "prove": ("mcproof.report.sections.probes", "prove_text"),
+    "fuzz": ("mcproof.report.sections.probes", "fuzz_text"),
+    "suite": ("mcproof.report.sections.outcomes", "tests_text"),
 }
 """The module and function that render the text of each kind of run."""
 
 _CONCISE: dict[Kind, tuple[str, str]] = {
-    "diff": ("mcproof.report.terminal.change_list", "changes_concise"),
-    "suite": ("mcproof.report.terminal.test_list", "tests_concise"),
+    "diff": ("mcproof.report.sections.findings", "changes_concise"),
+    "suite": ("mcproof.report.sections.outcomes", "tests_concise"),
 }
 
 

@@ -1,28 +1,225 @@
-"""Clients against tools as a grid of marks, for every format that draws it.
+"""Results as grids of symbols: clients against tools, the contract matrix, and the probes of each tool.
 
-Tools with the same outcome in every client share a column, and clients with the same outcome of every tool a row.
+Every format draws these grids. Tools with the same outcome in every client share a column. `rules_judging` says
+which findings repeat a failed probe, so that each problem is reported once.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.clients.verdicts import TOOL_OUTCOMES, VERDICTS, client_effects
+from mcproof.checks.clients.verdicts import (
+    TOOL_OUTCOMES,
+    VERDICTS,
+    ClientEffects,
+    ClientGain,
+    ClientOutcome,
+    Improvement,
+    ToolOutcome,
+    Verdict,
+    client_effects,
+)
 from mcproof.core.console import plural
-from mcproof.report.matrix_grid import Mark
+from mcproof.core.observations.probes import HOSTILE_PROBES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mcproof.checks.clients.verdicts import (
-        ClientEffects,
-        ClientGain,
-        ClientOutcome,
-        Improvement,
-        ToolOutcome,
-        Verdict,
+    from mcproof.probing.outcomes import Cell, Column, Failure, ProbeResult
+    from mcproof.runs.results import CompatPayload, Kind, TargetResult
+
+
+MEANINGS: dict[Column, str] = {
+    "missing": "a required argument is missing",
+    "type": "an argument has the wrong type",
+    "extra": "an unknown argument is passed",
+    "size": "a text or a list is too long",
+    "values": "a value is out of range or not allowed",
+}
+"""The columns of the matrix, and what goes wrong in each."""
+
+PROBES = {
+    "baseline": "valid",
+    "missing_required": "missing",
+    "wrong_type": "type",
+    "extra_field": "extra",
+    "oversized": "size",
+}
+"""The columns of the grid of probes, and their titles."""
+
+
+TITLES = {"prove": "Contract matrix", "probe": "Probes"}
+"""The heading of the grid, by kind of run."""
+
+
+class Mark(NamedTuple):
+    """A symbol that needs no colour, and its meaning."""
+
+    word: str
+    symbol: str
+    ascii: str
+    tone: str
+    """Such as `good`; formats with colours choose one by it."""
+    meaning: str = ""
+
+
+LENIENT = Mark("lenient", "~", "~", "fair", 'accepted though of another type, such as "5" for 5')
+"""Stands beside a cell, with the number of such values."""
+
+NOT_TESTED = "not tested"
+
+VERDICT_SYMBOLS = {
+    each.word: each
+    for each in (
+        Mark("proven", "✓", "+", "good", "promised and kept"),
+        Mark("broken promise", "✗", "X", "bad", "promised and not kept"),
+        Mark("hidden rule", "◆", "*", "fair", "enforced, though the schema does not declare it"),
+        Mark("open", "○", "o", "open", "neither promised nor kept"),
+        Mark("partly tried", "◐", "/", "fair", "kept as far as it was tried"),
+        Mark(
+            "not shown",
+            "?",
+            "?",
+            "fair",
+            "the responses are those of the valid call, about something else, or depend on the user",
+        ),
+        Mark(NOT_TESTED, "·", ".", "none"),
+        Mark("not applicable", "–", "-", "none", "nothing to promise"),
     )
-    from mcproof.runs.results import CompatPayload, TargetResult
+}
+
+_PROBE_MARKS = {
+    each.word: each
+    for each in (
+        Mark("passed", "✓", "+", "good", "as expected"),
+        Mark("failed", "✗", "X", "bad"),
+        Mark("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
+        Mark("rejected", "◆", "*", "fair", "though the schema does not declare it"),
+        Mark("open", "○", "o", "open", "accepted, and the schema allows it"),
+        Mark("accepted", "○", "o", "open", "a refusal is recommended, not required"),
+        LENIENT,
+        Mark(
+            "not shown",
+            "?",
+            "?",
+            "fair",
+            "the response is that of the valid call, about something else, or depends on the user",
+        ),
+        Mark(NOT_TESTED, "·", ".", "none"),
+        Mark("not applicable", "–", "-", "none", "nothing to violate"),
+    )
+}
+
+
+_ADVISED = ("bad_cursor",)
+"""The probes that a server should refuse, but need not."""
+
+
+def mark_of(probe: ProbeResult) -> Mark:
+    """Return the mark of a probe."""
+    if probe.passed and probe.outcome == "accepted" and probe.probe in _ADVISED:
+        return _PROBE_MARKS["accepted"]
+    if probe.passed is not None:
+        return _PROBE_MARKS["passed" if probe.passed else "failed"]
+    if probe.outcome in ("not_tested", "not_applicable"):
+        return _PROBE_MARKS[probe.outcome.replace("_", " ")]
+    if probe.probe == "baseline":
+        return _PROBE_MARKS["passed" if probe.outcome == "accepted" else "valid call rejected"]
+    if not probe.is_exploratory:
+        return _PROBE_MARKS["not shown"]
+    if probe.is_lenient:
+        return _PROBE_MARKS["passed"] if probe.outcome == "rejected" else LENIENT
+    return _PROBE_MARKS["rejected" if probe.outcome == "rejected" else "open"]
+
+
+class Square(NamedTuple):
+    """One tool in one column."""
+
+    mark: Mark
+    reason: str = ""
+    ratio: str = ""
+    """How many promises are kept of those tried: `3/4`; empty if nothing is promised."""
+    lenient: int = 0
+    """How many values were converted instead of refused."""
+
+    def label(self, symbol: str) -> str:
+        """The square as text: `✓ 3/4 ~2`."""
+        return " ".join(
+            [symbol, *([self.ratio] if self.ratio else []), *([f"~{self.lenient}"] if self.lenient else [])]
+        )
+
+
+class Row(NamedTuple):
+    """A tool and its square in each column, or None."""
+
+    tool: str
+    squares: list[Square | None]
+
+    @property
+    def was_left_out(self) -> bool:
+        """Whether the tool was not called."""
+        words = {each.mark.word for each in self.squares if each is not None}
+        return NOT_TESTED in words and words <= {NOT_TESTED, "not applicable"}
+
+
+class Grid(NamedTuple):
+    """A grid of tools and their squares."""
+
+    titles: list[str]
+    rows: list[Row]
+
+    def legend(self) -> list[Mark]:
+        """Return the marks that occur, the best first.
+
+        They are not counted: a square stands for several promises, and those are what the totals count.
+        """
+        squares = [each for row in self.rows for each in row.squares if each is not None]
+        marks = {each.mark for each in squares}
+        known = dict.fromkeys((*VERDICT_SYMBOLS.values(), *_PROBE_MARKS.values()))
+        ranked = sorted(known, key=lambda mark: mark.tone == "none")
+        is_lenient = any(each.lenient for each in squares) and LENIENT not in marks
+        return [*(mark for mark in ranked if mark in marks), *([LENIENT] if is_lenient else [])]
+
+
+def matrix_grid(matrix: Iterable[Cell]) -> Grid:
+    """Return the contract matrix as a grid."""
+    squares = ((cell.tool, cell.column, _square(cell)) for cell in matrix)
+    return Grid(list(MEANINGS), _rows(squares, list(MEANINGS)))
+
+
+def _square(cell: Cell) -> Square:
+    ratio = f"{cell.refused}/{cell.tried}" if cell.declared and cell.tried else ""
+    return Square(VERDICT_SYMBOLS[cell.verdict], cell.reason, ratio, cell.lenient)
+
+
+def probe_grid(probes: Iterable[ProbeResult]) -> Grid:
+    """Return the probes of tools as a grid, with a column for each probe that occurs."""
+    squares = [(each.tool, each.probe, Square(mark_of(each), each.reason)) for each in probes if each.tool is not None]
+    occurring = dict.fromkeys(probe for _, probe, _ in squares)
+    columns = [*(name for name in PROBES if name in occurring), *(name for name in occurring if name not in PROBES)]
+    return Grid([PROBES.get(name, name) for name in columns], _rows(squares, columns))
+
+
+def server_probes(probes: Iterable[ProbeResult]) -> list[ProbeResult]:
+    """Return the probes of the server as a whole."""
+    return [each for each in probes if each.tool is None]
+
+
+def _rows(squares: Iterable[tuple[str, str, Square]], columns: list[str]) -> list[Row]:
+    """Return a row for each tool, in order of occurrence; two tools of one name have a row each."""
+    rows: list[Row] = []
+    latest: dict[str, Row] = {}
+    for tool, column, square in squares:
+        if column not in columns:
+            continue
+        at = columns.index(column)
+        row = latest.get(tool)
+        if row is None or row.squares[at] is not None:
+            row = latest[tool] = Row(tool, [None] * len(columns))
+            rows.append(row)
+        row.squares[at] = square
+    return rows
+
 
 MARKS: dict[str, Mark] = {
     each.word: each
@@ -215,3 +412,67 @@ def _gains(gains: Iterable[ClientGain]) -> list[str]:
 def _few(names: list[str]) -> str:
     more = f" and {len(names) - _CLIENTS_NAMED:,} more" if len(names) > _CLIENTS_NAMED else ""
     return ", ".join(names[:_CLIENTS_NAMED]) + more
+
+
+PROBING: tuple[Kind, ...] = ("probe", "prove")
+"""The kinds of run that send probes."""
+
+_RULE_OF_PROBE = {
+    "unknown_tool": "WIR-011",
+    "missing_required": "WIR-012",
+    "wrong_type": "WIR-013",
+    "extra_field": "WIR-014",
+    "oversized": "WIR-015",
+    "wrong_value": "WIR-016",
+    "unknown_method": "WIR-025",
+    "not_json": "WIR-026",
+    "bad_version": "WIR-027",
+    "bad_cursor": "WIR-028",
+    "unknown_prompt": "WIR-029",
+    "unknown_resource": "WIR-030",
+    **dict.fromkeys(HOSTILE_PROBES, "WIR-032"),
+}
+
+_RULES_OF_OUTCOME = {
+    "crash": ("WIR-017",),
+    "hang": ("WIR-018",),
+    "malformed": ("WIR-019",),
+    "rejected": ("WIR-031",),
+}
+"""The rules that judge the outcome of any probe."""
+
+RULES_OF_CASE_OUTCOME = {
+    "accepted": ("WIR-012", "WIR-013", "WIR-014", "WIR-015", "WIR-016"),
+    "crash": ("WIR-017",),
+    "hang": ("WIR-018",),
+    "protocol_violation": ("WIR-019", "WIR-020", "WIR-021", "WIR-022"),
+    "leak": ("WIR-024",),
+    "injection": ("WIR-032",),
+}
+"""The rules that judge the outcome of a case."""
+
+UNUSED_RULES: dict[Kind, frozenset[str]] = {
+    "probe": frozenset({"WIR-024", "WIR-032"}),
+    "prove": frozenset({"WIR-024", "WIR-032"}),
+    "fuzz": frozenset({"WIR-011", *(f"WIR-{number:03}" for number in range(25, 33))}),
+}
+"""The rules that a kind of run sends nothing for, so that no finding does not mean passed."""
+
+PROBED_RULES = frozenset((*_RULE_OF_PROBE.values(), "WIR-016", "WIR-017", "WIR-018", "WIR-019", "WIR-031"))
+"""The rules whose findings are the result of a probe."""
+
+
+def rules_judging(probe: ProbeResult) -> set[str]:
+    """Return the ids of the rules whose finding reports the same as a failed probe."""
+    rules = set(_RULES_OF_OUTCOME.get(probe.outcome, ()))
+    return rules | {_RULE_OF_PROBE[probe.probe]} if probe.probe in _RULE_OF_PROBE else rules
+
+
+def covered_by_probes(probes: Iterable[ProbeResult]) -> set[tuple[str | None, str]]:
+    """Return the tools and rules whose findings the failed probes already report."""
+    return {(each.tool, rule) for each in probes if each.passed is False for rule in rules_judging(each)}
+
+
+def covered_by_failures(failures: Iterable[Failure]) -> set[tuple[str | None, str]]:
+    """Return the tools and rules whose findings the failed cases already report."""
+    return {(each.tool, rule) for each in failures for rule in RULES_OF_CASE_OUTCOME.get(each.outcome, ())}

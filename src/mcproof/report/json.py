@@ -1,17 +1,18 @@
-"""The documents of `--format json`, one for each kind of run.
+"""The documents of `--format json`, one for each kind of run, and of a single request.
 
-Their schemas are in `mcproof/runs/schemas`.
+Their schemas are in `mcproof/report/schemas`; the records that they share with run reports are in `runs.stored`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.checks.findings import IS_BREAKING
+from mcproof.checks.findings import IS_BREAKING, ReportedFinding
 from mcproof.probing.outcomes import negative_path, promises
 from mcproof.runs.records import (
     PROVE_VERSION,
     SCHEMA_VERSION,
+    Record,
     cell_record,
     client_record,
     encode,
@@ -31,8 +32,7 @@ from mcproof.testing.outcomes import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.checks.findings import ReportedFinding
-    from mcproof.runs.records import Record
+    from mcproof.runs.call import OneResponse
     from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
@@ -205,3 +205,11 @@ def _findings_document(
 def _members(members: Record) -> str:
     """Return members that follow others, each on a line."""
     return "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in members.items())
+
+
+def response_document(response: OneResponse) -> Iterator[str]:
+    """Write what was sent and the response as received, one member a line."""
+    members = {"schema_version": SCHEMA_VERSION, **response._asdict(), "seconds": round(response.seconds, 6)}
+    del members["unanswered"]  # also in `asked`
+    lines = ",\n".join(f"{encode(key)}: {printable(encode(value))}" for key, value in members.items())
+    yield f"{{{lines}}}\n"

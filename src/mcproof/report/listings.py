@@ -1,21 +1,62 @@
-"""Client profiles as a table, and one with all its facts, as text and as JSON."""
+"""Lists that commands print: advisories, client profiles, tools, and what `lock` changed, as text and as JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.advisories import Advisory, conditions
 from mcproof.checks.clients.constraints import in_a_sentence
-from mcproof.checks.clients.profiles import EFFECTS
-from mcproof.core.console import display_width, plural, wrapped
-from mcproof.report.client_grid import KIND_WORDS
-from mcproof.runs.records import SCHEMA_VERSION
+from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile
+from mcproof.checks.scores.tokens import tool_tokens
+from mcproof.core.console import Style, display_width, plural, wrapped
+from mcproof.report.grids import KIND_WORDS
+from mcproof.runs.records import SCHEMA_VERSION, Record, encode, listed, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.checks.clients.profiles import Constraint, Profile
-    from mcproof.core.console import Style
-    from mcproof.runs.records import Record
+    from mcproof.checks.diff.drift import Difference
+    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.runs.diff import LockedTarget, LockOutcome
+
+
+_INDENT = 4
+_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note", "info": "note"}
+
+
+def advisory_lines(advisories: Sequence[Advisory], checked: str, style: Style) -> Iterator[str]:
+    """Render advisories for people, package by package."""
+    package = ""
+    for each in advisories:
+        if each.package != package:
+            package = each.package
+            yield style.paint(f"{package} ({each.ecosystem})", "bold") + "\n"
+        yield from _advisory(each, style)
+    packages = len({(each.ecosystem, each.package) for each in advisories})
+    known = f"{len(advisories):,} {'advisory' if len(advisories) == 1 else 'advisories'}"
+    yield f"\n{known} about {plural(packages, 'package')}, checked {checked}\n"
+
+
+def _advisory(each: Advisory, style: Style) -> Iterator[str]:
+    fixed = f"fixed in {each.fixed}" if each.fixed is not None else "no fixed version known"
+    severity = style.paint(each.severity, _LEVELS[each.severity])
+    yield f"  {style.paint(each.id, 'bold')} {severity}, {each.kind}: {each.vulnerable}, {fixed}\n"
+    condition = conditions(each)
+    texts = [each.summary, f"Applies if {condition}." if condition else "", each.note, each.reference]
+    for text in filter(None, texts):
+        first, *others = wrapped(text, style.width, used=_INDENT, indent=_INDENT)
+        yield f"{' ' * _INDENT}{first}\n"
+        yield from (f"{line}\n" for line in others)
+
+
+def advisory_document(advisories: Sequence[Advisory], checked: str) -> Record:
+    """Return advisories as a JSON document."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "checked": checked,
+        "advisories": [{**each._asdict(), "applies_if": conditions(each) or None} for each in advisories],
+    }
+
 
 _SOURCES = {
     "documented": "documentation",
@@ -25,7 +66,6 @@ _SOURCES = {
     "secondary": "second-hand",
     "configuration": "configuration",
 }
-_INDENT = 4
 _NAME_WIDTH = 28
 
 
@@ -176,3 +216,220 @@ def _constraint(fact: Constraint) -> Record:
         "fixed_date": fact.fixed_date,
         "sources": [source._asdict() for source in fact.sources],
     }
+
+
+_LONGEST_LINE = 400
+
+
+def lock_lines(outcome: LockOutcome, style: Style) -> Iterator[str]:
+    """Render the outcome for people: a line for each target, then its differences."""
+    for each in outcome.targets:
+        yield f"{style.paint(style.text(each.target), 'bold')}: {_status(each)}\n"
+        for difference in each.drift.differences if each.drift is not None else ():
+            yield from _difference_lines(difference, style)
+    count = sum(each.status != "dropped" for each in outcome.targets)
+    yield f"{outcome.file}: {plural(count, 'target')} locked\n"
+
+
+def _status(each: LockedTarget) -> str:
+    if each.status == "dropped":
+        return "dropped, the file no longer exists"
+    tools = plural(each.counts.get("tools", 0), "tool")
+    if each.status == "changed" and each.drift is not None:
+        return f"{tools}, {each.drift.summary or 'other parts are known now'}"
+    return f"{tools}, {each.status}"
+
+
+def _difference_lines(difference: Difference, style: Style) -> Iterator[str]:
+    name = f"{difference.item.kind} {difference.item.label}" if difference.item.kind != "server" else "server"
+    fires = f" (now reported by {', '.join(difference.fires)})" if difference.fires else ""
+    yield f"  {style.text(name)}: {style.text(difference.summary)}{fires}\n"
+    for line in difference.lines:
+        colour = {"-": "error", "+": "good"}.get(line[:1], "dim")
+        for part in wrapped(style.text(line, _LONGEST_LINE), style.width, used=4, indent=6):
+            yield f"    {style.paint(part.strip() if part.startswith(' ') else part, colour)}\n"
+
+
+def lock_document(outcome: LockOutcome) -> Iterator[str]:
+    """Write the document of `mcproof lock --format json`."""
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "file": outcome.file,
+        "targets": [_target_record(each) for each in outcome.targets],
+    }
+    yield printable(encode(record)) + "\n"
+
+
+def _target_record(each: LockedTarget) -> Record:
+    differences = each.drift.differences if each.drift is not None else []
+    return {
+        "target": each.target,
+        "status": each.status,
+        "hash": each.hash or None,
+        "tools": each.counts.get("tools", 0),
+        "differences": [{"kind": one.kind, "subject": one.item.subject, **one.evidence} for one in differences],
+    }
+
+
+HINTS = {
+    "readOnlyHint": ("read-only", "not read-only"),
+    "destructiveHint": ("destructive", "not destructive"),
+    "idempotentHint": ("idempotent", "not idempotent"),
+    "openWorldHint": ("open-world", "closed-world"),
+}
+"""The annotations of a tool, each in words for true and for false."""
+
+
+class ListedParameter(NamedTuple):
+    """A parameter of a tool."""
+
+    name: str
+    required: bool
+
+
+class ListedTool(NamedTuple):
+    """A tool as a listing shows it."""
+
+    name: str
+    description: str | None
+    parameters: list[ListedParameter]
+    hints: dict[str, bool]
+    """The declared annotations, by their key."""
+    tokens: int
+
+
+class ToolListing(NamedTuple):
+    """The tools of a catalog."""
+
+    target: str
+    server: str
+    """The name and version of the server; empty if unknown."""
+    tools: list[ListedTool]
+
+    @property
+    def tokens(self) -> int:
+        return sum(each.tokens for each in self.tools)
+
+
+def tool_listing(catalog: Catalog) -> ToolListing:
+    """List the tools of a catalog, in its order."""
+    info = catalog.server_info
+    named = [info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]]
+    return ToolListing(catalog.name, " ".join(named), [_listed_tool(tool) for tool in catalog.tools])
+
+
+def _listed_tool(tool: Tool) -> ListedTool:
+    given = tool.fields.get("annotations")
+    hints = given if isinstance(given, dict) else {}
+    return ListedTool(
+        name=tool.label,
+        description=tool.description or None,
+        parameters=_parameters(tool),
+        hints={key: hints[key] for key in HINTS if isinstance(hints.get(key), bool)},
+        tokens=tool_tokens(tool),
+    )
+
+
+def _parameters(tool: Tool) -> list[ListedParameter]:
+    """The declared parameters, then those that are only required."""
+    named = tool.schema.get("required") if tool.schema is not None else None
+    required = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    return [ListedParameter(name, name in required) for name in dict.fromkeys([*tool.parameters, *required])]
+
+
+def listing_document(listing: ToolListing) -> Iterator[str]:
+    """Write the document of `mcproof tools --format json`, one tool a line."""
+    head = {"schema_version": SCHEMA_VERSION, "target": listing.target, "server": listing.server or None}
+    yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in head.items())
+    yield from listed("tools", (encode(_record(each)) for each in listing.tools))
+    yield f',\n"tokens": {listing.tokens}}}\n'
+
+
+def _record(tool: ListedTool) -> Record:
+    return {**tool._asdict(), "parameters": [each._asdict() for each in tool.parameters]}
+
+
+_GAP = "  "
+_HEADINGS = ("tool", "parameters", "hints", "tokens")
+_NARROWEST = 10
+"""The least width of a column that wraps."""
+
+
+def tool_table(listing: ToolListing, style: Style) -> Iterator[str]:
+    """Render the tools: names are never cropped, parameters and hints wrap."""
+    title = f"{style.text(listing.server, 100)}{_GAP}" if listing.server else ""
+    yield f"{style.paint(title, 'bold')}{style.text(listing.target)}\n"
+    if listing.tools:
+        yield "\n"
+        yield from _table(listing.tools, style)
+        yield "\n"
+    yield _total(listing)
+
+
+def _table(tools: list[ListedTool], style: Style) -> Iterator[str]:
+    hints = [[HINTS[key][not value] for key, value in tool.hints.items()] or ["-"] for tool in tools]
+    widths = _widths(tools, hints, style)
+    yield style.paint(_line(_HEADINGS, widths), "bold") + "\n"
+    for tool, words in zip(tools, hints, strict=True):
+        yield from _row(tool, words, widths, style)
+
+
+def _row(tool: ListedTool, hints: list[str], widths: tuple[int, ...], style: Style) -> Iterator[str]:
+    columns = [_wrapped(_parameter_lines(tool), widths[1], style), _wrapped(hints, widths[2], style)]
+    names, tokens = [style.text(tool.name)], f"{tool.tokens:,}"
+    if display_width(names[0]) > widths[0]:
+        yield f"{names[0]}\n"
+        names = [""]
+    for number in range(max(map(len, columns))):
+        cells = [lines[number] if number < len(lines) else "" for lines in (names, *columns)]
+        yield _line([*cells, tokens if number == 0 else ""], widths) + "\n"
+
+
+def _parameter_lines(tool: ListedTool) -> list[str]:
+    return [f"{each.name}{'*' if each.required else ''}" for each in tool.parameters] or ["-"]
+
+
+def _widths(tools: list[ListedTool], hints: list[list[str]], style: Style) -> tuple[int, ...]:
+    """The widths of the columns: long names take a line of their own, parameters the width that is left."""
+    tokens = max(len(_HEADINGS[3]), *(len(f"{tool.tokens:,}") for tool in tools))
+    most = max(_NARROWEST, style.width * 3 // 10)
+    name = _widest([_HEADINGS[0], *(style.text(tool.name) for tool in tools)], most)
+    wide = style.width >= 100
+    hint_texts = (", ".join(each) if wide else f"{word}," for each in hints for word in each)
+    hint = min(max(map(display_width, (_HEADINGS[2], *hint_texts))), 40 if wide else most)
+    used = name + hint + tokens + 3 * len(_GAP)
+    lists = (style.text(", ".join(_parameter_lines(tool))) for tool in tools)
+    widest = max(map(display_width, (_HEADINGS[1], *lists)))
+    parameters = min(widest, max(_NARROWEST, style.width - used))
+    return name, parameters, hint, tokens
+
+
+def _widest(texts: Iterable[str], most: int) -> int:
+    """The width of the widest text that is not wider than `most`."""
+    return max((width for text in texts if (width := display_width(text)) <= most), default=most)
+
+
+def _wrapped(words: list[str], width: int, style: Style) -> list[str]:
+    """Join words with commas, in lines of a width; a longer word is cropped."""
+    lines: list[str] = []
+    for number, word in enumerate(words):
+        comma = "," if number < len(words) - 1 else ""
+        shown = f"{style.fitting(word, width - len(comma))}{comma}"
+        if lines and display_width(lines[-1]) + 1 + display_width(shown) <= width:
+            lines[-1] += f" {shown}"
+        else:
+            lines.append(shown)
+    return lines
+
+
+def _line(cells: Iterable[str], widths: tuple[int, ...]) -> str:
+    *texts, tokens = cells
+    padded = [text + " " * (width - display_width(text)) for text, width in zip(texts, widths, strict=False)]
+    return _GAP.join([*padded, f"{tokens:>{widths[-1]}}"]).rstrip()
+
+
+def _total(listing: ToolListing) -> str:
+    if not listing.tools:
+        return "no tools\n"
+    mark = "; * required" if any(each.required for tool in listing.tools for each in tool.parameters) else ""
+    return f"{plural(len(listing.tools), 'tool')}, {listing.tokens:,} tokens in every request{mark}\n"

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural, safe
-from mcproof.report.as_tests import SUPPRESSED
-from mcproof.report.ci_paths import repository_path
-from mcproof.report.gate_verdicts import run_verdict
-from mcproof.report.outcome_phrases import merge_unrun, split_static, static_sentence, summary_sentence, tests_sentence
-from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, scope_of
-from mcproof.report.probe_rules import covered_by_failures
+from mcproof.report.ci import SUPPRESSED
+from mcproof.report.grids import covered_by_failures
+from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, repository_path, scope_of
+from mcproof.report.sections.outcomes import (
+    merge_unrun,
+    split_static,
+    static_sentence,
+    summary_sentence,
+    tests_sentence,
+)
+from mcproof.report.verdicts import run_verdict
 from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:
@@ -76,15 +81,15 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     first = f"**{escaped(sentence)}**\n\n" if sentence else ""
     yield f"\n## {escaped(result.title)}\n\n{first}{_summary(result, groups, run)}\n"
     if run.kind in CALLING:
-        from mcproof.report.markdown_probes import call_sections
+        from mcproof.report.sections.probes import call_sections
 
         yield from call_sections(result)
     if result.payload.kind == "compat":
-        from mcproof.report.markdown_clients import client_sections
+        from mcproof.report.sections.clients import client_sections
 
         yield from client_sections(result, result.payload)
     if result.payload.kind == "scan" and result.payload.trust is not None:
-        from mcproof.report.markdown_trust import trust_sections
+        from mcproof.report.sections.scores import trust_sections
 
         yield from trust_sections(result.payload.trust, result.payload.graph)
     if result.scores.grade is not None and result.scores.grade.gains and result.scores.grade.score < 100:
@@ -101,7 +106,7 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     if static:
         yield f"\n{escaped(static_sentence(static))}\n"
     if run.kind in CALLING:
-        from mcproof.report.markdown_probes import untested_section
+        from mcproof.report.sections.probes import untested_section
 
         yield from untested_section(result)
     if result.suppressed:

@@ -6,13 +6,77 @@ paths from the root of a repository, as CI systems want them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.core.console import plural, shell_word
-from mcproof.runs.results import BROKEN, COMPLETE
+from mcproof.runs.results import BROKEN, COMPLETE, Gate, TargetResult
 
 if TYPE_CHECKING:
-    from mcproof.runs.results import Gate, TargetResult
+    from mcproof.checks.findings import RuleFacts
+    from mcproof.checks.scores.trust import Action, Trust
+
+
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+"""Environment variables that hold the repository root in CI; elsewhere it is the working directory."""
+
+
+def repository_path(file: str) -> str:
+    """Return the path of a file from the repository root, or an absolute path if it is outside."""
+    if file.startswith("<"):
+        return file.strip("<>")
+    if "://" in file:
+        return file
+    absolute = os.path.abspath(file)
+    for root in (*(os.environ.get(name) for name in _CHECKOUTS), os.getcwd()):
+        if root and absolute.startswith(os.path.join(os.path.abspath(root), "")):
+            return os.path.relpath(absolute, root).replace(os.sep, "/")
+    return absolute.replace(os.sep, "/")
+
+
+def relative_path(file: str, line: int | None) -> str:
+    """Return a path that is never absolute for a live server, whose name is not a file and has no line.
+
+    It is the file that the server's command runs, if there is one. Otherwise it is the name of the server: code
+    scanning rejects a whole log if one result has no file.
+    """
+    if line is not None:
+        return repository_path(file)
+    if (own := _started_file(file)) is not None:
+        return own
+    return "/".join(step for step in file.split("/") if step not in ("", os.curdir, os.pardir))
+
+
+def _started_file(command: str) -> str | None:
+    """Return the path of the first file of the repository that a command names; the program itself comes last."""
+    import shlex
+
+    try:
+        program, *words = shlex.split(command)
+    except ValueError:
+        return None
+    for word in (*words, program):
+        path = repository_path(word) if "://" not in word and os.path.isfile(word) else ""
+        if path and not os.path.isabs(path):
+            return path
+    return None
+
+
+HOME = "https://github.com/mcproof/mcproof"
+SITE = "https://mcproof.github.io/mcproof"
+VARIABLE = "MCPROOF_DOCS_URL"
+"""The environment variable with another base: the URL of a site that `make site` built."""
+
+
+def page_url(page: str) -> str:
+    """Return the URL of a page, such as `suites/`."""
+    return f"{(os.environ.get(VARIABLE) or SITE).rstrip('/')}/{page}"
+
+
+def help_uri(rule: RuleFacts) -> str:
+    """Return the URL of the page of a rule, or of the page about changes."""
+    return page_url(f"changes/#{rule.id}" if rule.ruleset == "diff" else f"rules/{rule.id}/")
+
 
 COUNTED = {"tools": "tool", "resources": "resource", "templates": "template", "prompts": "prompt"}
 CHANGE_WORDS = {"error": "breaking", "warning": "cannot tell", "note": "compatible"}
@@ -86,3 +150,49 @@ def gate_sentence(gate: Gate) -> str:
     if gate.gate == COMPLETE:
         return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"
+
+
+TONES = {"allow": "good", "review": "fair", "block": "bad"}
+SYMBOLS = {"allow": "✓", "review": "?", "block": "✕"}
+
+
+class Unseen(NamedTuple):
+    """Rules that were not judged for one reason."""
+
+    why: str
+    rules: list[str]
+    is_applicable: bool
+
+
+def trust_sentence(trust: Trust) -> str:
+    """Return the verdict, the score and the coverage."""
+    return f"{trust.verdict}: score {trust.score} of 100, {trust.coverage:.0%} of the weight observed"
+
+
+def outcome_counts(trust: Trust) -> str:
+    """Return how many rules passed, failed and were not judged."""
+    counts: dict[str, int] = {}
+    for each in trust.outcomes:
+        counts[each.outcome] = counts.get(each.outcome, 0) + 1
+    listed = [f"{counts[word]:,} {word}" for word in _ORDER if word in counts]
+    return f"{plural(len(trust.outcomes), 'rule')}: {', '.join(listed)}"
+
+
+_ORDER = ("failed", "passed", "not observed", "not applicable")
+
+
+def action_gain(action: Action, trust: Trust) -> str:
+    """Return what an action gains, such as "+8, then review"; empty if it gains nothing alone."""
+    parts = [f"+{action.points}"] if action.points else []
+    parts += [f"verdict {action.verdict}"] if action.verdict != trust.verdict else []
+    return ", ".join(parts)
+
+
+def unseen_rules(trust: Trust) -> list[Unseen]:
+    """Return the rules that were not judged, by reason: first those that concern the target."""
+    grouped: dict[tuple[bool, str], list[str]] = {}
+    for each in trust.outcomes:
+        if each.outcome in ("not observed", "not applicable"):
+            grouped.setdefault((each.outcome == "not observed", each.why), []).append(each.rule)
+    unseen = [Unseen(why, rules, is_applicable) for (is_applicable, why), rules in grouped.items()]
+    return sorted(unseen, key=lambda each: not each.is_applicable)

@@ -13,8 +13,7 @@ from mcproof.checks.findings import LEVELS
 from mcproof.checks.ignores import ACCEPTED, COMMENTED, IGNORED
 from mcproof.checks.rulebook import sentence
 from mcproof.core.console import safe
-from mcproof.report.ci_paths import relative_path, repository_path
-from mcproof.report.documentation import HOME, help_uri, page_url
+from mcproof.report.phrases import HOME, help_uri, page_url, relative_path, repository_path
 from mcproof.runs.records import encode, listed, printable
 
 if TYPE_CHECKING:

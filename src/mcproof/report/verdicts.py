@@ -92,7 +92,7 @@ def _targets_verdict(run: RunResult) -> GateVerdict:
 def _sum(results: list[TargetResult], kind: Kind) -> str:
     """Return what the targets of a run have in sum: the reasons to fail, or what the gates let through."""
     if kind == "suite":
-        from mcproof.report.outcome_phrases import tests_headline
+        from mcproof.report.sections.outcomes import tests_headline
 
         return tests_headline([test for result in results for test in result.tests])
     missed: dict[str, int] = {}
@@ -252,7 +252,7 @@ def _accepted_violations(result: TargetResult) -> int:
     """Return how many different violations `fuzz` saw accepted, without those that are suppressed."""
     if result.payload.kind != "fuzz":
         return 0
-    from mcproof.report.probe_rules import RULES_OF_CASE_OUTCOME
+    from mcproof.report.grids import RULES_OF_CASE_OUTCOME
 
     tools = {each.tool for each in result.findings if each.rule.id in RULES_OF_CASE_OUTCOME["accepted"]}
     failures = result.payload.fuzzing.failures
@@ -261,7 +261,7 @@ def _accepted_violations(result: TargetResult) -> int:
 
 def _suite_verdict(result: TargetResult) -> GateVerdict:
     """The verdict on a suite, which its tests decide."""
-    from mcproof.report.outcome_phrases import tests_headline
+    from mcproof.report.sections.outcomes import tests_headline
 
     reason, outcomes = tests_headline(result.tests), {test.outcome for test in result.tests}
     if result.incomplete:

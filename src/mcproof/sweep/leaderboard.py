@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof import __version__
-from mcproof.report.html.environment import content_policy, environment
-from mcproof.report.html.wording import GRADE_TONES
+from mcproof.report.html.blocks import GRADE_TONES
+from mcproof.report.html.page import content_policy, environment
 from mcproof.sweep.outcome_rows import CHECKED
 
 if TYPE_CHECKING:

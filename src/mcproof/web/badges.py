@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from mcproof.checks.scores.grade import LETTERS
-from mcproof.report.trust_phrases import TONES as VERDICT_TONES
+from mcproof.report.phrases import TONES as VERDICT_TONES
 from mcproof.store.server_list import find_server
 from mcproof.web.grade_tones import tone_of
 from mcproof.web.rendering import web_environment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcproof.report.html.wording import GRADE_TONES
+from mcproof.report.html.blocks import GRADE_TONES
 
 
 def tone_of(letter: str) -> str:

@@ -18,8 +18,8 @@ from mcproof.checks.rule import VERDICTS, all_rules, find_rule
 from mcproof.checks.rulebook import cases_of, facts_of, sentence
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.errors import InputError, UsageError
+from mcproof.report.html.blocks import ProbeView
 from mcproof.report.html.page import document
-from mcproof.report.html.probe_views import ProbeView
 from mcproof.runs.stored import read_run
 from mcproof.store.queries import history_of, newest_catalog, run_report, stored_catalog
 from mcproof.store.server_list import (

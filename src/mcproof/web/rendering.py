@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 
 from mcproof import __version__
 from mcproof.report.html.page import page_environment
-from mcproof.report.trust_phrases import TONES
+from mcproof.report.phrases import TONES
 from mcproof.web.grade_tones import tone_of
 
 if TYPE_CHECKING:

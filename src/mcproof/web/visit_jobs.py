@@ -20,7 +20,7 @@ from mcproof.core.errors import InputError, McproofError, UsageError, from_excep
 from mcproof.core.text.json_document import unified_diff
 from mcproof.report.html.page import PageView, page_environment
 from mcproof.report.html.page import document as html_document
-from mcproof.report.json_documents import document
+from mcproof.report.json import document
 from mcproof.runs import execute
 from mcproof.runs.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
 from mcproof.runs.requests import (

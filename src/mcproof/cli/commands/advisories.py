@@ -10,7 +10,7 @@ from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style, print_lines, remark
 from mcproof.core.errors import OK, nearest
-from mcproof.report.advisory_listing import advisory_document, advisory_lines
+from mcproof.report.listings import advisory_document, advisory_lines
 
 ADVISORIES_NOTES = """\
 The table ships with mcproof and has a date: newer advisories are not in it. `scan` checks the packages of a server that

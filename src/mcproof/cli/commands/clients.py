@@ -13,7 +13,7 @@ from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style, print_lines
 from mcproof.core.errors import OK, UsageError, nearest
-from mcproof.report.client_listing import client_document, client_page, client_table
+from mcproof.report.listings import client_document, client_page, client_table
 from mcproof.runs.config import settings_for
 from mcproof.runs.planning import all_profiles, given_settings
 

@@ -45,7 +45,7 @@ def lock_parser() -> Parser:
 def lock_command(arguments: list[str]) -> int:
     options = lock_parser().parse_args(arguments)
     request = LockRequest(parse_targets(options, *options.targets), Policy(parse_config(options)))
-    from mcproof.report.lock_listing import lock_document, lock_lines
+    from mcproof.report.listings import lock_document, lock_lines
     from mcproof.runs.diff import lock_targets
 
     listener = ConsoleListener()

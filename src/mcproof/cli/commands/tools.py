@@ -56,8 +56,7 @@ def tools_command(arguments: list[str]) -> int:
     catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings, is_partial_allowed=True)
     if catalog.missing is not None:
         tell(f"not the whole catalog: {catalog.missing}")
-    from mcproof.report.terminal.tool_table import tool_table
-    from mcproof.report.tool_listing import listing_document, tool_listing
+    from mcproof.report.listings import listing_document, tool_listing, tool_table
 
     listing = tool_listing(catalog)
     if options.format == "json":

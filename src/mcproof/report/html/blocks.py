@@ -1,20 +1,130 @@
-"""Findings as a page shows them: grouped by tool, with excerpts, and the rules they belong to."""
+"""The parts of a page about a target: findings, probes, clients, tests, the tool graph, and their words.
+
+Views are plain values and hold the logic; templates only show them. `PageRoom` bounds how much a page shows.
+Why markup lives in templates: docs/decisions/0028-html-markup.md.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from mcproof.checks.findings import LEVELS, Level, group_by_fault
-from mcproof.report.html.page_limits import MOST
+from mcproof.checks.findings import (
+    LEVELS,
+    FindingGroup,
+    FixFacts,
+    Level,
+    ReportedFinding,
+    RuleFacts,
+    Snippet,
+    group_by_fault,
+)
+from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
+from mcproof.core.console import plural
+from mcproof.report.grids import (
+    LENIENT,
+    MARKS,
+    TITLES,
+    ClientGrid,
+    ClientRow,
+    Grid,
+    Mark,
+    Row,
+    Square,
+    ToolColumn,
+    client_grid,
+    gain_phrases,
+    matrix_grid,
+    probe_grid,
+    server_probes,
+)
+from mcproof.report.phrases import CHANGE_WORDS
+from mcproof.report.sections.outcomes import server_sentence
+from mcproof.testing.outcomes import OUTCOMES, TestResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcproof.checks.findings import FindingGroup, FixFacts, ReportedFinding, RuleFacts, Snippet
+    from mcproof.checks.clients.verdicts import Improvement
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import Suppression
-    from mcproof.runs.results import RunResult, TargetResult
+    from mcproof.probing.outcomes import Failure, Fuzzing, ProbeResult
+    from mcproof.runs.results import CompatPayload, Kind, RunResult, TargetResult
+
+
+_COLUMNS = 16
+"""How many groups of tools have a column."""
+
+
+class ClientView:
+    """The result of `compat` for one target."""
+
+    def __init__(self, result: TargetResult, payload: CompatPayload) -> None:
+        self._result = result
+        self._payload = payload
+
+    @cached_property
+    def grid(self) -> ClientGrid:
+        return client_grid(self._result, self._payload, _COLUMNS)
+
+    @property
+    def has_problems(self) -> bool:
+        return any(row.verdict != "works" for row in self.grid.rows)
+
+    @property
+    def improvements(self) -> list[Improvement]:
+        return self._payload.improvements
+
+    def marks(self, row: ClientRow) -> list[Mark]:
+        """The marks of a row: of the server as a whole, if any client has a problem with it, then of the tools."""
+        return [MARKS[cell] for cell in ([row.server] if self.grid.has_server_column else []) + row.cells]
+
+    @property
+    def titles(self) -> list[str]:
+        """The titles of the columns: the name of the only tool, or the number of tools."""
+        server = ["server"] if self.grid.has_server_column else []
+        return server + [_title(column) for column in self.grid.columns]
+
+    @property
+    def tooltips(self) -> list[str]:
+        """The tools of each column."""
+        server = ["the server as a whole"] if self.grid.has_server_column else []
+        return server + [", ".join(column.tools[:40]) or "tools without a problem" for column in self.grid.columns]
+
+    @staticmethod
+    def gains(improvement: Improvement) -> str:
+        return "; ".join(gain_phrases(improvement)) or "no gain before the steps below"
+
+
+def _title(column: ToolColumn) -> str:
+    return column.tools[0] if len(column.tools) == 1 else f"{column.size:,} tools"
+
+
+MOST = 5_000
+"""How many findings, probes, tests or failed cases a page shows, of each."""
+
+MOST_ROWS = 1_000
+"""How many rows a table or a list shows that has one for each tool, notice or reason."""
+
+Entry = TypeVar("Entry")
+
+
+class PageRoom(NamedTuple):
+    """How many findings, probes and tests of a target the page has room for."""
+
+    findings: int = MOST
+    probes: int = MOST
+    tests: int = MOST
+
+
+def first_entries(entries: Sequence[Entry], most: int, is_urgent: Callable[[Entry], bool]) -> list[Entry]:
+    """Return at most this many entries in their order; urgent ones are left out last."""
+    if len(entries) <= most:
+        return list(entries)
+    ranked = sorted(range(len(entries)), key=lambda at: not is_urgent(entries[at]))
+    return [entries[at] for at in sorted(ranked[: max(0, most)])]
+
 
 OPEN_FINDINGS = 30
 """A target with at most this many findings shows them unfolded."""
@@ -215,3 +325,377 @@ def _cropped(items: list[ItemFindings], most: int) -> Iterator[ItemFindings]:
         suppressed = item.suppressed[: most - len(shown)]
         yield item._replace(shown=shown, suppressed=suppressed)
         most -= len(shown) + len(suppressed)
+
+
+MOST_GRAPH_ROWS, MOST_SENTENCES = 80, 100
+"""How many tools a picture has, and how many sentences are listed below it."""
+_ROW, _NAMES, _GAP, _WIDEST = 20, 250, 8, 300
+"""The height of a row, the width of the names, the space beside them and the width of the widest arc."""
+_WORDS: dict[EdgeKind, str] = {"commands": "commands", "hint": "suggests", "mentions": "mentions"}
+_NOUNS: dict[EdgeKind, str] = {"commands": "command", "hint": "hint", "mentions": "mention"}
+
+
+class GraphRow(NamedTuple):
+    """A tool in the picture."""
+
+    name: str
+    y: int
+
+
+class GraphArc(NamedTuple):
+    """An edge in the picture."""
+
+    kind: EdgeKind
+    path: str
+    """The line from the source to the target, as SVG has it."""
+    head: str
+    """The corners of the arrow at the target."""
+    spoken: str
+
+
+class GraphPicture(NamedTuple):
+    """A tool graph with the positions of all its parts."""
+
+    width: int
+    height: int
+    names: int
+    """Where the names end."""
+    rows: list[GraphRow]
+    arcs: list[GraphArc]
+    kinds: list[tuple[EdgeKind, str, int]]
+    """The kinds of edges that occur, with their word and number."""
+    sentences: list[ToolEdge]
+    """The edges to list, commands first."""
+    rows_left_out: int
+    sentences_left_out: int
+    isolated: int
+    """The number of tools without an edge."""
+    spoken: str
+    """The picture in a sentence."""
+
+
+def graph_picture(graph: ToolGraph) -> GraphPicture | None:
+    """Arrange a graph, tools in the order of the catalog; None if no tool names another."""
+    if not graph.edges:
+        return None
+    isolated = set(graph.isolated)
+    connected = [name for name in graph.tools if name not in isolated]
+    shown = connected[:MOST_GRAPH_ROWS]
+    height_of = {name: _ROW * number + _ROW // 2 for number, name in enumerate(shown)}
+    by_kind = sorted(graph.edges, key=lambda edge: KINDS.index(edge.kind))
+    drawn = [edge for edge in reversed(by_kind) if edge.source in height_of and edge.target in height_of]
+    counts = {kind: sum(edge.kind == kind for edge in graph.edges) for kind in KINDS}
+    return GraphPicture(
+        width=_NAMES + 2 * _GAP + _WIDEST,
+        height=_ROW * len(shown),
+        names=_NAMES,
+        rows=[GraphRow(name, y) for name, y in height_of.items()],
+        arcs=[_arc(edge, height_of[edge.source], height_of[edge.target]) for edge in drawn],
+        kinds=[(kind, _WORDS[kind], count) for kind, count in counts.items() if count],
+        sentences=by_kind[:MOST_SENTENCES],
+        rows_left_out=len(connected) - len(shown),
+        sentences_left_out=len(by_kind) - len(by_kind[:MOST_SENTENCES]) + graph.left_out,
+        isolated=len(isolated),
+        spoken=", ".join(plural(count, _NOUNS[kind]) for kind, count in counts.items() if count),
+    )
+
+
+def _arc(edge: ToolEdge, start: int, end: int) -> GraphArc:
+    """An arc to the right of the names; the further apart the tools, the wider it is."""
+    x = _NAMES + _GAP
+    distance = abs(end - start)
+    across = min(_GAP + distance * 0.4, _WIDEST)
+    sweep = 1 if end > start else 0
+    path = f"M{x} {start}A{across:.0f} {distance / 2:.0f} 0 0 {sweep} {x + 6} {end}"
+    head = f"{x},{end} {x + 7},{end - 4} {x + 7},{end + 4}"
+    return GraphArc(edge.kind, path, head, f"{edge.source} {_WORDS[edge.kind]} {edge.target}: {edge.sentence}")
+
+
+class Words(NamedTuple):
+    """How a kind of run names its findings, their levels and its targets."""
+
+    noun: str
+    heading: str
+    levels: dict[str, str]
+    is_countable: bool
+    """Whether the word of a level has a plural, as in "two errors"."""
+    target: str = "target"
+
+    def counted(self, count: int, level: Level) -> str:
+        """Return a number of findings of a level, in words."""
+        word = self.levels[level]
+        return plural(count, word) if self.is_countable else f"{count:,} {word}"
+
+
+_FINDINGS = Words("finding", "Findings", {"error": "error", "warning": "warning", "note": "note"}, is_countable=True)
+_CHANGES = Words("change", "Changes", CHANGE_WORDS, is_countable=False)
+_TESTS = _FINDINGS._replace(noun="test", heading="Tests", target="suite")
+
+
+def words_of(kind: Kind) -> Words:
+    """Return the words of a kind of run."""
+    return {"diff": _CHANGES, "suite": _TESTS}.get(kind, _FINDINGS)
+
+
+class Share(NamedTuple):
+    """A part of a whole, for a bar with a key."""
+
+    tone: str
+    symbol: str
+    amount: int
+    word: str
+
+
+class Segment(NamedTuple):
+    """A share as drawn, in percent."""
+
+    tone: str
+    start: float
+    width: float
+
+
+SLIVER = 0.015
+"""The least part of a bar that a share takes, so that one in a thousand is visible."""
+
+
+def segments(shares: list[Share]) -> list[Segment]:
+    """Return the segments of a bar."""
+    total = sum(share.amount for share in shares)
+    weights = [max(share.amount, total * SLIVER) for share in shares]
+    drawn, start = [], 0.0
+    for share, weight in zip(shares, weights, strict=True):
+        width = 100 * weight / sum(weights)
+        drawn.append(Segment(share.tone, start, width))
+        start += width
+    return drawn
+
+
+def bar_width(share: float) -> float:
+    """Return the width of a bar in percent, never invisible."""
+    return min(100.0, max(0.5, 100 * share))
+
+
+class Look(NamedTuple):
+    """How the page shows the outcome of a test."""
+
+    tone: str
+    symbol: str
+    word: str
+    is_open: bool = False
+    """Whether its tests are always shown unfolded."""
+
+
+LOOKS = {
+    "failed": Look("bad", "✗", "failed", is_open=True),
+    "error": Look("unmade", "!", "could not run", is_open=True),
+    "skipped": Look("open", "–", "skipped"),
+    "not_applicable": Look("none", "·", "not applicable"),
+    "passed": Look("good", "✓", "passed"),
+}
+"""The outcomes of tests, the most urgent first."""
+
+GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "fair"}
+"""The tones of the letters of a grade; any other is bad."""
+
+
+_TONES = {"clean": "good", "accepted": "fair"}
+
+
+class ToolEvidence(NamedTuple):
+    """The probes of one tool, and the anchor of its section."""
+
+    tool: str
+    anchor: str
+    probes: list[ProbeResult]
+    """The probes that are shown."""
+    more: int
+    """How many more were refused, as promised."""
+    total: int
+
+
+class OutcomeBar(NamedTuple):
+    """The number of cases with one outcome."""
+
+    name: str
+    cases: int
+    tone: str
+    width: float
+
+
+class ProbeView:
+    """The probes of a target."""
+
+    def __init__(self, result: TargetResult, number: int, most: int = MOST) -> None:
+        self._result = result
+        self._number = number
+        self._most = most
+        """How many probes the page has room for."""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self._result.payload.kind]
+
+    @property
+    def gist(self) -> str:
+        """The totals of the probes of the server, for a page whose other totals count promises."""
+        return server_sentence(self._result.probes) if self._result.payload.kind == "prove" else ""
+
+    @property
+    def grid(self) -> Grid:
+        """As many rows as the page has room for, those with a failure first."""
+        rows = first_entries(self._whole_grid.rows, MOST_ROWS, _has_failed)
+        return self._whole_grid._replace(rows=rows)
+
+    @property
+    def rows_left_out(self) -> int:
+        return max(0, len(self._whole_grid.rows) - MOST_ROWS)
+
+    @cached_property
+    def _whole_grid(self) -> Grid:
+        is_matrix = self._result.payload.kind == "prove"
+        return matrix_grid(self._result.matrix) if is_matrix else probe_grid(self._result.probes)
+
+    @property
+    def of_server(self) -> list[ProbeResult]:
+        return server_probes(self._result.probes)
+
+    @property
+    def probes_left_out(self) -> int:
+        """The number of probes worth showing that the page has no room for."""
+        shown = sum(len(each.probes) for each in self.of_tools)
+        return sum(len(each.probes) for each in self._evidence) - shown
+
+    @cached_property
+    def of_tools(self) -> list[ToolEvidence]:
+        """The probes by tool, as many as the page has room for; failed ones are left out last."""
+        worth = [(at, each) for at, evidence in enumerate(self._evidence) for each in evidence.probes]
+        kept: dict[int, list[ProbeResult]] = {}
+        for at, each in first_entries(worth, self._most, lambda pair: pair[1].passed is False):
+            kept.setdefault(at, []).append(each)
+        return [self._evidence[at]._replace(probes=probes) for at, probes in kept.items()]
+
+    @cached_property
+    def _evidence(self) -> list[ToolEvidence]:
+        """The probes by tool; the anchors of several targets on a page differ."""
+        tools: dict[str, list[ProbeResult]] = {}
+        for each in self._result.probes:
+            if each.tool is not None:
+                tools.setdefault(each.tool, []).append(each)
+        return [_evidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
+
+    @property
+    def anchors(self) -> dict[str, str]:
+        return {each.tool: each.anchor for each in self.of_tools}
+
+
+def _has_failed(row: Row) -> bool:
+    return any(square is not None and square.mark.tone == "bad" for square in row.squares)
+
+
+def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence:
+    """Select the probes of a tool that are shown: of those that passed, the first of each kind."""
+    shown: list[ProbeResult] = []
+    kinds: set[str] = set()
+    for each in probes:
+        if not each.passed or each.probe not in kinds:
+            shown.append(each)
+        kinds.add(each.probe)
+    return ToolEvidence(tool, anchor, shown, len(probes) - len(shown), len(probes))
+
+
+def square_title(square: Square, column: str) -> str:
+    """Return the verdict and the reason of a square, for a tooltip."""
+    mark = square.mark
+    lenient = f"{square.lenient:,} {LENIENT.meaning}" if square.lenient else ""
+    parts = [f"{column}: {mark.word} {square.ratio}".rstrip(), square.reason or mark.meaning, lenient]
+    return "; ".join(part for part in parts if part)
+
+
+def outcome_bars(fuzzing: Fuzzing) -> list[OutcomeBar]:
+    """Return the number of cases of each outcome, with bars."""
+    widest = max(1, *fuzzing.counts.values())
+    return [
+        OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in fuzzing.counts.items()
+    ]
+
+
+def outcome_tone(outcome: str) -> str:
+    """Return the tone of the outcome of a case."""
+    return _TONES.get(outcome, "bad")
+
+
+def failures_shown(fuzzing: Fuzzing) -> list[Failure]:
+    """Return as many failed cases as the page has room for; accepted violations are left out first."""
+    return first_entries(fuzzing.failures, MOST, lambda each: each.outcome != "accepted")
+
+
+OPEN_TESTS = 30
+"""A suite with at most this many tests shows them unfolded; a longer one folds those that passed or did not apply."""
+
+_LONGEST = 1_000_000
+"""Seconds; a longer duration comes from a stored report that is not credible."""
+
+
+class OutcomeGroup(NamedTuple):
+    """The tests with one outcome."""
+
+    outcome: str
+    look: Look
+    tests: list[TestResult]
+    """As many as the page has room for."""
+    total: int
+
+    @property
+    def left_out(self) -> int:
+        return self.total - len(self.tests)
+
+
+def by_outcome(tests: Sequence[TestResult], most: int = MOST) -> list[OutcomeGroup]:
+    """Return the tests by outcome, the most urgent first and at most so many; empty outcomes are left out."""
+    groups: dict[str, list[TestResult]] = {outcome: [] for outcome in LOOKS}
+    for test in tests:
+        groups[test.outcome].append(test)
+    shown = []
+    for outcome, members in groups.items():
+        if members:
+            shown.append(OutcomeGroup(outcome, LOOKS[outcome], members[: max(0, most)], len(members)))
+            most -= len(members)
+    return shown
+
+
+def test_shares(tests: Sequence[TestResult]) -> list[Share]:
+    """Return the number of tests of each outcome that occurs, for a bar."""
+    groups = {group.outcome: group for group in by_outcome(tests)}
+    return [
+        Share(
+            groups[outcome].look.tone,
+            groups[outcome].look.symbol,
+            groups[outcome].total,
+            groups[outcome].look.word,
+        )
+        for outcome in OUTCOMES
+        if outcome in groups
+    ]
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in words; empty if unknown."""
+    seconds = round(seconds, 4)  # as a stored report has it, so that its page is the same
+    if not 0 < seconds < _LONGEST:
+        return ""
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.001 else "< 1 ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"
+
+
+def servers_of(tests: Sequence[TestResult]) -> list[str]:
+    """Return the servers of tests, in order of occurrence."""
+    return list(dict.fromkeys(test.server for test in tests if test.server))
+
+
+def all_tests(run: RunResult) -> list[TestResult]:
+    """Return the tests of all suites of a run."""
+    return [test for result in run.targets for test in result.tests]

@@ -8,29 +8,102 @@ Why markup lives in templates: docs/decisions/0028-html-markup.md.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from mcproof.checks.findings import LEVELS
 from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
+from mcproof.core.console import plural, safe
 from mcproof.probing.outcomes import predictions
-from mcproof.report import trust_phrases
-from mcproof.report.gate_verdicts import run_verdict
-from mcproof.report.html import client_views, graph_views, probe_views, suite_views, wording
-from mcproof.report.html.environment import content_policy, environment
-from mcproof.report.html.finding_views import count_levels, rules_used, rulesets_used
-from mcproof.report.html.page_limits import MOST, MOST_ROWS, PageRoom
-from mcproof.report.html.suite_views import all_tests, by_outcome
-from mcproof.report.html.target_view import TargetView
-from mcproof.report.html.verdict_views import verdict_tile
-from mcproof.report.html.wording import GRADE_TONES, LOOKS, words_of
-from mcproof.report.matrix_grid import MEANINGS, mark_of
-from mcproof.report.outcome_phrases import arguments_text
+from mcproof.report import phrases
+from mcproof.report.grids import MEANINGS, mark_of
+from mcproof.report.html import blocks
+from mcproof.report.html.blocks import (
+    GRADE_TONES,
+    LOOKS,
+    MOST,
+    MOST_ROWS,
+    PageRoom,
+    all_tests,
+    by_outcome,
+    count_levels,
+    rules_used,
+    rulesets_used,
+    words_of,
+)
+from mcproof.report.html.views import TargetView, verdict_tile
+from mcproof.report.sections.outcomes import arguments_text
+from mcproof.report.verdicts import run_verdict
 from mcproof.testing.outcomes import OUTCOMES
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from mcproof.runs.results import RunResult
+
+
+LONGEST = 1000
+"""The length at which untrusted text is truncated by default."""
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment with the templates of this package."""
+    pages = Environment(
+        loader=PackageLoader("mcproof.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters.update(crop=crop, number=number, plural=plural, code_parts=code_parts, words=words)
+    return pages
+
+
+def _visible(value: Any) -> Any:
+    """Escape control and invisible characters in a text that is about to be printed."""
+    return safe(value) if type(value) is str else value
+
+
+def crop(value: str, limit: int = LONGEST) -> str:
+    """Truncate a text."""
+    return value if len(value) <= limit else value[:limit] + "…"
+
+
+def number(value: int) -> str:
+    """Return a number with thousands separators."""
+    return f"{value:,}"
+
+
+def words(value: str) -> str:
+    """Return an identifier such as `not_tested` in words."""
+    return value.replace("_", " ")
+
+
+def code_parts(value: str) -> list[str]:
+    """Split a sentence at its backticks: every second part is code. An unpaired backtick stays in the text."""
+    parts = value.split("`")
+    if len(parts) % 2 == 0:
+        last = parts.pop()
+        parts[-1] += f"`{last}"
+    return parts
+
+
+def content_policy(style: str, script: str) -> str:
+    """Return the Content-Security-Policy of a page: only this style sheet and this script."""
+    return (
+        f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashed(template: str) -> str:
+    from base64 import b64encode
+    from hashlib import sha256
+
+    content = environment().get_template(template).render()
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
 
 OPEN_TARGETS = 3
 """With at most this many targets, each is shown unfolded."""
@@ -41,21 +114,21 @@ _HELPERS = {
     "BONUS_LENGTH": BONUS_LENGTH,
     "MEANINGS": MEANINGS,
     "arguments_text": arguments_text,
-    "clients_of": client_views.ClientView,
-    "action_gain": trust_phrases.action_gain,
-    "graph_picture": graph_views.graph_picture,
-    "outcome_counts": trust_phrases.outcome_counts,
-    "unseen_rules": trust_phrases.unseen_rules,
-    "duration": suite_views.duration,
-    "failures_shown": probe_views.failures_shown,
+    "clients_of": blocks.ClientView,
+    "action_gain": phrases.action_gain,
+    "graph_picture": blocks.graph_picture,
+    "outcome_counts": phrases.outcome_counts,
+    "unseen_rules": phrases.unseen_rules,
+    "duration": blocks.duration,
+    "failures_shown": blocks.failures_shown,
     "mark_of": mark_of,
-    "outcome_bars": probe_views.outcome_bars,
-    "outcome_tone": probe_views.outcome_tone,
+    "outcome_bars": blocks.outcome_bars,
+    "outcome_tone": blocks.outcome_tone,
     "predictions": predictions,
-    "probes_of": probe_views.ProbeView,
-    "segments": wording.segments,
-    "square_title": probe_views.square_title,
-    "test_shares": suite_views.test_shares,
+    "probes_of": blocks.ProbeView,
+    "segments": blocks.segments,
+    "square_title": blocks.square_title,
+    "test_shares": blocks.test_shares,
 }
 """The functions and tables that templates use."""
 
@@ -162,16 +235,16 @@ class PageView:
         return sum(len(target.findings.suppressed) for target in self.targets)
 
     @property
-    def tests(self) -> list[suite_views.OutcomeGroup]:
+    def tests(self) -> list[blocks.OutcomeGroup]:
         """The tests of all suites, by outcome."""
         return by_outcome(all_tests(self.run))
 
     @property
-    def shares(self) -> list[wording.Share]:
-        return suite_views.test_shares(all_tests(self.run))
+    def shares(self) -> list[blocks.Share]:
+        return blocks.test_shares(all_tests(self.run))
 
     @property
-    def outcome_columns(self) -> list[tuple[str, wording.Look]]:
+    def outcome_columns(self) -> list[tuple[str, blocks.Look]]:
         """The outcomes that occur, as columns of the overview of suites."""
         occurring = {group.outcome for group in self.tests}
         return [(outcome, LOOKS[outcome]) for outcome in OUTCOMES if outcome in occurring]

@@ -1,22 +1,57 @@
-"""Clients against tools on a terminal: the headline, the matrix, what to change, and the findings."""
+"""Clients against tools: the headline, the matrix, what to change, and the findings, in text and Markdown."""
 
 from __future__ import annotations
 
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from mcproof.core.console import display_width, plural, shell_word, wrapped
-from mcproof.report.client_grid import MARKS, client_counts, client_grid, gain_phrases
-from mcproof.report.terminal.finding_list import command_hint
-from mcproof.report.terminal.frames import frames
-from mcproof.report.terminal.matrix_text import marks_legend, painted_mark, sentence
+from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
+from mcproof.report.grids import MARKS, ClientGrid, ClientRow, ToolColumn, client_counts, client_grid, gain_phrases
+from mcproof.report.markdown import code, escaped
+from mcproof.report.sections.findings import command_hint, frames
+from mcproof.report.sections.probes import marks_legend, painted_mark, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.console import Style
-    from mcproof.report.client_grid import ClientGrid, ClientRow, ToolColumn
     from mcproof.runs.results import CompatPayload, TargetResult
+
+
+_COLUMNS = 12
+"""How many groups of tools have a column."""
+_NAMES, _CLIENTS = 8, 12
+"""How many tools of a group and clients of a row are named; the rest are counted."""
+_SIGNS = {"works": "✅", "degraded": "🟡", "lost": "⚪", "breaks": "🔴"}
+
+
+def client_sections(result: TargetResult, payload: CompatPayload) -> Iterator[str]:
+    """Write the matrix, unless everything works, and what to change."""
+    grid = client_grid(result, payload, _COLUMNS)
+    if any(row.verdict != "works" for row in grid.rows):
+        letters = ascii_uppercase[: len(grid.columns)]
+        titles = [*(["server"] if grid.has_server_column else []), *letters]
+        yield f"\n| clients | {' | '.join(titles)} | result |\n|{' --- |' * (len(titles) + 2)}\n"
+        for row in grid.rows:
+            cells = [row.server, *row.cells] if grid.has_server_column else row.cells
+            names = row.names if row.verdict != "works" else [f"{len(row.names):,} others"]
+            listed = escaped(", ".join(names[:_CLIENTS])) + _more(names, _CLIENTS)
+            yield f"| {listed} | {' | '.join(_SIGNS[cell] for cell in cells)} | {escaped(row.summary)} |\n"
+        yield "\n"
+        for letter, column in zip(letters, grid.columns, strict=True):
+            listed = ", ".join(map(code, column.tools[:_NAMES])) + _more(column.tools, _NAMES)
+            yield f"- {letter}: {plural(column.size, 'tool')}{f': {listed}' if listed else ''}\n"
+        meanings = [f"{_SIGNS[mark.word]} {mark.meaning or mark.word}" for mark in grid.legend()]
+        yield f"\n{' · '.join(meanings)}\n"
+    if payload.improvements:
+        yield "\nWhat to change, most clients gained first:\n\n"
+        for number, each in enumerate(payload.improvements, 1):
+            gains = "; ".join(gain_phrases(each)) or "no gain before the steps below"
+            yield f"{number}. {escaped(each.remedy)} ({code(each.rule)}): {escaped(gains)}\n"
+
+
+def _more(names: list[str], most: int) -> str:
+    return f" and {len(names) - most:,} more" if len(names) > most else ""
+
 
 _LABEL, _MOST_LABEL, _SUMMARY = 20, 44, 24
 """The least and most columns of the names of clients, and the least of the summary of a row."""

@@ -1,19 +1,124 @@
-"""Findings on a terminal, grouped by rule: some examples of each, with the offending line."""
+"""Findings on a terminal, grouped by rule: some examples of each, with the offending line or request.
+
+Also the same findings one a line, and counted by rule.
+Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.reporting import count_findings, group_by_rule
-from mcproof.core.console import display_width, plural, safe, wrapped
-from mcproof.report.terminal.exchange_text import exchange_lines, exchanges_of
+from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleFacts, Snippet, group_by_fault
+from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
+from mcproof.core.console import Style, display_width, plural, safe, wrapped
+from mcproof.report.phrases import CHANGE_WORDS, code_help_lines, fixing_hint, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.checks.findings import FindingGroup, ReportedFinding, Snippet
-    from mcproof.checks.reporting import FindingEntry, RuleGroup
-    from mcproof.core.console import Style
+    from mcproof.runs.results import RunResult, TargetResult
+
+
+REQUEST, RESPONSE = "request ", "response"
+_LABEL = len(RESPONSE) + 2
+_ENVELOPE = re.compile(
+    r'\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:\d+|"[^"]*"|null)\s*,\s*)*"(?:result|(?P<error>error))"\s*:\s*'
+    r'(?:\{\s*"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
+)
+"""The beginning of a response, as mcproof or a server writes it."""
+
+
+class SentRequest(NamedTuple):
+    """The parameters of a request as text, and the part to mark."""
+
+    text: str
+    start: int = 0
+    end: int = 0
+
+
+def exchanges_of(shown: ReportedFinding, style: Style) -> list[dict[str, Any]]:
+    """Return the exchanges that show a finding: the first, or all if all findings are shown."""
+    evidence = shown.evidence
+    if evidence is None or not isinstance(evidence.get("sent"), str):
+        return []
+    examples = evidence.get("examples") if style.examples is None else None
+    every = [each for each in examples if isinstance(each, dict)] if isinstance(examples, list) else []
+    return every or [evidence]
+
+
+def exchange_lines(exchange: dict[str, Any], shown: ReportedFinding, style: Style) -> Iterator[str]:
+    """Render the request, marks under the offending argument, and the response unless the message has it."""
+    room = max(8, style.width - _LABEL)
+    request = _marked(exchange, shown.message)
+    start, end = (display_width(style.text(request.text[:at], 1_000)) for at in (request.start, request.end))
+    yield f"{style.paint(REQUEST, 'dim')}  {style.fitting(request.text, room)}"
+    if end > start and start < room - 1:
+        yield " " * (_LABEL + start) + style.paint("^" * (min(end, room) - start), shown.level)
+    response = exchange.get("answer")
+    if isinstance(response, str) and response and response not in shown.message:
+        yield f"{style.paint(RESPONSE, 'dim')}  {style.fitting(readable_response(response), room)}"
+
+
+def _marked(exchange: dict[str, Any], message: str) -> SentRequest:
+    """Return a request with the argument to mark: the one that the exchange is about, or an undeclared one."""
+    sent = str(exchange["sent"])
+    arguments = _parsed(sent)
+    if not isinstance(arguments, dict):
+        return SentRequest(sent)
+    about = str(exchange.get("argument", ""))
+    names = [key for key in arguments if about == key or about.startswith((f"{key}.", f"{key}["))]
+    names = names or [key for key in arguments if f"undeclared `{key}`" in message]
+    marked = max(names, key=len, default=None)
+    text, start, end = "{", 0, 0
+    for key, value in arguments.items():
+        member = f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        text += ", " if len(text) > 1 else ""
+        if key == marked:
+            start, end = len(text), len(text) + len(member)
+        text += member
+    return SentRequest(f"{text}}}", start, end)
+
+
+def readable_response(response: str) -> str:
+    """Return a response without its envelope; a result that is one text as that text."""
+    message = _parsed(response)
+    if message is None and (envelope := _ENVELOPE.match(response)) is not None:  # cropped
+        return f"{'error ' if envelope['error'] else ''}{response[envelope.end() :]}"
+    if not isinstance(message, dict):
+        return response
+    if "error" in message:
+        return f"error {json.dumps(message['error'], ensure_ascii=False)}"
+    result = message.get("result")
+    if not isinstance(result, dict):
+        return response
+    content = result.get("content")
+    if isinstance(content, list) and len(content) == 1:
+        block = content[0]
+        is_text = isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        if is_text and _repeats(block["text"], result):
+            return ("isError: " if result.get("isError") is True else "") + json.dumps(
+                block["text"], ensure_ascii=False
+            )
+    return json.dumps(result, ensure_ascii=False)
+
+
+def _repeats(text: str, result: dict[str, Any]) -> bool:
+    """Whether the structured content of a result has nothing but its text, as SDKs write it; also if it has none."""
+    structured = result.get("structuredContent")
+    if "structuredContent" not in result or structured == _parsed(text):
+        return True
+    return isinstance(structured, dict) and list(structured.values()) in ([text], [_parsed(text)])
+
+
+def _parsed(text: str) -> Any:
+    """Return a text as JSON; None if it is not, such as a cropped one."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
 
 _TAB = "    "
 _INDENT = "  "
@@ -221,3 +326,136 @@ def _cropped(snippet: Snippet, room: int, style: Style) -> list[str]:
         cut_before = cut_before or shown[0] != style.text(before, 1_000)
         cut_after = cut_after or not is_whole or shown[2] != style.text(after, 1_000)
     return [ellipsis * cut_before + shown[0], shown[1], shown[2] + ellipsis * cut_after]
+
+
+_LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
+
+
+def changes_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the changes, grouped by item; then how many break callers."""
+    item = None
+    for each in result.findings:
+        if (each.item, each.item_pointer) != item:
+            yield ("" if item is None else "\n") + style.paint(style.text(each.label or "server", 100), "bold") + "\n"
+            item = (each.item, each.item_pointer)
+        mark = style.paint(_LEVEL_SYMBOLS[each.level], each.level)
+        yield f"  {mark} {style.text(each.message)} ({_word(each, style)})\n"
+        yield "      " + style.paint(f"{each.rule.id}  {location_of(each, style)}", "dim") + "\n"
+    yield ("\n" if result.findings else "") + _changes_summary(result, style)
+
+
+def changes_concise(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render one line a change."""
+    for each in result.findings:
+        item = f"{style.text(each.label, 100)}: " if each.label else ""
+        yield f"{location_of(each, style)}: {_word(each, style)} {each.rule.id} {item}{style.text(each.message)}\n"
+
+
+def _word(each: ReportedFinding, style: Style) -> str:
+    return style.paint(CHANGE_WORDS[each.level], each.level)
+
+
+def _changes_summary(result: TargetResult, style: Style) -> str:
+    older = result.payload.compared_with if result.payload.kind == "diff" else "?"
+    between = f"from {style.text(older)} to {style.text(result.target)}"
+    if not result.findings:
+        return f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no changes {between}\n"
+    levels = result.levels()
+    counts = [style.paint(f"{levels[level]:,} {CHANGE_WORDS[level]}", level) for level in levels if levels[level]]
+    return f"{plural(len(result.findings), 'change')} {between}: {', '.join(counts)}\n"
+
+
+def frames(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the findings, grouped by rule; then a summary."""
+    groups = group_by_fault(result.findings)
+    yield from grouped_findings(groups, style, lambda rule: _in_code(result, rule, style))
+    yield _summary(result, groups, style)
+
+
+def concise(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render one line a finding: location, level, rule, item, message."""
+    for group in group_by_fault(result.findings):
+        shown = group.shown
+        level = style.paint(shown.level, shown.level)
+        others = f" [also {', '.join(group.also)}]" if group.also else ""
+        yield f"{location_of(shown, style)}: {level} {shown.rule.id} {_finding_sentence(shown, style)}{others}\n"
+
+
+def _finding_sentence(shown: ReportedFinding, style: Style) -> str:
+    """Return the message, prefixed with the name of its item."""
+    message = style.text(shown.message)
+    return f"{style.text(shown.label, 100)}: {message}" if shown.label else message
+
+
+def _in_code(result: TargetResult, rule: str, style: Style) -> str:
+    """Return what to write in the server's code about the findings of a rule."""
+    bullet, lines = style.paint("=", "help"), []
+    for line in code_help_lines(result, rule):
+        text = style.text(line, 200)
+        if line.startswith(" ") or not line:
+            lines.append(f"     {text}".rstrip())
+        else:
+            first, *others = wrapped(text, style.width, used=4, indent=4)
+            lines += [f"  {bullet} {first}", *others]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> str:
+    """Return the last lines: the numbers of findings, and how many can be fixed automatically."""
+    target = fitting_target(result.target, style.width // 2, style)
+    scope = f"{scope_of(result)} of {target}"
+    hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
+    polish = "" if result.scores.polish is None else f"polish score {result.scores.polish} of 100\n"
+    if not result.findings:
+        tick = style.paint(style.symbol("✓", "ok:"), "good")
+        return _wrapped(f"{tick} no findings in {scope}{hidden}", target, style) + polish
+    levels = [group.shown.level for group in groups]
+    counts = [(level, levels.count(level)) for level in LEVELS]
+    parts = [style.paint(plural(count, level), level) for level, count in counts if count]
+    counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", target, style)
+    return counted + "".join(f"{line}\n" for line in command_hint(*fixing_hint(result), style)) + polish
+
+
+def _wrapped(line: str, target: str, style: Style) -> str:
+    """Wrap the line that ends with the target; a long target stays on it, as in a list of many."""
+    is_long = display_width(target) > style.width // 2
+    return "\n".join([line] if is_long else wrapped(line, style.width, indent=4)) + "\n"
+
+
+class RuleCount(NamedTuple):
+    """How many findings a rule has, and how many of them have an automatic fix."""
+
+    rule: RuleFacts
+    total: int
+    fixable: int
+
+
+def rule_counts(run: RunResult, style: Style) -> Iterator[str]:
+    """Render one line a rule: the number of findings, the level, the id and the name; then the total."""
+    counts = count_rules(run)
+    checked = [result for result in run.targets if result.trouble is None]
+    scope = plural(len(checked), "target")
+    if not counts:
+        yield f"no findings in {scope}\n"
+        return
+    digits = max(len(f"{each.total:,}") for each in counts)
+    level = max(len(each.rule.level) for each in counts)
+    ids = max(len(each.rule.id) for each in counts)
+    for rule, total, fixable in counts:
+        painted = style.paint(f"{rule.level:{level}}", rule.level)
+        name = rule.name if rule.name != rule.id else ""
+        yield f"{total:>{digits},}  {painted}  {rule.id:{ids}}  [{'*' if fixable else ' '}] {name}".rstrip() + "\n"
+    yield f"{plural(sum(each.total for each in counts), 'finding')} of {plural(len(counts), 'rule')} in {scope}\n"
+    if fixable := sum(each.fixable for each in counts):
+        yield f"[*] {fixable:,} can be fixed automatically\n"
+
+
+def count_rules(run: RunResult) -> list[RuleCount]:
+    """Count the findings of all targets by rule: the most frequent first, then the worst level, then by id."""
+    counts: dict[str, RuleCount] = {}
+    for result in run.targets:
+        is_file = result.connection is None  # the schemas of a live server are in its code
+        for each in result.findings:
+            rule, total, fixable = counts.get(each.rule.id, RuleCount(each.rule, 0, 0))
+            counts[each.rule.id] = RuleCount(rule, total + 1, fixable + (is_file and each.fix is not None))
+    return sorted(counts.values(), key=lambda each: (-each.total, LEVELS.index(each.rule.level), each.rule.id))

@@ -1,22 +1,21 @@
-"""Sentences about probes, cases and tests that several formats share."""
+"""Outcomes of comparing and testing on a terminal: changes between catalogs, fuzzing, tests of suites."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.core.console import plural
+from mcproof.core.console import Style, plural
 from mcproof.core.observations.probes import HOSTILE_PROBES
-from mcproof.probing.outcomes import promises
-from mcproof.report.matrix_grid import mark_of, server_probes
-from mcproof.testing.outcomes import count_outcomes
+from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult, promises
+from mcproof.report.grids import mark_of, server_probes
+from mcproof.testing.outcomes import TestResult, count_outcomes, reasons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcproof.checks.findings import ReportedFinding
-    from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
     from mcproof.runs.results import TargetResult
-    from mcproof.testing.outcomes import TestResult
+
 
 _OUTCOME_WORDS = {
     "clean": ("clean", "clean"),
@@ -37,11 +36,11 @@ def summary_sentence(result: TargetResult) -> str:
     """Return the result of a kind of run about behaviour or clients, in one sentence; empty for the others."""
     payload = result.payload
     if payload.kind == "compat":
-        from mcproof.report.client_grid import clients_sentence
+        from mcproof.report.grids import clients_sentence
 
         return clients_sentence(payload)
     if payload.kind == "scan" and payload.trust is not None:
-        from mcproof.report.trust_phrases import trust_sentence
+        from mcproof.report.phrases import trust_sentence
 
         return trust_sentence(payload.trust)
     if payload.kind == "suite":
@@ -175,3 +174,35 @@ def arguments_text(failure: Failure) -> str:
     from json import dumps
 
     return dumps(failure.arguments, ensure_ascii=False)
+
+
+_OUTCOME_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
+_TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
+
+
+def tests_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render a line for each test, with the reasons below those that did not pass; then the totals."""
+    yield style.paint(style.text(result.target), "bold") + "\n"
+    for test in merge_unrun(result.tests):
+        yield from _lines(test, style)
+    yield f"\n{style.paint(tests_sentence(result.tests), 'bold')}\n"
+
+
+def _lines(test: TestResult, style: Style) -> Iterator[str]:
+    mark = style.symbol(*_OUTCOME_SYMBOLS.get(test.outcome, ("-", "-")))
+    yield f"  {style.paint(mark, _TEST_COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
+    if test.message and not test.is_bad:
+        yield style.paint(f"  {style.text(test.message)}", "dim")
+    yield "\n"
+    for line in reasons(test, style):
+        yield f"      {line}\n"
+
+
+def tests_concise(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render one line for each test that did not pass."""
+    for test in merge_unrun(result.tests):
+        if test.is_bad:
+            line = test.first_line
+            location = f"{test.file}:{line}: " if line is not None else ""
+            word = style.paint(test.outcome, "error")
+            yield f"{style.text(location)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"

@@ -1,37 +1,125 @@
-"""The probes and the contract matrix on a terminal."""
+"""Probes, the contract matrix and fuzzing, in text and Markdown, with what was not tested."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.checks.findings import group_by_fault
+from mcproof.checks.findings import ReportedFinding, group_by_fault
 from mcproof.core.console import Style, display_width, plural, wrapped
-from mcproof.probing.outcomes import predictions
+from mcproof.probing.outcomes import Failure, Fuzzing, ProbeResult, predictions
 from mcproof.probing.permission import HOW_TO_ALLOW, MAY_CHANGE
-from mcproof.report.matrix_grid import TITLES, mark_of, matrix_grid, probe_grid, server_probes
-from mcproof.report.outcome_phrases import (
+from mcproof.report.grids import (
+    TITLES,
+    Grid,
+    Mark,
+    Row,
+    Square,
+    covered_by_failures,
+    mark_of,
+    matrix_grid,
+    probe_grid,
+    server_probes,
+)
+from mcproof.report.markdown import code, escaped
+from mcproof.report.sections.findings import grouped_findings, readable_response
+from mcproof.report.sections.outcomes import (
+    arguments_text,
+    fuzz_sentence,
     probe_sentence,
     promise_sentence,
     server_sentence,
     split_static,
     static_sentence,
 )
-from mcproof.report.terminal.finding_list import grouped_findings
-from mcproof.runs.results import IN_PART
+from mcproof.runs.results import IN_PART, TargetResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.checks.findings import ReportedFinding
-    from mcproof.probing.outcomes import ProbeResult
-    from mcproof.report.matrix_grid import Grid, Mark, Row
-    from mcproof.runs.results import TargetResult
+
+NAMES = 6
+"""How many tools a sentence names; the rest are counted."""
+
+
+def call_sections(result: TargetResult) -> Iterator[str]:
+    """Write the sections between summary and findings of a server that was called."""
+    kind = result.payload.kind
+    if result.payload.kind == "fuzz":
+        yield from _fuzzing(result.payload.fuzzing)
+    else:
+        if kind == "prove" and (sentence := server_sentence(result.probes)):
+            yield f"\n{escaped(sentence)}\n"
+        grid = matrix_grid(result.matrix) if kind == "prove" else probe_grid(result.probes)
+        if grid.rows:
+            yield f"\n### {TITLES[kind]}\n\n"
+            yield from _table(grid)
+        yield from _server_markdown(server_probes(result.probes))
+        for rules, column, tools in predictions(result.matrix):
+            warned = f"warned about {plural(len(tools), 'tool')}: {_markdown_names(tools)}"
+            yield f"\n{column} not enforced: {', '.join(map(code, rules))} {warned}\n"
+
+
+def _table(grid: Grid) -> Iterator[str]:
+    yield f"| tool | {' | '.join(grid.titles)} |\n|{' --- |' * (len(grid.titles) + 1)}\n"
+    for row in grid.rows:
+        yield f"| {code(row.tool)} | {' | '.join(map(_drawn, row.squares))} |\n"
+    yield f"\n{'; '.join(map(_meaning, grid.legend()))}\n"
+
+
+def _drawn(square: Square | None) -> str:
+    return "" if square is None else square.label(square.mark.symbol)
+
+
+def _meaning(mark: Mark) -> str:
+    return f"{mark.symbol} {mark.word}" + (f" ({mark.meaning})" if mark.meaning else "")
+
+
+def _server_markdown(probes: list[ProbeResult]) -> Iterator[str]:
+    """Write the probes of the server as a whole."""
+    if not probes:
+        return
+    yield "\n### The server as a whole\n\n| probe | result | what |\n| --- | --- | --- |\n"
+    for each in probes:
+        mark = mark_of(each)
+        yield f"| {code(each.probe)} | {mark.symbol} {mark.word} | {escaped(each.reason)} |\n"
+
+
+def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
+    tools = plural(len(fuzzing.tools), "tool")
+    yield f"\n{plural(fuzzing.cases, 'case')} for {tools}, seed {fuzzing.seed}\n"
+    titles = " | ".join(name.replace("_", " ") for name in fuzzing.counts)
+    counts = " | ".join(f"{count:,}" for count in fuzzing.counts.values())
+    yield f"\n| {titles} |\n|{' --- |' * len(fuzzing.counts)}\n| {counts} |\n"
+    if not fuzzing.failures:
+        return
+    yield "\n### Failed cases\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"
+    for each in fuzzing.failures:
+        times = f" ({plural(each.times, 'case')})" if each.times > 1 else ""
+        tool = "the server" if each.tool is None else code(each.tool)
+        outcome = each.outcome.replace("_", " ")
+        arguments, replay = code(arguments_text(each)), code(each.replay)
+        yield f"| {outcome} | {tool} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
+
+
+def untested_section(result: TargetResult) -> Iterator[str]:
+    """Write what was not tested, by reason."""
+    reasons = result.untested_reasons()
+    if reasons:
+        yield "\n### Not tested\n\n| what | why |\n| --- | --- |\n"
+    for why, whats in reasons:
+        yield f"| {_markdown_names(whats)} | {escaped(why)} |\n"
+
+
+def _markdown_names(names: list[str]) -> str:
+    """Return the first names, and the number of the others."""
+    listed = ", ".join(map(code, names[:NAMES]))
+    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
+
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
 NAME_WIDTH = 48
 """The most columns that a tool's name takes in a table."""
 
-NAMES = 6
 """How many tools a sentence names; the rest are counted."""
 MOST_CHANGING = 20
 """How many tools that may change something are named, with the evidence."""
@@ -215,3 +303,69 @@ def _wrapped(text: str, style: Style) -> list[str]:
 def sentence(text: str, style: Style) -> Iterator[str]:
     """Render an important sentence."""
     return (f"{style.paint(line, 'bold')}\n" for line in wrapped(text, style.width, indent=4))
+
+
+BAR_WIDTH = 32
+_FUZZ_COLOURS = {"clean": "good", "accepted": "warning"}
+
+
+def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render outcomes, failures, what was not tested, and the totals."""
+    if result.payload.kind != "fuzz":
+        raise ValueError("not a result of fuzzing")
+    fuzzing = result.payload.fuzzing
+    heading = f"Fuzzing: {plural(fuzzing.cases, 'case')} for {plural(len(fuzzing.tools), 'tool')}, seed {fuzzing.seed}"
+    yield from sentence(heading, style)
+    yield "\n"
+    yield from _outcomes(fuzzing, style)
+    yield from _failures(fuzzing.failures, style)
+    covered = covered_by_failures(fuzzing.failures)
+    yield from findings_text((each for each in result.findings if (each.tool, each.rule.id) not in covered), style)
+    yield from untested_text(result, style)
+    yield from sentence(fuzz_sentence(fuzzing), style)
+    yield f"seed {fuzzing.seed}\n"
+
+
+def _outcomes(fuzzing: Fuzzing, style: Style) -> Iterator[str]:
+    """Render the number of cases of each outcome."""
+    widest = max(1, *fuzzing.counts.values())
+    room = min(BAR_WIDTH, style.width - 32)
+    block = style.symbol("█", "#")
+    for name, count in fuzzing.counts.items():
+        bar = block * (max(1, round(room * count / widest)) if count else 0)
+        painted = style.paint(bar, _FUZZ_COLOURS.get(name, "error"))
+        yield f"  {name.replace('_', ' '):18} {count:>8,}  {painted}".rstrip() + "\n"
+    yield "\n"
+
+
+def _failures(failures: list[Failure], style: Style) -> Iterator[str]:
+    """Render the failed cases: some of each outcome of a tool, and the number of the others."""
+    groups: dict[tuple[str, str | None], list[Failure]] = {}
+    for failure in failures:
+        groups.setdefault((failure.outcome, failure.tool), []).append(failure)
+    for (outcome, tool), members in groups.items():
+        shown = members[: style.examples]
+        for failure in shown:
+            yield _failure(failure, style) + "\n"
+        if hidden := len(members) - len(shown):
+            yield f"and {hidden:,} more: {outcome.replace('_', ' ')} {_name(tool, style)} (--show all)\n\n"
+
+
+def _name(tool: str | None, style: Style) -> str:
+    return style.text(tool, 100) if tool is not None else "the server"
+
+
+def _failure(failure: Failure, style: Style) -> str:
+    """Return a failed case: the problem, the arguments, the response and the replay command."""
+    colour = "warning" if failure.outcome == "accepted" else "error"
+    outcome = failure.outcome.replace("_", " ")
+    times = f" ({plural(failure.times, 'case')})" if failure.times > 1 else ""
+    what = f"{style.text(failure.what or 'invalid response')}{times}"
+    first, *others = wrapped(f"{_name(failure.tool, style)}: {what}", style.width, used=len(outcome) + 1, indent=4)
+    lines = [f"{style.paint(outcome, colour, 'bold')} {style.paint(first, 'bold')}".rstrip()]
+    lines += [style.paint(line, "bold") for line in others]
+    lines.append(f"    arguments  {style.fitting(arguments_text(failure), style.width - 15)}")
+    if failure.response and failure.response not in failure.what:
+        lines.append(f"    response   {style.fitting(readable_response(failure.response), style.width - 15)}")
+    lines.append(f"    replay     {style.text(failure.replay, 2000)}")
+    return "\n".join(lines) + "\n"

@@ -1,21 +1,51 @@
-"""The grade on a terminal: a large letter, deductions, gains, and the tokens as bars."""
+"""The grade and the trust in a server: the letter or verdict, its reasons and what to do, in text and Markdown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import level_of
-from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH
+from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Gain, Grade
+from mcproof.checks.texts.tool_graph import ToolGraph, graph_lines
 from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
-from mcproof.report.gate_verdicts import target_verdict
-from mcproof.report.terminal.finding_list import command_hint
+from mcproof.report.markdown import code, escaped
+from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
+from mcproof.report.sections.findings import command_hint, frames
+from mcproof.report.verdicts import target_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.scores.grade import Gain, Grade
     from mcproof.checks.scores.tokens import TokenCost
+    from mcproof.checks.scores.trust import Trust
     from mcproof.runs.results import Descriptions, TargetResult
+
+
+_MARKDOWN_EDGES = 30
+"""How many edges of the tool graph are listed."""
+
+
+def trust_sections(trust: Trust, graph: ToolGraph | None) -> Iterator[str]:
+    """Write why the verdict is what it is, what to do, and which rules were not judged."""
+    yield f"\n{outcome_counts(trust)}.\n"
+    if trust.reasons:
+        yield "\nWhy:\n\n"
+        yield from (f"- {escaped(reason)}\n" for reason in trust.reasons)
+    if trust.actions:
+        yield "\nWhat to do, the largest gain first:\n\n"
+        for number, each in enumerate(trust.actions, 1):
+            gain = action_gain(each, trust)
+            yield f"{number}. {escaped(each.advice)} ({code(each.rule)}{f': {escaped(gain)}' if gain else ''})\n"
+    unseen = unseen_rules(trust)
+    if unseen:
+        yield "\n| not judged | why |\n| --- | --- |\n"
+        for group in unseen:
+            yield f"| {', '.join(map(code, group.rules))} | {escaped(group.why)} |\n"
+    if graph is not None and graph.edges:
+        yield "\n| tool | names | sentence |\n| --- | --- | --- |\n"
+        for edge in graph.edges[:_MARKDOWN_EDGES]:
+            yield f"| {code(edge.source)} | {edge.kind} {code(edge.target)} | {escaped(edge.sentence)} |\n"
+
 
 LARGE = {
     "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
@@ -172,3 +202,76 @@ def _input_findings(result: TargetResult, style: Style) -> str:
     what = style.paint(plural(count, "problem"), "warning")
     command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
     return "\n".join(command_hint(f"{what} with the input itself; see", command, style)) + "\n"
+
+
+_COLOURS = {"good": "good", "fair": "warning", "bad": "error"}
+_STEPS, _TEXT_EDGES = 8, 12
+"""How many actions, and lines of the tool graph, are listed unless everything is."""
+
+
+def scan_text(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render the result of `scan`."""
+    payload = result.payload
+    if payload.kind != "scan" or payload.trust is None:
+        raise ValueError("not a result of a scan")
+    trust = payload.trust
+    verdict, _, rest = trust_sentence(trust).partition(":")
+    yield f"{style.paint(verdict, 'bold', _COLOURS[TONES[trust.verdict]])}:{rest}\n"
+    yield from _lines(outcome_counts(trust), style)
+    yield "\n"
+    if trust.reasons:
+        yield style.paint("Why", "bold") + "\n\n"
+        for reason in trust.reasons:
+            yield from _lines(style.text(reason, 1_000), style, "  - ")
+        yield "\n"
+    yield from _actions(trust, style)
+    yield from _unseen(trust, style)
+    yield from _graph(payload.graph, style)
+    yield from frames(result, style)
+
+
+def _actions(trust: Trust, style: Style) -> Iterator[str]:
+    if not trust.actions:
+        return
+    yield style.paint("What to do, the largest gain first", "bold") + "\n\n"
+    shown = trust.actions if style.examples is None else trust.actions[:_STEPS]
+    for number, each in enumerate(shown, 1):
+        gain = action_gain(each, trust)
+        text = f"{style.text(each.advice, 500)} ({style.text(each.rule)}{f': {gain}' if gain else ''})"
+        yield from _lines(text, style, f"{number:>3}  ")
+    if len(trust.actions) > len(shown):
+        yield f"     and {len(trust.actions) - len(shown):,} more; --show all lists everything\n"
+    yield "\n"
+
+
+def _graph(graph: ToolGraph | None, style: Style) -> Iterator[str]:
+    """Render which tools name each other, unless none does."""
+    if graph is None or not graph.edges:
+        return
+    yield style.paint("Tools that name each other", "bold") + "\n\n"
+    lines = graph_lines(graph)
+    shown = lines if style.examples is None else lines[:_TEXT_EDGES]
+    for line in shown:
+        head = "  " + " " * (len(line) - len(line.lstrip()))
+        yield from _lines(style.text(line.strip(), 400), style, head)
+    if len(lines) > len(shown):
+        yield f"  and {len(lines) - len(shown):,} more lines; --show all lists everything\n"
+    yield "\n"
+
+
+def _unseen(trust: Trust, style: Style) -> Iterator[str]:
+    unseen = [each for each in unseen_rules(trust) if each.is_applicable]
+    if not unseen:
+        return
+    yield style.paint("Not observed", "bold") + "\n\n"
+    for each in unseen:
+        named = ", ".join(each.rules) if style.examples is None or len(each.rules) == 1 else ""
+        what = named or plural(len(each.rules), "rule")
+        yield from _lines(f"{what}: {style.text(each.why, 500)}", style, "  - ")
+    yield "\n"
+
+
+def _lines(text: str, style: Style, head: str = "") -> Iterator[str]:
+    first, *others = wrapped(text, style.width, used=len(head), indent=len(head))
+    yield f"{head}{first}\n"
+    yield from (f"{line}\n" for line in others)
