@@ -25,9 +25,9 @@ def keystroke(modules: int) -> Callable[[Workspace], Comparison]:
     """An edit of a docstring, analysed by the language server, against a lint of the whole project in one process."""
 
     def measure(at: Workspace) -> Comparison:
-        from mcproof.lsp.analysis import Analyst
         from mcproof.runs import execute
         from mcproof.runs.requests import LintRequest, TargetSelection
+        from mcproof.services.lsp.analysis import Analyst
 
         folder = _write_project(at.folder / f"project-{modules}", modules)
         file = folder / ("tools_0.py" if modules > 1 else "server.py")

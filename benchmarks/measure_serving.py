@@ -174,7 +174,7 @@ def _running(word: str, postmaster: int | None) -> Iterator[Service]:
 
 
 def _filled(word: str, runs: int) -> str:
-    from mcproof.store.database import open_database
+    from mcproof.services.store.database import open_database
     from store.filling import Size, fill
 
     database = open_database(word)

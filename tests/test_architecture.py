@@ -45,7 +45,7 @@ def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> N
     """A snapshot is checked in a tenth of a second, most of which is imports."""
     heavy = existing(
         *("dataclasses", "inspect", "asyncio", "sqlalchemy"),
-        *("mcproof.probing.generation", "mcproof.probing.probes", "mcproof.testing.suites", "mcproof.store"),
+        *("mcproof.probing.generation", "mcproof.probing.probes", "mcproof.testing.suites", "mcproof.services.store"),
         *("mcproof.checks.rules.trust.perimeter", "mcproof.checks.rules.trust.capabilities"),
     )
     code = (
@@ -61,7 +61,9 @@ def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> N
 def test_the_process_that_serves_visitors_loads_no_rules() -> None:
     """They are loaded by the process that visits are forked from; here they would delay the start of the service."""
     (rules,) = existing("mcproof.checks.rules")
-    code = f"import sys, mcproof.web.visits; print([name for name in sys.modules if name.startswith({rules!r})])"
+    code = (
+        f"import sys, mcproof.services.web.visits; print([name for name in sys.modules if name.startswith({rules!r})])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -69,6 +71,6 @@ def test_the_process_that_serves_visitors_loads_no_rules() -> None:
 def test_the_process_that_visits_are_forked_from_has_loaded_the_rules() -> None:
     (rules,) = existing("mcproof.checks.rules")
     counting = f"len([name for name in sys.modules if name.startswith({rules!r})])"
-    code = f"import sys, mcproof.web.visit_warmup; print({counting})"
+    code = f"import sys, mcproof.services.web.visit_warmup; print({counting})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) > 10

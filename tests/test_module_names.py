@@ -121,7 +121,9 @@ def test_a_name_without_a_module_is_noticed() -> None:
     assert not resolves("mcproof.demo.waiter")
     assert not resolves("mcproof.core.errors.NoSuchError")
     assert not resolves("mcproof.no_such_package.server")
-    assert names_in("see `mcproof.toml`, https://x.example/mcproof.web and -m mcproof.web.x") == ["mcproof.web.x"]
+    assert names_in("see `mcproof.toml`, https://x.example/mcproof.web and -m mcproof.services.web.x") == [
+        "mcproof.services.web.x"
+    ]
 
 
 def test_the_entry_points_and_contracts_of_the_project_name_what_exists() -> None:

@@ -11,8 +11,8 @@ import time
 
 import uvicorn
 
-from mcproof.store.database import open_database
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.database import open_database
+from mcproof.services.web.server import WebSettings, create_service
 
 
 def report(server: uvicorn.Server) -> None:

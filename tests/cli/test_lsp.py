@@ -16,7 +16,7 @@ def test_help_tells_what_it_is_for() -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcproof.lsp.language_server", None)
+    monkeypatch.setitem(sys.modules, "mcproof.services.lsp.server", None)
     assert fails("lsp") == "mcproof: `lsp` needs one more package: `pip install 'mcproof[lsp]'`\n"
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.store.access_tokens import find_token
-from mcproof.store.database import open_database
+from mcproof.services.store.database import open_database
+from mcproof.services.store.queries import find_token
 
 from .running import fails, run
 

@@ -12,9 +12,8 @@ import httpx2
 import pytest
 
 from limits import HANG
-from mcproof.cli.watch_plans import watch_plan
 from mcproof.client.http.policy import NetworkPolicy
-from mcproof.web.watch.watcher import WatchPlan
+from mcproof.services.web.watcher import WatchPlan, watch_plan
 
 from .running import CLEAN_TOOL, COMMAND, document_of, environment, fails, run, write
 

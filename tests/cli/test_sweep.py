@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.store.database import open_database
-from mcproof.store.tables import RUNS, SERVERS
+from mcproof.services.store.database import open_database
+from mcproof.services.store.tables import RUNS, SERVERS
 from sweep.sweeping import outcomes, rows, write_captures, write_list
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, write

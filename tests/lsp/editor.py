@@ -12,7 +12,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from limits import HANG
-from mcproof.lsp.text_positions import TextPositions, changed_text
+from mcproof.services.lsp.documents import TextPositions, changed_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

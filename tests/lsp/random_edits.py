@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from cli.running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL
 from lsp.editor import shown_as_text
 from lsp.sources import LOWLEVEL, SERVER, SUITE
-from mcproof.lsp.analysis import Analyst
-from mcproof.lsp.diagnostics import diagnostic_of
-from mcproof.lsp.open_documents import OpenDocuments
+from mcproof.services.lsp.analysis import Analyst
+from mcproof.services.lsp.documents import OpenDocuments, diagnostic_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

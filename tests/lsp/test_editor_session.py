@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol.types import PublishDiagnosticsParams, TextDocumentContentChangeWholeDocument
 
 from lsp.sources import SERVER
-from mcproof.lsp.editor_session import EditorSession
+from mcproof.services.lsp.server import EditorSession
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lsp.random_edits import PROJECT, changes
-from mcproof.lsp.analysis import Analyst
-from mcproof.lsp.open_documents import OpenDocuments
+from mcproof.services.lsp.analysis import Analyst
+from mcproof.services.lsp.documents import OpenDocuments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mcproof.lsp.analysis import Analysis
+    from mcproof.services.lsp.analysis import Analysis
 
 TOOL = '''\
 @app.tool()

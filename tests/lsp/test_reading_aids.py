@@ -10,7 +10,7 @@ from lsprotocol import types
 
 from cli.running import CLEAN_TOOL, FAULTY_TOOL
 from lsp.sources import SERVER, SUITE
-from mcproof.lsp.text_positions import TextPositions
+from mcproof.services.lsp.documents import TextPositions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import pytest
 from lsprotocol.types import Position, Range, TextDocumentContentChangePartial, TextDocumentContentChangeWholeDocument
 
 from limits import cpu_limit
-from mcproof.lsp.completion_items import completions
-from mcproof.lsp.text_positions import TextPositions, changed_text
+from mcproof.services.lsp.completion import completions
+from mcproof.services.lsp.documents import TextPositions, changed_text
 
 TEXT = "a\N{FIRE}b\r\n\u00e9x\ry\u2028z\n"
 """Three characters beyond ASCII, each line end of LSP, and a line separator that LSP does not count."""

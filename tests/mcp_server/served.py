@@ -11,8 +11,8 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
-from mcproof.mcp_server.agent_server import RootPolicy, create_server
-from mcproof.mcp_server.checker_process import CheckerProcess
+from mcproof.services.mcp.checker_process import CheckerProcess
+from mcproof.services.mcp.server import RootPolicy, create_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,9 +15,9 @@ from pydantic import FileUrl
 
 from cli.running import CLEAN_TOOL, LOOSE_TOOL, write
 from mcproof.core.errors import InputError
-from mcproof.mcp_server.allowed_roots import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
-from mcproof.mcp_server.checker import encoded
-from mcproof.mcp_server.checker_process import CheckerProcess
+from mcproof.services.mcp.checker import encoded
+from mcproof.services.mcp.checker_process import CheckerProcess
+from mcproof.services.workers.process import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
 
 from .served import COMMAND, STATELESS, Agent, agent
 
@@ -199,7 +199,7 @@ class TestConfinement:
     @staticmethod
     def refused(statement: str, *roots: str) -> str:
         code = (
-            "import os, socket, subprocess\nfrom mcproof.mcp_server.confinement import Confinement\n"
+            "import os, socket, subprocess\nfrom mcproof.services.workers.process import Confinement\n"
             f"each = Confinement(); each.roots = {roots!r}; each.apply()\n"
             f"try:\n    {statement}\nexcept PermissionError as error:\n    print(error.strerror)\n"
             "else:\n    print('done')"
@@ -295,7 +295,7 @@ class TestChecker:
     ) -> None:
         with agent(place.root) as served:
             with monkeypatch.context() as patch:
-                patch.setattr("mcproof.mcp_server.checker_process._COMMAND", (sys.executable, "-c", "pass"))
+                patch.setattr("mcproof.services.mcp.checker_process._COMMAND", (sys.executable, "-c", "pass"))
                 assert served.error("lint_catalog", target="tools.json").startswith("the check failed: ")
             assert served.document("grade_catalog", target="tools.json")["grade"] == "A"
 
@@ -307,18 +307,18 @@ class TestChecker:
             assert served.document("grade_catalog", target="tools.json")["grade"] == "A"
 
     def test_a_checker_that_cannot_be_started_is_reported(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mcproof.mcp_server.checker_process._COMMAND", ("/absent/python",))
+        monkeypatch.setattr("mcproof.services.mcp.checker_process._COMMAND", ("/absent/python",))
         with agent(place.root) as served:
             message = served.error("lint_catalog", target="tools.json")
         assert message == "the check cannot be started: no such file or directory"
 
     def test_a_result_that_is_too_large_is_refused(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mcproof.mcp_server.checker_process.LARGEST_RESULT", 100)
+        monkeypatch.setattr("mcproof.services.mcp.checker_process.LARGEST_RESULT", 100)
         with agent(place.root) as served:
             assert "pass a smaller `limit` or fewer tools" in served.error("lint_catalog", target="tools.json")
 
     def test_the_process_ends_with_its_input(self) -> None:
-        command = [sys.executable, "-P", "-m", "mcproof.mcp_server.checker"]
+        command = [sys.executable, "-P", "-m", "mcproof.services.mcp.checker"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             request = {"tool": "explain_rule", "arguments": {"rule": "SCH-001"}, "roots": []}
             output, _ = process.communicate(encoded(request), timeout=60)
@@ -328,7 +328,7 @@ class TestChecker:
     @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
     def test_its_memory_is_limited(self) -> None:
         code = (
-            "from mcproof.mcp_server import checker\nchecker.MEMORY_LIMIT = 1 << 29\nchecker._limit_memory()\n"
+            "from mcproof.services.mcp import checker\nchecker.MEMORY_LIMIT = 1 << 29\nchecker._limit_memory()\n"
             "try:\n    bytearray(1 << 30)\nexcept MemoryError:\n    print('limited')"
         )
         done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
@@ -338,7 +338,7 @@ class TestChecker:
     def test_it_ends_itself_when_a_check_does_not_end(self) -> None:
         """Also without a server that would kill it."""
         code = (
-            "import time\nfrom mcproof.mcp_server import checker\nchecker.TIME_LIMIT = -4\n"
+            "import time\nfrom mcproof.services.mcp import checker\nchecker.TIME_LIMIT = -4\n"
             "checker.run_check = lambda *_: time.sleep(100)\nchecker.main()"
         )
         request = encoded({"tool": "explain_rule", "arguments": {}, "roots": []})

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from cli.running import CLEAN_TOOL, fails, write
-from mcproof.mcp_server.serving import SafeLog
+from mcproof.services.mcp.server import SafeLog
 
 from .served import COMMAND, HANDSHAKE, STATELESS, agent_of
 
@@ -93,7 +93,7 @@ def test_a_root_must_exist() -> None:
 
 
 def test_without_the_sdk_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "mcproof.mcp_server.serving", None)
+    monkeypatch.setitem(__import__("sys").modules, "mcproof.services.mcp.server", None)
     assert "`mcp` needs more packages: `pip install 'mcproof[mcp]'`" in fails("mcp")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import document_of, run
-from mcproof.mcp_server.tool_definitions import tool_definitions
+from mcproof.services.mcp.tools import tool_definitions
 
 from .served import COMMAND, HANDSHAKE, STATELESS, agent_of, stdio
 

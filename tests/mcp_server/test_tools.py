@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, run, write
-from mcproof.mcp_server.static_checks import run_check
-from mcproof.mcp_server.tool_definitions import LONGEST_PIECE, tool_definitions
+from mcproof.services.mcp.checks import run_check
+from mcproof.services.mcp.tools import LONGEST_PIECE, tool_definitions
 
 from .served import STATELESS, Agent, agent
 

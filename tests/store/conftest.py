@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from mcproof.store.database import open_database
+from mcproof.services.store.database import open_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

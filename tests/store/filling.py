@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Integer, String, case, cast, delete, func, insert, literal, select, update
 
 from mcproof.checks.rule import VERDICTS
-from mcproof.store.recording import record_run
-from mcproof.store.tables import BREAKING, DAYS, FINDINGS, FIRING, RUNS, SCORES, SERVERS, TALLIES, WORDS
+from mcproof.services.store.recording import record_run
+from mcproof.services.store.tables import BREAKING, DAYS, FINDINGS, FIRING, RUNS, SCORES, SERVERS, TALLIES, WORDS
 
 from .runs import BAD, GOOD, judged, linted, scanned
 
 if TYPE_CHECKING:
     from sqlalchemy import CTE, ColumnElement, Connection, Table
 
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 KNOWN = "books"
 """The server with a long history of real runs, the same in a store of any size."""

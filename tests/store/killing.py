@@ -11,9 +11,8 @@ from pathlib import Path
 from sqlalchemy import select
 
 from limits import HANG
-from mcproof.store.consistency import problems_of
-from mcproof.store.database import open_database
-from mcproof.store.tables import RUNS
+from mcproof.services.store.database import open_database, problems_of
+from mcproof.services.store.tables import RUNS
 
 TESTS = Path(__file__).parents[1]
 

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import select
 
 from mcproof.core.errors import UsageError
-from mcproof.store.access_tokens import create_token, find_token, list_tokens, revoke_token
-from mcproof.store.tables import TOKENS
+from mcproof.services.store.queries import create_token, find_token, list_tokens, revoke_token
+from mcproof.services.store.tables import TOKENS
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.errors import UsageError
-from mcproof.store.queries import list_findings, list_runs
-from mcproof.store.recording import record_run
-from mcproof.store.server_list import (
-    ServerFilter,
-    find_server,
-    list_servers,
-    recent_changes,
-    recent_days,
-    totals,
-)
+from mcproof.services.store.queries import list_findings, list_runs
+from mcproof.services.store.recording import record_run
+from mcproof.services.store.servers import ServerFilter, find_server, list_servers, recent_changes, recent_days, totals
 
 from .runs import BAD, GOOD, judged, linted, scanned
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 
 @pytest.fixture

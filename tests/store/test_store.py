@@ -11,13 +11,10 @@ from sqlalchemy import func, select, update
 
 from mcproof.core.errors import InputError, McproofError, UsageError
 from mcproof.runs.stored import read_run
-from mcproof.store.consistency import problems_of
-from mcproof.store.database import database_url, open_database
-from mcproof.store.queries import history_of, run_report, stored_catalog
-from mcproof.store.recording import record_run
-from mcproof.store.retention import prune
-from mcproof.store.tables import BREAKING, CATALOGS, FINDINGS, FIRING, METADATA, RUNS, SCORES, SERVERS, TOKENS
-from mcproof.store.transfer import export_lines, import_lines
+from mcproof.services.store.database import database_url, export_lines, import_lines, open_database, problems_of
+from mcproof.services.store.queries import history_of, run_report, stored_catalog
+from mcproof.services.store.recording import prune, record_run
+from mcproof.services.store.tables import BREAKING, CATALOGS, FINDINGS, FIRING, METADATA, RUNS, SCORES, SERVERS, TOKENS
 
 from .runs import BAD, GOOD, judged, linted, scanned
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
 
     from mcproof.runs.results import RunResult
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 
 def record(database: Database, run: RunResult, catalog: bytes | None = GOOD, name: str | None = None) -> str:
@@ -61,7 +58,7 @@ def test_the_migrations_make_the_tables_that_the_code_uses(database: Database) -
 
 def test_a_store_of_the_first_version_is_migrated_with_what_it_has(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("mcproof.store.database.HEAD", "0001")
+        patched.setattr("mcproof.services.store.database.HEAD", "0001")
         first = open_database(word)
         record(first, linted())
         with first.reading() as connection:
@@ -178,7 +175,7 @@ def test_a_failure_while_recording_leaves_nothing(database: Database, monkeypatc
     def fail(*_: object) -> None:
         raise RuntimeError("killed")
 
-    monkeypatch.setattr("mcproof.store.recording.update_server", fail)
+    monkeypatch.setattr("mcproof.services.store.recording.update_server", fail)
     with pytest.raises(RuntimeError):
         record(database, linted())
     assert [count(database, table) for table in METADATA.sorted_tables] == [0] * len(METADATA.sorted_tables)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.store.watch_states import (
+from mcproof.services.store.recording import (
     Delivery,
     WatchState,
     add_deliveries,
@@ -20,7 +20,7 @@ from mcproof.store.watch_states import (
 )
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 EMPTY = WatchState("2026-01-01T00:00:00Z")
 FULL = WatchState(

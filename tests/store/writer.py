@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from mcproof.store.database import open_database
-from mcproof.store.recording import record_run
+from mcproof.services.store.database import open_database
+from mcproof.services.store.recording import record_run
 
 from .runs import BAD, GOOD, linted
 

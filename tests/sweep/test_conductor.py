@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.sweep import conductor, live_queue
-from mcproof.sweep.check_target import Attempt, SweepPlan, SweepTask
-from mcproof.sweep.conductor import Conductor, Politeness
-from mcproof.sweep.results_file import ResultsFile
-from mcproof.sweep.row_sinks import FileSink
-from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue
-from mcproof.sweep.sweep_target import SweepTarget, capture_target, key_of
+from mcproof.services.sweep import conductor
+from mcproof.services.sweep import conductor as live_queue
+from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
+from mcproof.services.sweep.conductor import Conductor, Politeness
+from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
+from mcproof.services.sweep.registry import SweepTarget, capture_target, key_of
+from mcproof.services.sweep.results import FileSink, ResultsFile
 
 from .sweeping import rows
 

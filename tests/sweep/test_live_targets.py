@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cli.running import CLEAN_TOOL, run
-from mcproof.sweep import conductor, local_engine
+from mcproof.services.sweep import conductor, engines
 from servers import small, web
 
 from .sweeping import GOOD, outcomes, rows, write_list
@@ -98,7 +98,7 @@ def test_the_value_of_a_variable_is_nowhere_in_the_results(tmp_path: Path) -> No
 def test_a_file_that_never_ends_is_timed_out_and_the_others_are_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local_engine, "GRACE", 0.5)
+    monkeypatch.setattr(engines, "GRACE", 0.5)
     os.mkfifo(tmp_path / "pipe.json")
     (tmp_path / "good.json").write_text(json.dumps({"tools": [CLEAN_TOOL]}))
     swept(tmp_path, ["pipe.json", "good.json"], "--timeout", "0.5", "--jobs", "1")

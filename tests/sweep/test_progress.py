@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.sweep.conductor import Tally
-from mcproof.sweep.sweep_progress import progress_text
+from mcproof.services.sweep.conductor import Tally
+from mcproof.services.sweep.outputs import progress_text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcproof.sweep.registry_documents import OFFICIAL, entries_of, is_current, registry_server
+from mcproof.services.sweep.registry import OFFICIAL, entries_of, is_current, registry_server
 
 REMOTE = {"type": "streamable-http", "url": "https://mcp.example.com/mcp"}
 

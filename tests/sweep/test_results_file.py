@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from mcproof.core.errors import InputError, UsageError
-from mcproof.sweep.key_set import KeySet
-from mcproof.sweep.results_file import ResultsFile, rows_of
+from mcproof.services.sweep.results import KeySet, ResultsFile, rows_of
 
 IDENTITY = {"targets": ["x"], "scan": False}
 

@@ -9,8 +9,8 @@ import pytest
 
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.errors import InputError
-from mcproof.sweep.sweep_target import Permissions, SweepTarget
-from mcproof.sweep.target_streams import TargetSources
+from mcproof.services.sweep.registry import Permissions, SweepTarget
+from mcproof.services.sweep.targets import TargetSources
 
 if TYPE_CHECKING:
     from pathlib import Path

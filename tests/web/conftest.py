@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.store.database import open_database
+from mcproof.services.store.database import open_database
 from servers.web import Web
 from web.visiting import visiting
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcproof.runs.stored import run_document
-from mcproof.store.access_tokens import create_token, revoke_token
-from mcproof.store.queries import history_of, stored_catalog
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.queries import create_token, history_of, revoke_token, stored_catalog
+from mcproof.services.web.server import WebSettings, create_service
 from store.runs import BAD, GOOD, linted
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 RUNS = "/api/v1/servers/books/runs"
 FORM = "application/x-www-form-urlencoded"
@@ -125,7 +124,7 @@ def test_a_name_that_is_blank_or_too_long_is_refused(database: Database, name: s
 
 
 def test_a_body_that_is_too_large_is_refused(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.web.recorded_runs.MOST_BYTES", 1000)
+    monkeypatch.setattr("mcproof.services.web.rest.MOST_BYTES", 1000)
     sent = client(database).post(RUNS, content=b"x" * 1001, headers=bearer(token(database, "record")))
     assert sent.status_code == 413
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import uvicorn
 
-from mcproof.store.database import open_database
-from mcproof.store.queries import history_of
-from mcproof.store.recording import record_run
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.database import open_database
+from mcproof.services.store.queries import history_of
+from mcproof.services.store.recording import record_run
+from mcproof.services.web.server import WebSettings, create_service
 from report.browser import Browser, browser_session
 from report.trials import TRIALS
 from servers.web import Request, Web

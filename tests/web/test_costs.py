@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
-from mcproof.store.database import open_database
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.database import open_database
+from mcproof.services.web.server import WebSettings, create_service
 from store.conftest import new_database
 from store.filling import KNOWN, RARE_CLIENT, RARE_RULE, Size, fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 MOST_QUERIES = 10
 PAGES = {

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.store.database import open_database
-from mcproof.store.queries import history_of
-from mcproof.store.recording import record_run
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.database import open_database
+from mcproof.services.store.queries import history_of
+from mcproof.services.store.recording import record_run
+from mcproof.services.web.server import WebSettings, create_service
 from store.runs import BAD, GOOD, judged, linted, scanned
 
 from .fuzzing import MODES, fuzz, operations_of

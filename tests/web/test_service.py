@@ -11,14 +11,14 @@ from xml.etree import ElementTree
 import pytest
 from starlette.testclient import TestClient
 
-from mcproof.store.recording import record_run
-from mcproof.web.protection import RateLimit, client_of
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.recording import record_run
+from mcproof.services.web.protection import RateLimit, client_of
+from mcproof.services.web.server import WebSettings, create_service
 from report.trials import TRIALS
 from store.runs import BAD, GOOD, judged, linted, scanned
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 HOSTILE = '<script>alert("x")</script>'
 URL = "https://host.example/mcp?x=1"
@@ -284,7 +284,7 @@ def test_a_crash_is_a_problem_without_details(filled: Database, monkeypatch: pyt
     def crash(*_: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("mcproof.web.rest_api.list_servers", crash)
+    monkeypatch.setattr("mcproof.services.web.rest.list_servers", crash)
     response = client(filled).get("/api/v1/servers")
     assert response.status_code == 500
     assert "secret" not in response.text

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.testclient import TestClient
 
-from mcproof.store.database import open_database
-from mcproof.web.health import Metrics
-from mcproof.web.service import ServiceBackground, WebSettings, create_service
-from mcproof.web.service_log import LogFormat, LogHandler, RequestLog, ServiceLog, shown_path
+from mcproof.services.store.database import open_database
+from mcproof.services.web.health import LogFormat, LogHandler, Metrics, RequestLog, ServiceLog, shown_path
+from mcproof.services.web.server import ServiceBackground, WebSettings, create_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

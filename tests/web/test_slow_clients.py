@@ -12,8 +12,8 @@ import pytest
 import uvicorn
 from starlette.responses import Response
 
-from mcproof.web import slow_clients
-from mcproof.web.slow_clients import BODY, HEAD, READING, TimedConnection
+from mcproof.services.web import protection
+from mcproof.services.web.protection import BODY, HEAD, READING, TimedConnection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +38,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 @contextmanager
 def connected(monkeypatch: pytest.MonkeyPatch, short: str) -> Iterator[socket.socket]:
     """A connection to a service with one limit that is short."""
-    monkeypatch.setattr(slow_clients, "SECONDS", {HEAD: LONG, BODY: LONG, READING: LONG, short: 0.1})
-    monkeypatch.setattr(slow_clients, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(protection, "SECONDS", {HEAD: LONG, BODY: LONG, READING: LONG, short: 0.1})
+    monkeypatch.setattr(protection, "LOOK_SECONDS", 0.02)
     server = uvicorn.Server(uvicorn.Config(application, http=TimedConnection, lifespan="off", log_config=None))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

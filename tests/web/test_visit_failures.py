@@ -7,7 +7,7 @@ import pytest
 from mcproof.client.errors import AuthorizationError, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import RefusedAddressError
 from mcproof.core.errors import InputError, UsageError
-from mcproof.web.visit_jobs import failed
+from mcproof.services.web.visit_jobs import failed
 
 
 def caused(cause: Exception) -> Exception:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.web.visit_jobs import VisitOutcome
-from mcproof.web.visits import PIECE, VisitLimits, VisitorCheck
+from mcproof.services.web.visit_jobs import VisitOutcome
+from mcproof.services.web.visits import PIECE, VisitLimits, VisitorCheck
 from servers.web import FAULTS, Web
 from store.runs import BAD, GOOD
 from web.visiting import SECRET, Echo, ask, done, visited, visiting

@@ -94,7 +94,7 @@ def test_progress_is_shown_without_a_script(service: TestClient) -> None:
 
 
 def test_a_stream_of_events_ends_after_a_while(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.web.visitor_pages._STREAM", 0.1)
+    monkeypatch.setattr("mcproof.services.web.visitor_pages._STREAM", 0.1)
     with FAULTS["hang"]() as hanging:
         path = ask(service, url=hanging.url)
         text = service.get(f"{path}/events").text

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.web.watch.watch_events import compare
+from mcproof.services.web.watch_events import compare
 from store.runs import BAD, GOOD
 
 from .watching import changed, entry, observed, scan_of, unreachable
 
 if TYPE_CHECKING:
-    from mcproof.store.watch_states import WatchState
-    from mcproof.web.watch.watch_jobs import ObservedRun
+    from mcproof.services.store.recording import WatchState
+    from mcproof.services.web.watch_events import ObservedRun
 
 
 def follow(*checks: list[ObservedRun], **fields: Any) -> list[list[str]]:

@@ -18,12 +18,12 @@ from limits import HANG
 from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.core.errors import UsageError
 from mcproof.runs.events import RunStarted
+from mcproof.services.web import watch_worker
+from mcproof.services.web.watch_events import ObservedRun, WatchJob
+from mcproof.services.web.watch_process import WatchError, check_in_process
 from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer
 from mcproof.targets.snapshots import read_snapshot
-from mcproof.web.watch import watch_worker
-from mcproof.web.watch.watch_jobs import ObservedRun, WatchJob
-from mcproof.web.watch.watch_process import WatchError, check_in_process
 from store.runs import GOOD
 
 SMALL = Path(__file__).resolve().parents[1] / "servers" / "small.py"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcproof.store.watch_states import WatchState
-from mcproof.web.watch.watch_schedule import WatchSchedule, seconds_of, spread_of
+from mcproof.services.store.recording import WatchState
+from mcproof.services.web.watch_events import WatchSchedule, seconds_of, spread_of
 
 from .watching import entry
 

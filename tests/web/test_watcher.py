@@ -11,16 +11,14 @@ import jsonschema_rs
 import pytest
 
 from mcproof.runs.config import StoreSettings
-from mcproof.store.database import open_database
-from mcproof.store.queries import history_of
-from mcproof.store.recording import record_run
-from mcproof.store.server_list import find_server
-from mcproof.store.watch_states import pending_deliveries, watch_states
-from mcproof.web.health import Metrics
-from mcproof.web.service_log import ServiceLog
-from mcproof.web.watch.watch_process import WatchError
-from mcproof.web.watch.watch_schedule import seconds_of
-from mcproof.web.watch.watcher import Watcher, WatchPlan
+from mcproof.services.store.database import open_database
+from mcproof.services.store.queries import history_of
+from mcproof.services.store.recording import pending_deliveries, record_run, watch_states
+from mcproof.services.store.servers import find_server
+from mcproof.services.web.health import Metrics, ServiceLog
+from mcproof.services.web.watch_events import seconds_of
+from mcproof.services.web.watch_process import WatchError
+from mcproof.services.web.watcher import Watcher, WatchPlan
 from store.conftest import new_database
 from store.runs import BAD, GOOD, linted
 
@@ -30,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcproof.runs.config import WatchEntry
-    from mcproof.store.database import Database
-    from mcproof.web.watch.watch_jobs import ObservedRun, WatchJob
+    from mcproof.services.store.database import Database
+    from mcproof.services.web.watch_events import ObservedRun, WatchJob
 
 NOON = seconds_of("2026-01-01T12:00:00Z")
 HOUR = 3600
@@ -237,7 +235,7 @@ def test_what_is_not_the_fault_of_the_server_changes_nothing(service: Service) -
 
 
 def test_a_catalog_that_retention_has_deleted_leaves_the_list_of_changes_empty(service: Service) -> None:
-    from mcproof.store.retention import prune
+    from mcproof.services.store.recording import prune
 
     service.turn()
     service.results["books"] = [unreachable()]

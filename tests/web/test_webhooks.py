@@ -20,18 +20,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.http.policy import NetworkPolicy
-from mcproof.store.watch_states import Delivery, add_deliveries, pending_deliveries
-from mcproof.web.health import Metrics
-from mcproof.web.service_log import ServiceLog
-from mcproof.web.watch.webhook_posts import RETRY_SECONDS, WebhookError, WebhookQueue, post_guarded
-from mcproof.web.watch.webhook_signatures import signed_headers
+from mcproof.services.store.recording import Delivery, add_deliveries, pending_deliveries
+from mcproof.services.web.health import Metrics, ServiceLog
+from mcproof.services.web.watch_events import RETRY_SECONDS, WebhookError, WebhookQueue, post_guarded, signed_headers
 
 from .watching import WEBHOOK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 LOOPBACK = NetworkPolicy((ip_network("127.0.0.0/8"),))
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.testclient import TestClient
 
-from mcproof.store.database import open_database
-from mcproof.store.recording import record_run
-from mcproof.web.service import WebSettings, create_service
+from mcproof.services.store.database import open_database
+from mcproof.services.store.recording import record_run
+from mcproof.services.web.server import WebSettings, create_service
 from servers.web import Request, Web
 from store.runs import GOOD, linted
 

@@ -10,8 +10,8 @@ from mcproof.checks.ignores import SettingLocation
 from mcproof.core.errors import FAILED
 from mcproof.runs.config import WatchEntry, Webhook
 from mcproof.runs.results import RunResult, TargetResult, Trouble
+from mcproof.services.web.watch_events import ObservedRun
 from mcproof.targets.snapshots import read_snapshot
-from mcproof.web.watch.watch_jobs import ObservedRun
 from store.runs import GOOD, linted, scanned
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcproof.cli.record_options import RecordOptions
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.results import RunResult
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 
 class Recorder:
@@ -27,7 +27,7 @@ class Recorder:
         """Open the store before any work is done. Raises an error if that is not possible."""
         if self._options.name is not None and not is_single:
             raise UsageError("`--name` names one server, and there are several targets")
-        from mcproof.store.database import open_database
+        from mcproof.services.store.database import open_database
 
         self._database = open_database(self._options.database)
 
@@ -46,7 +46,7 @@ class Recorder:
             if run.exit_code == INTERRUPTED:
                 remark("not recorded: interrupted")
                 return
-            from mcproof.store.recording import record_run
+            from mcproof.services.store.recording import record_run
 
             recorded = record_run(self._database, run, self._catalogs, self._options.name)
         names = recorded[0].name if len(recorded) == 1 else f"{len(recorded):,} servers"

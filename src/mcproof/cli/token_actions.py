@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.cli.parser import Parser
-    from mcproof.store.access_tokens import StoredToken
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
+    from mcproof.services.store.queries import StoredToken
 
 ACTIONS = ("create", "list", "revoke")
 TOKENS = "Tokens"
@@ -54,10 +54,10 @@ def run_token_action(words: list[str], options: argparse.Namespace) -> int:
         raise UsageError(f"`token {action}` takes {'no name' if action == 'list' else 'the name of one token'}")
     if action != "create" and (options.scope or options.server is not None or options.days is not None):
         raise UsageError("--scope, --server and --days are for `token create`")
-    from mcproof.store.database import open_database
+    from mcproof.services.store.database import open_database
 
     database = open_database(parse_store(options).database)
-    from mcproof.store.access_tokens import list_tokens, revoke_token  # after the check that SQLAlchemy is installed
+    from mcproof.services.store.queries import list_tokens, revoke_token  # after the check that SQLAlchemy is installed
 
     try:
         if action == "list":
@@ -73,7 +73,7 @@ def run_token_action(words: list[str], options: argparse.Namespace) -> int:
 
 
 def _created(database: Database, name: str, options: argparse.Namespace) -> str:
-    from mcproof.store.access_tokens import LONGEST_NAME, create_token
+    from mcproof.services.store.queries import LONGEST_NAME, create_token
 
     if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise UsageError(f"the name of a token has 1 to {LONGEST_NAME} printable characters")

@@ -36,11 +36,11 @@ def history_parser() -> Parser:
 
 def history_command(arguments: list[str]) -> int:
     options = history_parser().parse_args(arguments)
-    from mcproof.report.history_listing import history_document, history_lines
-    from mcproof.store.database import open_database
+    from mcproof.services.store.database import open_database
+    from mcproof.services.store.history import history_document, history_lines
 
     database = open_database(parse_store(options).database, creates=False)
-    from mcproof.store.queries import history_of  # after the check that SQLAlchemy is installed
+    from mcproof.services.store.queries import history_of  # after the check that SQLAlchemy is installed
 
     try:
         history = history_of(database, options.name, options.last)

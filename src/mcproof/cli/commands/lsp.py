@@ -37,7 +37,7 @@ def lsp_parser() -> Parser:
 def lsp_command(arguments: list[str]) -> int:
     lsp_parser().parse_args(arguments)
     try:
-        from mcproof.lsp.language_server import serve
+        from mcproof.services.lsp.server import serve
     except ImportError:
         raise UsageError("`lsp` needs one more package: `pip install 'mcproof[lsp]'`") from None
     if sys.stdin.isatty():

@@ -51,11 +51,10 @@ def mcp_parser() -> Parser:
 def mcp_command(arguments: list[str]) -> int:
     options = mcp_parser().parse_args(arguments)
     try:
-        from mcproof.mcp_server.agent_server import RootPolicy
-        from mcproof.mcp_server.serving import PATH, serve_http, serve_stdio
+        from mcproof.services.mcp.server import PATH, RootPolicy, serve_http, serve_stdio
     except ImportError:
         raise UsageError("`mcp` needs more packages: `pip install 'mcproof[mcp]'`") from None
-    from mcproof.mcp_server.allowed_roots import default_roots, given_roots
+    from mcproof.services.workers.process import default_roots, given_roots
 
     gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
     folders = given_roots(options.root) if options.root else default_roots()

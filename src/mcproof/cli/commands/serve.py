@@ -73,10 +73,10 @@ def serve_command(arguments: list[str]) -> int:
     if options.demo and (options.database is not None or options.config is not None):
         raise UsageError("--demo has a store of its own; leave out --database and --config")
     try:
-        from mcproof.cli.web_service import serve
+        from mcproof.services.web.server import serve
     except ImportError:
         raise UsageError("`serve` needs more packages: `pip install 'mcproof[web]'`") from None
-    from mcproof.store.database import open_database
+    from mcproof.services.store.database import open_database
 
     folder: AbstractContextManager[str] = tempfile.TemporaryDirectory() if options.demo else nullcontext("")
     with folder as place:

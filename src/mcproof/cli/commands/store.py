@@ -13,7 +13,7 @@ from mcproof.core.console import Style, plural, print_lines, remark
 from mcproof.core.errors import FINDINGS, OK, InputError, UsageError, reason_of
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 STORE_EXAMPLES = """\
 mcproof store export > runs.jsonl  everything, as JSON lines
@@ -53,7 +53,7 @@ def store_command(arguments: list[str]) -> int:
             options.days, options.keep = configured.days, configured.keep
         if options.days is None and options.keep is None:
             raise UsageError("`prune` needs --days, --keep or both; `[store]` of a configuration may have them")
-    from mcproof.store.database import open_database
+    from mcproof.services.store.database import open_database
 
     with closing(open_database(configured.database, creates=action == "import")) as database:
         if action == "export":
@@ -64,7 +64,7 @@ def store_command(arguments: list[str]) -> int:
 
 
 def _export(database: Database) -> int:
-    from mcproof.store.transfer import export_lines
+    from mcproof.services.store.database import export_lines
 
     for line in export_lines(database):
         sys.stdout.write(line)
@@ -72,7 +72,7 @@ def _export(database: Database) -> int:
 
 
 def _import(database: Database, file: str) -> int:
-    from mcproof.store.transfer import import_lines
+    from mcproof.services.store.database import import_lines
 
     try:
         if file == "-":
@@ -89,7 +89,7 @@ def _import(database: Database, file: str) -> int:
 
 
 def _prune(database: Database, options: argparse.Namespace) -> int:
-    from mcproof.store.retention import prune
+    from mcproof.services.store.recording import prune
 
     done = prune(database, days=options.days, keep=options.keep)
     remark(f"{plural(done.runs, 'run')} and {plural(done.catalogs, 'catalog')} deleted")
@@ -97,7 +97,7 @@ def _prune(database: Database, options: argparse.Namespace) -> int:
 
 
 def _check(database: Database) -> int:
-    from mcproof.store.consistency import problems_of
+    from mcproof.services.store.database import problems_of
 
     style, found = Style.of(sys.stdout), 0
     for problem in problems_of(database):

@@ -17,8 +17,8 @@ from mcproof.runs.requests import SettingsSource
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.store.database import Database
-    from mcproof.sweep.run_sweep import SweepRequest
+    from mcproof.services.store.database import Database
+    from mcproof.services.sweep import SweepRequest
 
 SWEEP_EXAMPLES = """\
 mcproof sweep captures/  every capture below a folder, on all cores
@@ -102,13 +102,13 @@ def sweep_command(arguments: list[str]) -> int:
         raise UsageError("`--database` is for `--record`")
     if options.address is not None and options.engine != "ray":
         raise UsageError("`--address` is for `--engine ray`")
-    from mcproof.sweep.sweep_outputs import check_outputs, summary_pieces, write_outputs
+    from mcproof.services.sweep.outputs import check_outputs, summary_pieces, write_outputs
 
     check_outputs(options.output, options.results)
     request = _request(options)
     database = _database(options)
-    from mcproof.sweep.run_sweep import run_sweep
-    from mcproof.sweep.sweep_progress import SweepProgress
+    from mcproof.services.sweep import run_sweep
+    from mcproof.services.sweep.outputs import SweepProgress
 
     progress = SweepProgress(request)
     try:
@@ -129,17 +129,17 @@ def sweep_command(arguments: list[str]) -> int:
     if options.format == "json":
         print_document(summary_pieces(summary))
     else:
-        from mcproof.sweep.summary_text import summary_lines
+        from mcproof.services.sweep.summary import summary_lines
 
         print_lines(summary_lines(summary, Style.of(sys.stdout), request.results), sys.stdout)
     return OK
 
 
 def _request(options: argparse.Namespace) -> SweepRequest:
-    from mcproof.sweep.check_target import SweepPlan
-    from mcproof.sweep.conductor import Politeness
-    from mcproof.sweep.run_sweep import EngineChoice, SweepRequest
-    from mcproof.sweep.sweep_target import Permissions
+    from mcproof.services.sweep import EngineChoice, SweepRequest
+    from mcproof.services.sweep.check import SweepPlan
+    from mcproof.services.sweep.conductor import Politeness
+    from mcproof.services.sweep.registry import Permissions
 
     settings = parse_config(options)
     plan = SweepPlan(
@@ -167,6 +167,6 @@ def _request(options: argparse.Namespace) -> SweepRequest:
 def _database(options: argparse.Namespace) -> Database | None:
     if not options.record:
         return None
-    from mcproof.store.database import open_database
+    from mcproof.services.store.database import open_database
 
     return open_database(options.database)

@@ -1,26 +1,150 @@
-"""Code actions: fix a finding, fix all of a document, ignore a finding with a reason, open the page of a rule."""
+"""What an editor offers about findings and rules: code actions, ways to ignore, texts, and lenses over tools."""
 
 from __future__ import annotations
 
+import io
+import json
 import os
+import re
+import tokenize
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsprotocol import types
+from lsprotocol.types import CodeLens, Command
 
-from mcproof.checks.fixes import fix_snapshot, proven_edits
+from mcproof.checks.fixes import FileEdit, fix_snapshot, proven_edits
 from mcproof.checks.fixes.source import fix_source
+from mcproof.checks.reporting import find_spans, locate, rule_facts
+from mcproof.checks.rule import find_rule
+from mcproof.checks.scores.descriptions import judge
+from mcproof.checks.scores.tokens import tool_tokens
+from mcproof.core.errors import McproofError, UsageError
 from mcproof.core.text.json_document import Edit
-from mcproof.lsp.diagnostics import diagnostic_of
-from mcproof.lsp.ignore_entries import FileEdits, comment_for, entry_for
 from mcproof.report.phrases import help_uri
+from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, directory_of, settings_of
+from mcproof.runs.config_keys import KINDS
+from mcproof.services.lsp.documents import OpenDocuments, TextPositions, diagnostic_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.checks.findings import Finding, ReportedFinding
-    from mcproof.checks.fixes import FileEdit
-    from mcproof.lsp.analysis import Analysis, EditorProblem
-    from mcproof.lsp.open_documents import OpenDocuments
+    from mcproof.checks.findings import Finding, ReportedFinding, RuleFacts
+    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.services.lsp.analysis import Analysis, EditorProblem
+
+
+REASON = "TODO: why"
+"""Where the author writes the reason; an editor cannot ask for it."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_DIRECTIVE = re.compile(r"#[ \t]*mcproof:[ \t]*ignore[ \t]*\[([^\]\r\n]*)\]")
+
+
+class FileEdits(NamedTuple):
+    """Edits of one file, by offsets."""
+
+    file: str
+    edits: tuple[Edit, ...]
+    is_new: bool = False
+    """Whether the file has to be created first."""
+
+
+def comment_for(catalog: Catalog, finding: ReportedFinding, text_of: Callable[[str], str]) -> FileEdits | None:
+    """A comment on the line of a finding, or on one of its item; None if there is no line that can have it."""
+    source = catalog.source
+    if source is None:
+        return None
+    at = [(finding.file, finding.line)] if finding.line is not None else []
+    for file, line in (*at, *source.lines.get(finding.item_pointer, ())):
+        if not file.endswith(".py") or line is None:
+            continue
+        edit = _comment(text_of(os.path.abspath(file)), line, finding.rule.id)
+        if edit is not None:
+            return FileEdits(os.path.abspath(file), (edit,))
+    return None
+
+
+def _comment(text: str, line: int, rule: str) -> Edit | None:
+    """The edit that adds a rule to the comment on a line, or adds the comment; None if the line cannot end in one."""
+    starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+    if line > len(starts):
+        return None
+    start = starts[line - 1]
+    end = found.start() if (found := _LINE_END.search(text, start)) is not None else len(text)
+    if (known := _DIRECTIVE.search(text, start, end)) is not None:
+        return Edit(known.end(1), known.end(1), f", {rule}" if known[1].strip() else rule)
+    written = text[start:end]
+    if written.rstrip().endswith("\\") or not written.strip() or line in _continued_strings(text):
+        return None
+    at = start + len(written.rstrip())
+    return Edit(at, at, f"  # mcproof: ignore[{rule}] {REASON}")
+
+
+def _continued_strings(text: str) -> set[int]:
+    """The lines whose end is inside a string."""
+    found: set[int] = set()
+    opened: list[int] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(_LINE_END.sub("\n", text)).readline):
+            name = tokenize.tok_name[token.type]
+            if name == "FSTRING_START":
+                opened.append(token.start[0])
+            elif name == "FSTRING_END":
+                found.update(range(opened.pop() if opened else token.start[0], token.end[0]))
+            elif token.type == tokenize.STRING:
+                found.update(range(token.start[0], token.end[0]))
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        return set(range(1, text.count("\n") + 2))  # nothing is certain
+    return found
+
+
+def entry_for(path: str, finding: ReportedFinding, contents: Mapping[str, bytes], folder: str) -> FileEdits | None:
+    """An `[[ignore-for]]` entry in the nearest configuration of a document, or in a new one in this folder.
+
+    None if the entry would not work, such as beside an inline list of entries.
+    """
+    try:
+        settings = SettingsFinder(contents).settings_for(directory_of(path))
+        file = os.path.abspath(settings.file or os.path.join(folder, OWN_FILE))
+        before = "" if settings.file is None else _text(file, contents)
+        edit = _entry(before, finding, is_shared=os.path.basename(file) == SHARED_FILE)
+        after = settings_of((before[: edit.start] + edit.replacement).encode(), file)
+    except (McproofError, OSError, UnicodeError):
+        return None
+    if after is None or len(after.ignores) != len(settings.ignores) + 1:
+        return None
+    return FileEdits(file, (edit,), is_new=settings.file is None)
+
+
+def _entry(text: str, finding: ReportedFinding, *, is_shared: bool) -> Edit:
+    """The edit that adds an entry at the end of a configuration."""
+    kind, _, name = finding.item.partition(":")
+    table = "tool.mcproof.ignore-for" if is_shared else "ignore-for"
+    lines = [f"[[{table}]]", f"rules = [{_quoted(finding.rule.id)}]", f"reason = {_quoted(REASON)}", ""]
+    if kind in KINDS:
+        lines.insert(1, f"{kind} = {_quoted(name)}")
+    end = "\r\n" if "\r\n" in text else "\n"
+    between = "" if not text.strip() else end if text.endswith("\n") else end * 2
+    return Edit(len(text), len(text), between + end.join(lines))
+
+
+def _quoted(text: str) -> str:
+    """A TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _text(file: str, contents: Mapping[str, bytes]) -> str:
+    if file in contents:
+        return contents[file].decode()
+    with open(file, encoding="utf-8", newline="") as opened:
+        return opened.read()
+
+
+def rules_on(line: str) -> Iterator[tuple[int, int, str]]:
+    """The words in the brackets of comments on a line that ignore rules, with their columns."""
+    for found in re.finditer(r"#[ \t]*mcproof:[ \t]*ignore(?:-file)?[ \t]*\[([^\]]*)", line):
+        for word in re.finditer(r"[^\s,]+", found[1]):
+            yield found.start(1) + word.start(), found.start(1) + word.end(), word[0]
+
 
 OPEN_PAGE = "mcproof.openRulePage"
 """The command that opens the page of a rule."""
@@ -201,3 +325,78 @@ def _workspace_edit(request: ActionRequest, changes: tuple[FileEdits, ...]) -> t
 def _text_edits(request: ActionRequest, change: FileEdits) -> list[types.TextEdit]:
     text = request.documents.positions_in(change.file)
     return [types.TextEdit(text.range_of(each.start, each.end), each.replacement) for each in change.edits]
+
+
+LONGEST_WORD = 60
+_QUOTED = re.compile(r"""["']([\w-]+)["']|^\s*([\w-]+)\s*=""")
+
+
+def rule_text(rule: RuleFacts) -> str:
+    """The text of a rule: what it reports, why, how to fix it, and a link to its page."""
+    parts = [f"**{rule.id}** · {rule.ruleset} · {rule.severity}", rule.summary]
+    parts += [f"**Why** {rule.why}"] if rule.why else []
+    parts += [f"**Fix** {rule.fix}"] if rule.fix else []
+    return "\n\n".join([*parts, f"[{rule.id}]({help_uri(rule)})"])
+
+
+def rule_at(line: str, column: int, *, is_settings: bool) -> tuple[int, int, RuleFacts] | None:
+    """The rule that a comment or a setting names at a column, with the columns of its name."""
+    words = rules_on(line)
+    if is_settings:
+        words = (
+            (found.start(group), found.end(group), found[group])
+            for found in _QUOTED.finditer(line)
+            for group in (1, 2)
+            if found[group]
+        )
+    for start, end, word in words:
+        if start <= column <= end:
+            try:
+                return start, end, rule_facts(find_rule(word[:LONGEST_WORD]))
+            except UsageError:
+                return None
+    return None
+
+
+MOST_KEPT = 2_000
+"""How many titles are kept."""
+
+
+class ToolLenses:
+    """Makes lenses, and keeps the figures of tools that do not change."""
+
+    def __init__(self) -> None:
+        self._titles: dict[str, str] = {}
+
+    def lenses(self, analysis: Analysis, text: TextPositions) -> list[CodeLens]:
+        """The lenses of the tools that a document defines."""
+        catalog = analysis.catalog
+        if catalog is None:
+            return []
+        return [
+            CodeLens(range=text.range_of(offset, offset), command=Command(title=self._title(tool), command=""))
+            for tool, offset in _places(catalog, analysis.path, text)
+        ]
+
+    def _title(self, tool: Tool) -> str:
+        is_partial = tool.source is not None and bool(tool.source.unknown)
+        key = f"{is_partial}{json.dumps(tool.raw)}"
+        if key not in self._titles:
+            if len(self._titles) >= MOST_KEPT:
+                self._titles.clear()
+            least = "at least " if is_partial else ""
+            self._titles[key] = f"{least}{tool_tokens(tool):,} tokens · description {judge(tool).score:.2f}"
+        return self._titles[key]
+
+
+def _places(catalog: Catalog, path: str, text: TextPositions) -> Iterator[tuple[Tool, int]]:
+    """The tools of a document, each with the offset of its name."""
+    tools = [tool for tool in catalog.tools if tool.is_object]
+    if catalog.source is None:
+        spans = find_spans(catalog.document, [f"{tool.pointer}/name" for tool in tools])
+        yield from ((tool, span.anchor) for tool, span in zip(tools, spans, strict=True))
+        return
+    for tool in tools:
+        file, line, column, _ = locate(catalog, f"{tool.pointer}/name")
+        if line is not None and os.path.abspath(file) == path:
+            yield tool, text.offset_of(line, column or 1)

@@ -1,4 +1,8 @@
-"""Check one open document as `mcproof lint`, `validate` and `config` would, with unsaved texts instead of files."""
+"""Check one open document as `mcproof lint`, `validate` and `config` would, with unsaved texts instead of files.
+
+An `Analyst` keeps what does not change from one edit to the next, the plans of configurations included.
+Why an edit touches only some tools: docs/decisions/0058-edits-touch-tools.md.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,21 @@ from mcproof.checks.engine import KeptFindings
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import report_findings
 from mcproof.core.errors import McproofError, Notice, from_exception
-from mcproof.lsp.document_kinds import kind_of_document
-from mcproof.lsp.kept_plans import KeptPlans
-from mcproof.lsp.open_documents import LARGEST_DOCUMENT
-from mcproof.runs.config import settings_of
-from mcproof.runs.judging import find_problems
+from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, settings_of
+from mcproof.runs.judging import CatalogFindings, Plan, find_problems
 from mcproof.runs.loop import omissions
+from mcproof.runs.planning import Planner
+from mcproof.runs.requests import LintRequest, TargetSelection
+from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
 from mcproof.source import discover
 from mcproof.source.python.interp.modules import KeptTrees
 from mcproof.source.python.kept_renderings import KeptRenderings
 from mcproof.source.python.pipeline import SourceMemory
+from mcproof.targets.arguments import Input
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.targets.source_projects import catalog_of
 from mcproof.testing.suites.entries import warnings_of
-from mcproof.testing.suites.loading import SuiteError
+from mcproof.testing.suites.loading import SuiteError, SuiteProblem
 from mcproof.testing.suites.parser import read_suite
 
 if TYPE_CHECKING:
@@ -30,8 +35,65 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.judging import CatalogFindings, Plan
-    from mcproof.testing.suites.loading import SuiteProblem
+
+
+MOST_PLANS = 50
+
+FileState = tuple[str, bytes | tuple[int, int] | None]
+"""A file with its unsaved content, or its modification time and size; None if it does not exist."""
+
+
+class _KeptPlan(NamedTuple):
+    plan: Plan
+    state: tuple[FileState, ...]
+    baseline: FileState | None
+
+
+class KeptPlans:
+    """The plan of each folder."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, bool], _KeptPlan] = {}
+
+    def plan_for(self, path: str, contents: Mapping[str, bytes], *, is_source: bool) -> Plan:
+        """The plan for a document, by its nearest configuration. Raises an error if that is invalid."""
+        key = os.path.dirname(path), is_source
+        state = tuple(_configurations(path, contents))
+        known = self._kept.pop(key, None)
+        if known is None or known.state != state or known.baseline != _baseline(known.plan):
+            planner = Planner(LintRequest(TargetSelection(names=(path,))), SettingsFinder(contents))
+            plan = planner.plan_for(Input(path, is_source=is_source))
+            known = _KeptPlan(plan, state, _baseline(plan))
+        self._kept[key] = known
+        if len(self._kept) > MOST_PLANS:  # the oldest first
+            del self._kept[next(iter(self._kept))]
+        return known.plan
+
+
+def _configurations(path: str, contents: Mapping[str, bytes]) -> Iterator[FileState]:
+    """The states of all files that may configure a document, or the folder in which the server runs."""
+    for start in (os.path.dirname(path), os.getcwd()):
+        folder = start
+        while True:
+            for name in (OWN_FILE, SHARED_FILE):
+                file = os.path.join(folder, name)
+                state = contents.get(file) or _stored(file)
+                if state is not None:
+                    yield file, state
+            if folder == (folder := os.path.dirname(folder)):
+                break
+
+
+def _baseline(plan: Plan) -> FileState | None:
+    return None if plan.baseline is None else (plan.baseline.file, _stored(plan.baseline.file))
+
+
+def _stored(file: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 MOST_MEMORIES = 50

@@ -1,7 +1,8 @@
 """The checker process: reads requests on standard input, and writes results on standard output.
 
-Each message is a length of eight bytes and a JSON document. The process ends when its input does, or by a signal when a
-check takes too long, so that it never outlives the server.
+Each message is a length of eight bytes and a JSON document. The process ends when its input does, or by a signal
+when a check takes too long, so that it never outlives the server.
+Why a child process reads catalogs: docs/decisions/0057-agents-check-in-a-child.md.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import McproofError, from_exception
-from mcproof.mcp_server.confinement import Confinement
-from mcproof.mcp_server.static_checks import run_check
+from mcproof.services.mcp.checks import run_check
+from mcproof.services.workers.process import Confinement
 
 if TYPE_CHECKING:
     from typing import BinaryIO

@@ -11,7 +11,7 @@ import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from mcproof.core.errors import McproofError, reason_of
-from mcproof.mcp_server.checker import HEADER, TIME_LIMIT, encoded
+from mcproof.services.mcp.checker import HEADER, TIME_LIMIT, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import Process
 
-_COMMAND = (sys.executable, "-P", "-B", "-m", "mcproof.mcp_server.checker")
+_COMMAND = (sys.executable, "-P", "-B", "-m", "mcproof.services.mcp.checker")
 """`-P` keeps the modules of the working directory, which is a stranger's project, from being imported."""
 _MOST_WAITING = 32
 LARGEST_RESULT = 512 * 1024

@@ -1,15 +1,17 @@
-"""The checks behind the tools: from arguments to the JSON document of a result. Runs in the checker process."""
+"""The checks behind the tools of the MCP server: from arguments to the document of a result, page by page.
+
+They run in the checker process and keep no state: a cursor has an offset and a digest of the whole result.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, UsageError
-from mcproof.mcp_server.allowed_roots import allowed_path
-from mcproof.mcp_server.paging import CHUNK, DEFAULT_LIMIT, paged
 from mcproof.runs import execute
-from mcproof.runs.events import RunStarted, TargetFixed
+from mcproof.runs.events import Event, RunStarted, TargetFixed
 from mcproof.runs.requests import (
     CatalogDocument,
     CompatRequest,
@@ -19,20 +21,53 @@ from mcproof.runs.requests import (
     LintRequest,
     Policy,
     RuleSelection,
+    RunRequest,
     ScanRequest,
     SchemaLintRequest,
     SettingsSource,
     TargetSelection,
 )
+from mcproof.services.workers.process import allowed_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcproof.runs.events import Event
     from mcproof.runs.fix import FixedTarget
-    from mcproof.runs.requests import RunRequest
     from mcproof.runs.results import RunResult
 
+
+CURSOR_PATTERN = "^[0-9]{1,9}-[0-9a-f]{16}$"
+DEFAULT_LIMIT, LARGEST_LIMIT = 20, 100
+CHUNK = 40_000
+"""The characters of a text on one page."""
+
+
+def paged(document: dict[str, Any], key: str, cursor: str | None, limit: int) -> dict[str, Any]:
+    """A document with one page of its long list or text, and `page`, which says where that is."""
+    whole = document[key]
+    digest = hashlib.sha256(json.dumps(whole).encode()).hexdigest()[:16]
+    offset = _offset(cursor, digest, len(whole))
+    stop = min(offset + limit, len(whole))
+    page = {
+        "offset": offset,
+        "total": len(whole),
+        "next_cursor": f"{stop}-{digest}" if stop < len(whole) else None,
+    }
+    return {**document, key: whole[offset:stop], "page": page}
+
+
+def _offset(cursor: str | None, digest: str, length: int) -> int:
+    if cursor is None:
+        return 0
+    offset, _, of = cursor.partition("-")
+    if of != digest:
+        raise UsageError("the result has changed since this cursor was returned; call again without `cursor`")
+    if int(offset) >= length:
+        raise UsageError("there is no such page; call again without `cursor`")
+    return int(offset)
+
+
+if TYPE_CHECKING:
     Arguments = dict[str, Any]
     Check = Callable[[Arguments, Sequence[str]], dict[str, Any]]
 

@@ -1,34 +1,41 @@
-"""The MCP server: tools, rules as resources, and a prompt, on the low-level server of the official SDK.
+"""The MCP server itself: its handlers on the SDK, served over stdio or over HTTP on this machine.
 
-The SDK serves both eras of the protocol. Arguments are checked here against the declared schemas, without conversion.
+The SDK serves both eras of the protocol. Arguments are checked here against the declared schemas, without
+conversion.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcproof import __version__
+from mcproof.core.console import tell
 from mcproof.core.errors import McproofError
 from mcproof.core.schema.validation import Oracle
-from mcproof.mcp_server import rule_resources
-from mcproof.mcp_server.allowed_roots import client_roots
-from mcproof.mcp_server.tool_definitions import tool_definitions
 from mcproof.runs.call import worded
+from mcproof.services.mcp import tools
+from mcproof.services.mcp.checker_process import CheckerProcess
+from mcproof.services.mcp.tools import ToolDefinition, tool_definitions
+from mcproof.services.workers.process import client_roots
 
 if TYPE_CHECKING:
+    import socket
+
     from mcp.server.context import ServerRequestContext
 
-    from mcproof.mcp_server.checker_process import CheckerProcess
-    from mcproof.mcp_server.tool_definitions import ToolDefinition
 
+if TYPE_CHECKING:
     Context = ServerRequestContext[Any, Any]
 
 INSTRUCTIONS = (
@@ -72,12 +79,12 @@ def create_server(checker: CheckerProcess, roots: RootPolicy) -> Server[Any]:
         get_tool_input_schema=handlers.input_schema,
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
-        on_list_resources=rule_resources.list_resources,
-        on_list_resource_templates=rule_resources.list_templates,
-        on_read_resource=rule_resources.read_resource,
-        on_list_prompts=rule_resources.list_prompts,
-        on_get_prompt=rule_resources.get_prompt,
-        on_completion=rule_resources.complete,
+        on_list_resources=tools.list_resources,
+        on_list_resource_templates=tools.list_templates,
+        on_read_resource=tools.read_resource,
+        on_list_prompts=tools.list_prompts,
+        on_get_prompt=tools.get_prompt,
+        on_completion=tools.complete,
     )
 
 
@@ -144,3 +151,71 @@ def _as_listed(tool: ToolDefinition) -> types.Tool:
 
 def _failed(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=message)], is_error=True)
+
+
+PATH = "/mcp"
+LARGEST_BODY = 16 * 1024 * 1024
+"""The most bytes of an HTTP request: two catalogs as text, with escapes."""
+_MOST_SESSIONS = 100
+_LONGEST_LINE = 500
+
+
+class SafeLog(logging.Handler):
+    """Prints warnings of the libraries on standard error, one escaped line each: they quote what clients send."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(record.getMessage()[:_LONGEST_LINE])
+
+
+def _log_safely() -> None:
+    """Replace the handler of last resort, which prints messages and tracebacks as they are."""
+    logging.getLogger().addHandler(SafeLog(logging.WARNING))
+
+
+def serve_stdio(roots: RootPolicy) -> None:
+    """Serve the client that started this process, until it closes standard input."""
+    _log_safely()
+    anyio.run(_serve_stdio, roots)
+
+
+async def _serve_stdio(roots: RootPolicy) -> None:
+    async with CheckerProcess() as checker, stdio_server() as (incoming, outgoing):
+        server = create_server(checker, roots)
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def serve_http(roots: RootPolicy, listener: socket.socket) -> None:
+    """Serve HTTP clients on this machine until interrupted."""
+    _log_safely()
+    anyio.run(_serve_http, roots, listener)
+
+
+async def _serve_http(roots: RootPolicy, listener: socket.socket) -> None:
+    import uvicorn
+
+    async with CheckerProcess() as checker:
+        app = create_server(checker, roots).streamable_http_app(
+            streamable_http_path=PATH,
+            max_request_body_size=LARGEST_BODY,
+            max_sessions=_MOST_SESSIONS,
+            transport_security=_security(listener.getsockname()[1]),
+        )
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=5,
+        )
+        await uvicorn.Server(config).serve(sockets=[listener])
+
+
+def _security(port: int) -> TransportSecuritySettings:
+    """Only this machine's own names are served, so that a web page cannot reach the server through DNS."""
+    names = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=names,
+        allowed_origins=[f"http://{name}" for name in names],
+    )

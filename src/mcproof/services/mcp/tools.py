@@ -1,14 +1,211 @@
-"""What the tools declare: names, texts, schemas. Plain values, as they are served."""
+"""What the MCP server declares: its tools with their schemas, the rules as resources, and a prompt.
+
+Output schemas are the shipped schemas of the JSON documents, for one target and one page. Plain values, as served.
+"""
 
 from __future__ import annotations
 
+import json
 import tomllib
+from functools import cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.rule import RULESETS
-from mcproof.mcp_server.output_schemas import document_schema, fix_schema, rule_schema
-from mcproof.mcp_server.paging import CURSOR_PATTERN, DEFAULT_LIMIT, LARGEST_LIMIT
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from mcproof.checks.rule import RULESETS, Rule, all_rules
+from mcproof.checks.rulebook import rule_page
+from mcproof.services.mcp.checks import CURSOR_PATTERN, DEFAULT_LIMIT, LARGEST_LIMIT
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+
+
+_PAGE = {
+    "description": "The part of the list in this result.",
+    "type": "object",
+    "properties": {
+        "offset": {"description": "The number of entries before this page.", "type": "integer", "minimum": 0},
+        "total": {"description": "The number of entries on all pages.", "type": "integer", "minimum": 0},
+        "next_cursor": {
+            "description": "The `cursor` of the next page; null on the last one.",
+            "type": ["string", "null"],
+        },
+    },
+    "required": ["offset", "total", "next_cursor"],
+    "additionalProperties": False,
+}
+_COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
+
+
+def document_schema(name: str, entry: str | None = None, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The shipped schema of a document for one target, with `page`, and `without` some members at any depth.
+
+    References are replaced by their targets, because not every client resolves them. `entry` names the definition
+    of a document for one target; None if the whole schema is that.
+    """
+    shipped = _shipped(name)
+    root = shipped if entry is None else shipped["$defs"][entry]
+    schema: dict[str, Any] = _inlined(root, shipped.get("$defs", {}), frozenset(without))
+    for key in ("$schema", "$id", "$defs", "title"):
+        schema.pop(key, None)
+    schema["properties"]["page"] = _PAGE
+    schema["required"] = [*schema["required"], "page"]
+    return schema
+
+
+def rule_schema() -> dict[str, Any]:
+    """The output schema of a rule: its record and its page of the documentation."""
+    shipped = _shipped("explain")
+    schema: dict[str, Any] = _inlined(shipped["$defs"]["rule"], shipped["$defs"], frozenset())
+    guide = {"description": "Why it matters, how to fix it, and examples, in Markdown.", "type": "string"}
+    schema["properties"]["guide"] = guide
+    schema["required"] = [*schema["required"], "guide"]
+    return schema
+
+
+def fix_schema() -> dict[str, Any]:
+    """The output schema of a fix."""
+    return {
+        "description": "The fixed text of a target, and what is left.",
+        "type": "object",
+        "properties": {
+            "schema_version": {"description": "The version of this format.", "const": 1},
+            "target": {"description": "The target as given, or `catalog` for a text.", "type": "string"},
+            "form": {"description": "What `content` is.", "enum": ["text", "diff"]},
+            "content": {"description": "This page of the fixed text or of the unified diff.", "type": "string"},
+            "fixed": {"description": "How many findings are fixed.", **_COUNT},
+            "made_required": {
+                "description": "How many optional parameters become required, which breaks callers that omit them.",
+                **_COUNT,
+            },
+            "left": {
+                "description": "The number of findings that need an author, by rule.",
+                "type": "object",
+                "additionalProperties": {"type": "integer", "minimum": 1},
+            },
+            "page": {**_PAGE, "description": "The part of the content in this result, in characters."},
+        },
+        "required": ["schema_version", "target", "form", "content", "fixed", "made_required", "left", "page"],
+        "additionalProperties": False,
+    }
+
+
+@cache
+def _shipped(name: str) -> Any:
+    return json.loads((files("mcproof.runs") / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def _inlined(node: Any, definitions: dict[str, Any], without: frozenset[str]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(each, definitions, without) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _inlined(definitions[node["$ref"].removeprefix("#/$defs/")], definitions, without)
+    found = {key: _inlined(value, definitions, without) for key, value in node.items() if key != "$defs"}
+    if isinstance(properties := found.get("properties"), dict):
+        found["properties"] = {key: value for key, value in properties.items() if key not in without}
+        found["required"] = [key for key in found.get("required", ()) if key not in without]
+    return found
+
+
+if TYPE_CHECKING:
+    Context = ServerRequestContext[Any, Any]
+    Pages = types.PaginatedRequestParams | None
+
+PREFIX = "mcproof://rules/"
+_MARKDOWN = "text/markdown"
+_PAGE_SIZE = 100
+_MOST_COMPLETIONS = 100
+PROMPT = "improve_server"
+_LONGEST_TARGET = 4_096
+
+
+async def list_resources(_: Context, params: Pages) -> types.ListResourcesResult:
+    rules = all_rules()
+    start = _start(params, len(rules))
+    shown = rules[start : start + _PAGE_SIZE]
+    after = start + _PAGE_SIZE
+    return types.ListResourcesResult(
+        resources=[_resource(rule) for rule in shown], next_cursor=str(after) if after < len(rules) else None
+    )
+
+
+async def list_templates(_: Context, __: Pages) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        name="rule",
+        title="A rule of mcproof",
+        uri_template=f"{PREFIX}{{id}}",
+        description="What a rule checks, why, and how to fix a finding, in Markdown. The id is that of a finding.",
+        mime_type=_MARKDOWN,
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    uri = str(params.uri)
+    wanted = uri.removeprefix(PREFIX).lower()
+    found = [rule for rule in all_rules() if rule.id.lower() == wanted] if uri.startswith(PREFIX) else []
+    if not found:
+        raise MCPError(types.INVALID_PARAMS, "resource not found", {"uri": uri})
+    text = rule_page(found[0])
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_MARKDOWN, text=text)])
+
+
+async def list_prompts(_: Context, __: Pages) -> types.ListPromptsResult:
+    argument = types.PromptArgument(
+        name="target", description="The server to improve: a Python file, a folder or a snapshot.", required=True
+    )
+    prompt = types.Prompt(
+        name=PROMPT,
+        title="Improve this server",
+        description="Check an MCP server with mcproof, fix what it finds, and compare the result with the start.",
+        arguments=[argument],
+    )
+    return types.ListPromptsResult(prompts=[prompt])
+
+
+async def get_prompt(_: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    if params.name != PROMPT:
+        raise MCPError(types.INVALID_PARAMS, f"unknown prompt `{params.name[:80]}`; there is {PROMPT}")
+    given = params.arguments or {}
+    target = given.get("target", "")
+    if not target or len(target) > _LONGEST_TARGET:
+        message = f"`target` is missing or longer than {_LONGEST_TARGET:,} characters; pass the path of a server"
+        raise MCPError(types.INVALID_PARAMS, message)
+    steps = (files("mcproof.services.mcp") / "improve_server.md").read_text(encoding="utf-8")
+    text = types.TextContent(text=steps.replace("{target}", target))
+    return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+
+async def complete(_: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+    """Complete the id in the template of the rules; there is nothing to complete elsewhere."""
+    values: list[str] = []
+    if isinstance(params.ref, types.ResourceTemplateReference) and params.ref.uri == f"{PREFIX}{{id}}":
+        typed = params.argument.value.lower()
+        values = [rule.id for rule in all_rules() if rule.id.lower().startswith(typed)]
+    shown = values[:_MOST_COMPLETIONS]
+    return types.CompleteResult(
+        completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
+    )
+
+
+def _resource(rule: Rule) -> types.Resource:
+    """A rule in the list. Its summary is not there: those of some rules quote what manipulates a model."""
+    description = f"The rule {rule.name} of {rule.ruleset}: what it checks, why, and how to fix a finding."
+    return types.Resource(name=rule.id, uri=f"{PREFIX}{rule.id}", description=description, mime_type=_MARKDOWN)
+
+
+def _start(params: Pages, total: int) -> int:
+    cursor = params.cursor if params is not None else None
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 6 or int(cursor) >= total:
+        raise MCPError(types.INVALID_PARAMS, "not a cursor of this server")
+    return int(cursor)
+
 
 LONGEST_PIECE = 1_999
 """The most characters of a string: some clients build a grammar from the schema, and larger bounds break them."""
@@ -29,7 +226,7 @@ class ToolDefinition(NamedTuple):
 
 def tool_definitions() -> list[ToolDefinition]:
     """All tools, in the order of a session: judge, find, explain, fix, compare, and check for others."""
-    texts = tomllib.loads((files("mcproof.mcp_server") / "tool_texts.toml").read_text(encoding="utf-8"))
+    texts = tomllib.loads((files("mcproof.services.mcp") / "tool_texts.toml").read_text(encoding="utf-8"))
     return [
         ToolDefinition(name, **texts[name], input_schema=_schema(*given), output_schema=output)
         for name, (given, output) in _schemas().items()

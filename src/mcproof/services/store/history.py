@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mcproof.core.console import Style
     from mcproof.runs.records import Record
-    from mcproof.store.queries import History, PastRun
+    from mcproof.services.store.queries import History, PastRun
 
 _BARS, _PLAIN_BARS = "▁▂▃▄▅▆▇█", "_.,-=+*#"
 _GAP = " "

@@ -1,8 +1,9 @@
 """The tables of the store.
 
-A run is one check of one target. Everything that a page filters or sorts by is a column, and what the newest run of a
-server shows is beside the server, so that no page reads more than it shows. The migrations create these tables; a test
-compares both.
+A run is one check of one target. Everything that a page filters or sorts by is a column, and what the newest run of
+a server shows is beside the server, so that no page reads more than it shows. The migrations create these tables; a
+test compares both.
+Why what lists show is beside the server: docs/decisions/0051-rows-beside-the-server.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Run a sweep from its request to its results file."""
+"""Check thousands of targets, on one machine or a cluster, with results that survive a kill.
+
+`run_sweep` leads from a request to the results: `targets` reads the targets, the conductor submits them to an
+engine, `check` does the work, `results` records it, `outputs` writes what follows from it.
+Why a row is the record: docs/decisions/0056-a-row-is-the-record.md.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +13,18 @@ from uuid import NAMESPACE_URL, uuid5
 from mcproof import __version__
 from mcproof.core.console import plural
 from mcproof.core.errors import UsageError
-from mcproof.sweep.check_target import SweepPlan, validate_plan
-from mcproof.sweep.conductor import Conductor, Politeness, Tally
-from mcproof.sweep.local_engine import LocalEngine, cores, descriptors_left
-from mcproof.sweep.results_file import ResultsFile
-from mcproof.sweep.row_sinks import FileSink, RecordingSink
-from mcproof.sweep.sweep_target import Permissions
-from mcproof.sweep.target_streams import TargetSources
+from mcproof.services.sweep.check import SweepPlan, validate_plan
+from mcproof.services.sweep.conductor import Conductor, Politeness, Tally
+from mcproof.services.sweep.engines import LocalEngine, SweepEngine, cores, descriptors_left
+from mcproof.services.sweep.registry import Permissions
+from mcproof.services.sweep.results import FileSink, RecordingSink, ResultsFile
+from mcproof.services.sweep.targets import TargetSources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.store.database import Database
-    from mcproof.sweep.sweep_engine import SweepEngine
+    from mcproof.services.store.database import Database
+
 
 AT_ONCE = 32
 """How many live servers are checked at once by default."""
@@ -94,7 +98,7 @@ def run_sweep(
 
     validate_plan(request.plan)
     if request.engine.name == "ray":  # before anything is written: it may not be installed
-        from mcproof.sweep.ray_engine import ray_module
+        from mcproof.services.sweep.ray_engine import ray_module
 
         ray_module()
     sources = TargetSources(request.sources, request.permissions, request.ours)
@@ -136,7 +140,7 @@ def _engine(request: SweepRequest, tell: Callable[[str], None]) -> SweepEngine:
     if at_once < choice.at_once:
         tell(f"at most {at_once} live servers at once: this process may not open more files (`ulimit -n`)")
     if choice.name == "ray":
-        from mcproof.sweep.ray_engine import RayEngine
+        from mcproof.services.sweep.ray_engine import RayEngine
 
         return RayEngine(request.plan, address=choice.address, jobs=choice.jobs, at_once=at_once)
     return LocalEngine(request.plan, jobs=choice.jobs or cores(), at_once=at_once)

@@ -1,4 +1,7 @@
-"""The work of a sweep: a function from a target and a plan to an attempt, the same in every engine."""
+"""The work of a sweep: a function from a target and a plan to an attempt, the same in every engine.
+
+Why the work is one function: docs/decisions/0056-a-row-is-the-record.md.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ from mcproof.runs.requests import (
     TargetSelection,
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
-from mcproof.sweep.outcome_rows import (
+from mcproof.services.sweep.registry import capture_target
+from mcproof.services.sweep.results import (
     CHECKED,
     Failing,
     Timing,
@@ -40,7 +44,6 @@ from mcproof.sweep.outcome_rows import (
     retry_wait,
     trust_members,
 )
-from mcproof.sweep.sweep_target import capture_target
 from mcproof.targets.arguments import Input, LiveOptions, read_catalog
 
 if TYPE_CHECKING:
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.judging import Plan
     from mcproof.runs.requests import RunRequest
-    from mcproof.sweep.sweep_target import SweepTarget
+    from mcproof.services.sweep.registry import SweepTarget
 
 MOST_SECONDS_OF_REQUEST, MOST_SECONDS_OF_START = 30.0, 60.0
 _COLLECTED_EVERY = 200

@@ -1,4 +1,8 @@
-"""The engine on one machine: processes for captures, one process with an event loop for live servers."""
+"""What a sweep needs of the machines that do its work, and the engine on one machine.
+
+Captures are checked by processes, live servers by one process with an event loop. The engine on a cluster is
+`ray_engine`.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,56 @@ import sys
 import threading
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mcproof.core.errors import McproofError
-from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue
-from mcproof.sweep.worker_frames import read_frame, write_frame
-from mcproof.sweep.worker_process import READY
+from mcproof.services.sweep.worker_process import READY
+from mcproof.services.workers.process import read_frame, write_frame
 
 if TYPE_CHECKING:
-    from mcproof.sweep.check_target import SweepPlan, SweepTask
+    from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
+
+
+class Finished(NamedTuple):
+    """A try of a target has ended."""
+
+    number: int
+    attempt: Attempt
+
+
+class Lost(NamedTuple):
+    """A worker has ended before its work was done."""
+
+    suspects: tuple[int, ...]
+    """The tasks that may have ended it."""
+    bystanders: tuple[int, ...] = ()
+    """The tasks that it had not begun."""
+
+
+class Overdue(NamedTuple):
+    """A task did not end by itself within its time limit, so its worker was killed."""
+
+    number: int
+
+
+EngineEvent = Finished | Lost | Overdue
+
+
+class SweepEngine(Protocol):
+    """Runs `check_target` on tasks. A task that is submitted ends in exactly one event that names it."""
+
+    def has_room(self, *, is_live: bool, alone: bool = False) -> bool:
+        """Whether another task would begin soon; if not, the sweep reads no further targets."""
+
+    def submit(self, task: SweepTask, *, alone: bool = False) -> None:
+        """Begin a task; `alone` in a worker that has nothing else to do."""
+
+    def events(self, seconds: float) -> list[EngineEvent]:
+        """Return what has happened; wait for up to this many seconds if nothing has."""
+
+    def close(self) -> None:
+        """End all workers, and everything that they have started."""
+
 
 BATCH = 8
 """How many captures are sent to a worker at once."""
@@ -43,7 +88,7 @@ class _Worker:
         mode = CAPTURES if kind == CAPTURES else LIVE
         # In a session of its own: a server that kills the process group of its parent does not end the sweep.
         self.process = subprocess.Popen(  # noqa: S603 (our own program)
-            [sys.executable, "-m", "mcproof.sweep.worker_process", mode],
+            [sys.executable, "-m", "mcproof.services.sweep.worker_process", mode],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

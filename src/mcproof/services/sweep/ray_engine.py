@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import McproofError, UsageError
-from mcproof.sweep.check_target import check_capture, check_live
-from mcproof.sweep.sweep_engine import EngineEvent, Finished, Lost, Overdue
+from mcproof.services.sweep.check import check_capture, check_live
+from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
 
 if TYPE_CHECKING:
-    from mcproof.sweep.check_target import Attempt, SweepPlan, SweepTask
+    from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
 
 BATCH, LIVE_BATCH = 32, 8
 """How many captures, and how many live servers, one call of Ray checks."""

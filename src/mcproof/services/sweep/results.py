@@ -1,24 +1,222 @@
-"""The results of a sweep, and the journal beside them: what is done survives a kill at any moment.
+"""The results of a sweep: one JSON row for each target, appended to a file that survives a kill at any moment.
 
-A target is done when its row is in the results, which are only ever appended to. The journal has the identity of the
-sweep, and the targets that were begun. Both are written before the next step, so a kill loses nothing but the work
-under way; a loss of power may also lose the last second.
+A target is done when its row is in the results. The journal beside them has the identity of the sweep and the
+targets that were begun. Both are written before the next step, so a kill loses nothing but the work under way; a
+loss of power may also lose the last second.
+Why a row is the record: docs/decisions/0056-a-row-is-the-record.md.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+from array import array
 from itertools import chain
 from time import monotonic
-from typing import IO, TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID, uuid4, uuid5
 
-from mcproof.core.errors import InputError, UsageError, WriteError, reason_of
-from mcproof.sweep.key_set import KeySet
+from mcproof.client.errors import ConnectError
+from mcproof.core.errors import InputError, McproofError, UsageError, WriteError, reason_of
+from mcproof.runs.records import encode, printable
+from mcproof.targets.snapshots import NoCatalogError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from mcproof.runs.results import TargetResult
+    from mcproof.services.store.database import Database
+    from mcproof.services.sweep.check import Attempt
+    from mcproof.services.sweep.registry import SweepTarget
+
+
+class KeySet:
+    """Keys other than 0, in an array with open addressing. They are hashes, so they are spread evenly."""
+
+    def __init__(self) -> None:
+        self._slots = array("Q", bytes(8 * 1024))
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: int) -> bool:
+        return self._slots[self._slot(key)] == key
+
+    def add(self, key: int) -> bool:
+        """Add a key; return whether it is new."""
+        slot = self._slot(key)
+        if self._slots[slot] == key:
+            return False
+        self._slots[slot] = key
+        self._count += 1
+        if 2 * self._count > len(self._slots):
+            self._grow()
+        return True
+
+    def _slot(self, key: int) -> int:
+        slots, last = self._slots, len(self._slots) - 1
+        slot = key & last
+        while slots[slot] not in (0, key):
+            slot = (slot + 1) & last
+        return slot
+
+    def _grow(self) -> None:
+        old, self._slots = self._slots, array("Q", bytes(16 * len(self._slots)))
+        for key in old:
+            if key:
+                self._slots[self._slot(key)] = key
+
+
+ROW_VERSION = 1
+KIND = "sweep-outcome"
+CHECKED = "checked"
+OUTCOMES = (CHECKED, "unreachable", "unreadable", "timed-out", "crashed", "left-out")
+"""What can become of a target: checked; a live server that cannot be listed; a file that cannot be read; over the time
+limit; its work ended the worker process twice; not started, because the user does not allow it."""
+_RETRIED_STATUSES = (429, *range(500, 600))
+_REASONS = (
+    (r"internal error", "internal error"),
+    (r"not the whole catalog(?!.*no response within)", "not the whole catalog"),
+    (r"cannot start", "command not found or not executable"),
+    (r"connecting timed out|no response within|not done within", "no response in time"),
+    (r"certificate|ssl|tls", "TLS"),
+    (r"name or service not known|nodename nor servname|getaddrinfo|name resolution|no address", "unknown host"),
+    (r"connection refused|all connection attempts failed", "connection refused"),
+    (r"cannot be reached", "network"),
+    (r"the connection broke", "connection lost"),
+    (r"authoriz", "authorization required"),
+    (r"exited with code|was killed by signal|closed its output", "the process ended"),
+    (r"redirects", "redirect"),
+    (r"HTTP \d+", "HTTP error"),
+)
+_MATCHERS = tuple((re.compile(pattern, re.IGNORECASE), reason) for pattern, reason in _REASONS)
+
+
+class Failing(NamedTuple):
+    """Why a target could not be checked."""
+
+    outcome: str
+    reason: str
+    """A few words that many targets share."""
+    message: str
+
+
+class Timing(NamedTuple):
+    """What differs from run to run."""
+
+    started: str
+    seconds: float
+    attempts: int = 1
+
+
+def failing(error: McproofError, *, is_live: bool) -> Failing:
+    """Classify the error of a target."""
+    if not is_live:
+        return Failing("unreadable", _file_reason(error), str(error))
+    status = error.status if isinstance(error, ConnectError) else None
+    if status is not None:
+        reason = "authorization required" if status in (401, 403) else f"HTTP {status}"
+    else:
+        reason = next((reason for matcher, reason in _MATCHERS if matcher.search(error.message)), "not an MCP server")
+    outcome = "timed-out" if reason == "no response in time" else "unreachable"
+    return Failing(outcome, reason, error.message)
+
+
+def _file_reason(error: McproofError) -> str:
+    if isinstance(error, NoCatalogError):
+        return "not a catalog"
+    if error.line is not None or "nested too deeply" in error.message:
+        return "not JSON"
+    return "no tools" if "nothing to check" in error.message else "cannot be read"
+
+
+def retry_wait(error: McproofError) -> float | None:
+    """Seconds that a server asks to wait before another try; 0 if it names none, None if no try would help."""
+    if not isinstance(error, ConnectError):
+        return None
+    if error.status in _RETRIED_STATUSES:
+        return error.retry_after or 0.0
+    return 0.0 if error.is_transient else None
+
+
+def failed_row(target: SweepTarget, why: Failing, timing: Timing) -> str:
+    """Return the line of a target that could not be checked."""
+    return _row_line({**_head(target, why.outcome), "reason": why.reason, "message": why.message}, timing)
+
+
+def checked_row(target: SweepTarget, result: TargetResult, more: dict[str, Any], timing: Timing) -> str:
+    """Return the line of a target that was checked; `more` has the members of `--scan` and `--prove`."""
+    levels, scores = result.levels(), result.scores
+    row = {
+        **_head(target, CHECKED),
+        "server": result.server,
+        "protocol": result.protocol,
+        "transport": None if result.connection is None else result.connection["transport"],
+        "counts": result.counts,
+        "grade": None if scores.grade is None else {"letter": scores.grade.letter, "score": scores.grade.score},
+        "tokens": None if scores.tokens is None else scores.tokens.total,
+        "descriptions": None if scores.descriptions is None else round(scores.descriptions.mean, 4),
+        "summary": {
+            "errors": levels["error"],
+            "warnings": levels["warning"],
+            "notes": levels["note"],
+            "by_rule": result.by_rule(),
+        },
+        **more,
+    }
+    return _row_line(row, timing)
+
+
+def trust_members(result: TargetResult) -> dict[str, Any]:
+    """Return what `--scan` adds to a row."""
+    if result.trouble is not None or result.payload.kind != "scan" or result.payload.trust is None:
+        return {"trust": None, "scan_error": None if result.trouble is None else result.trouble.message}
+    trust = result.payload.trust
+    return {
+        "trust": {
+            "score": trust.score,
+            "verdict": trust.verdict,
+            "coverage": trust.coverage,
+            "hard_fails": list(trust.hard_fails),
+        }
+    }
+
+
+def proof_members(result: TargetResult) -> dict[str, Any]:
+    """Return what `--prove` adds to a row."""
+    if result.trouble is not None:
+        return {"proof": None, "prove_error": result.trouble.message}
+    verdicts: dict[str, int] = {}
+    for cell in result.matrix:
+        verdicts[cell.verdict] = verdicts.get(cell.verdict, 0) + 1
+    judged = [each.passed for each in result.probes if each.passed is not None]
+    proof = {
+        "passed": result.passed,
+        "probes": len(judged),
+        "failed": judged.count(False),
+        "verdicts": dict(sorted(verdicts.items())),
+    }
+    return {"proof": proof}
+
+
+def _head(target: SweepTarget, outcome: str) -> dict[str, Any]:
+    return {
+        "schema_version": ROW_VERSION,
+        "kind": KIND,
+        "id": f"{target.key:016x}",
+        "target": target.label,
+        "name": target.name or None,
+        "outcome": outcome,
+    }
+
+
+def _row_line(row: dict[str, Any], timing: Timing) -> str:
+    row["attempts"] = timing.attempts
+    row["timings"] = {"started": timing.started, "seconds": round(timing.seconds, 4)}
+    return printable(encode(row)) + "\n"
+
 
 JOURNAL_VERSION = 1
 _SYNCED_EVERY = 1.0
@@ -199,3 +397,64 @@ def _differences(old: Any, new: dict[str, Any]) -> str:
     before = old if isinstance(old, dict) else {}
     names = [name for name in new if before.get(name) != new[name]]
     return f"other options ({', '.join(names)})" if names else "other options"
+
+
+_TOGETHER = 64
+"""How many outcomes are recorded in one transaction at most."""
+_WAITING = 1.0
+"""Seconds until outcomes are recorded, however few they are."""
+
+
+class FileSink:
+    """Appends rows to the results file."""
+
+    def __init__(self, results: ResultsFile) -> None:
+        self._results = results
+        self._rows: list[tuple[int, str]] = []
+
+    def add(self, target: SweepTarget, attempt: Attempt) -> None:
+        self._rows.append((target.key, attempt.line))
+
+    def flush(self, *, is_last: bool = False) -> None:  # noqa: ARG002 (nothing is held back)
+        if self._rows:
+            self._results.append(self._rows)
+            self._rows = []
+
+
+class RecordingSink:
+    """Records outcomes in the store, then appends their rows.
+
+    After a kill between the two, the target is checked again; its runs in the store have the same ids, and are left as
+    they are.
+    """
+
+    def __init__(self, results: ResultsFile, database: Database, sweep: UUID) -> None:
+        self._rows = FileSink(results)
+        self._database = database
+        self._sweep = sweep
+        self._waiting: list[tuple[SweepTarget, Attempt]] = []
+        self._since = monotonic()
+        self.recorded = 0
+
+    def add(self, target: SweepTarget, attempt: Attempt) -> None:
+        if not self._waiting:
+            self._since = monotonic()
+        self._waiting.append((target, attempt))
+
+    def flush(self, *, is_last: bool = False) -> None:
+        if not self._waiting or (
+            not is_last and len(self._waiting) < _TOGETHER and monotonic() - self._since < _WAITING
+        ):
+            return
+        from mcproof.services.store.recording import NewRecord, record_new
+
+        records = [
+            NewRecord(str(uuid5(self._sweep, f"{target.key:016x}/{number}")), target.name or target.label, *stored)
+            for target, attempt in self._waiting
+            for number, stored in enumerate(attempt.stored)
+        ]
+        self.recorded += record_new(self._database, records)
+        for target, attempt in self._waiting:
+            self._rows.add(target, attempt)
+        self._waiting = []
+        self._rows.flush()

@@ -11,9 +11,18 @@ from typing import IO, TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, reason_of
 from mcproof.core.text.files import is_left_out
+from mcproof.services.sweep.registry import (
+    Hindrance,
+    Permissions,
+    SweepTarget,
+    capture_target,
+    entries_of,
+    is_current,
+    is_registry_entry,
+    key_of,
+    registry_server,
+)
 from mcproof.source.packages.projects import SUFFIXES
-from mcproof.sweep.registry_documents import entries_of, is_current, is_registry_entry, registry_server
-from mcproof.sweep.sweep_target import Hindrance, Permissions, SweepTarget, capture_target, key_of
 from mcproof.targets.arguments import LARGEST_INPUT, configured_name, is_url
 from mcproof.targets.client_config import ConfiguredServer, read_servers, server_of
 from mcproof.targets.snapshots import text_of

@@ -17,13 +17,13 @@ from queue import SimpleQueue
 from typing import IO, TYPE_CHECKING
 
 from mcproof.client.transports.processes import STARTED
-from mcproof.sweep.check_target import check_capture, check_live, warm_up
-from mcproof.sweep.worker_frames import read_frame, write_frame
+from mcproof.services.sweep.check import check_capture, check_live, warm_up
+from mcproof.services.workers.process import read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcproof.sweep.check_target import SweepPlan, SweepTask
+    from mcproof.services.sweep.check import SweepPlan, SweepTask
 
 READY = "ready"
 MOST_THREADS = 64

@@ -19,10 +19,10 @@ from mcproof.runs.requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.store.recording import record_run
+from mcproof.services.store.recording import record_run
 
 if TYPE_CHECKING:
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
 
 DAYS_AGO = (14, 10, 6, 0)
 """When the made-up servers were checked."""

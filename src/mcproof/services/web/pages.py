@@ -1,4 +1,7 @@
-"""The pages for people: the dashboard, a server, a run, a comparison, the rules."""
+"""The pages for people: the dashboard, a server, a run, a comparison, the rules.
+
+The lists they show come from `services.store.servers`; the page of a run is the one that `--format html` writes.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,18 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from mcproof.checks.clients.profiles import known_profiles
-from mcproof.checks.rule import VERDICTS, all_rules, find_rule
+from mcproof.checks.rule import VERDICTS, Rule, all_rules, find_rule
 from mcproof.checks.rulebook import cases_of, facts_of, sentence
 from mcproof.checks.scores.grade import LETTERS
-from mcproof.core.errors import InputError, UsageError
+from mcproof.core.errors import InputError, McproofError, UsageError
 from mcproof.report.html.blocks import ProbeView
 from mcproof.report.html.page import document
+from mcproof.report.phrases import CHANGE_WORDS
+from mcproof.runs import execute
+from mcproof.runs.requests import CatalogDocument, DiffRequest, SettingsSource, TargetSelection
 from mcproof.runs.stored import read_run
-from mcproof.store.queries import history_of, newest_catalog, run_report, stored_catalog
-from mcproof.store.server_list import (
+from mcproof.services.store.queries import PastRun, history_of, newest_catalog, run_report, stored_catalog
+from mcproof.services.store.servers import (
     ServerFilter,
     every_server,
     find_server,
@@ -32,16 +38,46 @@ from mcproof.store.server_list import (
     recent_days,
     totals,
 )
-from mcproof.web.catalog_changes import catalog_changes
-from mcproof.web.charts import grade_bars, score_line
-from mcproof.web.rendering import asset, render
+from mcproof.services.web.rendering import asset, grade_bars, render, score_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcproof.checks.rule import Rule
-    from mcproof.store.database import Database
-    from mcproof.store.queries import PastRun
+    from mcproof.checks.findings import ReportedFinding
+    from mcproof.services.store.database import Database
+
+
+MOST = 200
+"""How many changes a page shows."""
+
+
+class CatalogChanges(NamedTuple):
+    """The changes between two catalogs, what breaks callers first."""
+
+    changes: list[ReportedFinding]
+    total: int
+    problem: str = ""
+    """Why they cannot be compared."""
+
+    @staticmethod
+    def word(change: ReportedFinding) -> str:
+        return CHANGE_WORDS[change.level]
+
+
+def catalog_changes(old: str, new: str) -> CatalogChanges:
+    """Compare two catalogs."""
+    try:
+        run = execute(DiffRequest(_selection(old), _selection(new), settings=SettingsSource(is_disabled=True)))
+    except McproofError as error:
+        return CatalogChanges([], 0, error.message)
+    order = {"error": 0, "warning": 1, "note": 2}
+    found = sorted(run.targets[0].findings, key=lambda each: order[each.level])
+    return CatalogChanges(found[:MOST], len(found))
+
+
+def _selection(text: str) -> TargetSelection:
+    return TargetSelection(documents=(CatalogDocument("catalog", text.encode("utf-8", "surrogatepass")),))
+
 
 _Text = Annotated[str, Query(max_length=500)]
 _LEVELS = ("error", "warning", "note")

@@ -1,4 +1,7 @@
-"""What protects every route: the check of the host, limits a client, and security headers."""
+"""What protects every route: the check of the host, limits for each client and each request, security headers.
+
+Bodies and forms are read up to a limit, HEAD is served as GET, and connections that are too slow end.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,84 @@ import time
 from collections import OrderedDict
 from ipaddress import IPv6Network
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+import h11
+from fastapi import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcproof.web.problem_documents import problem
+from mcproof.services.web.access import problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import asyncio
+    from collections.abc import Hashable, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from mcproof.web.health import Metrics
+    from mcproof.services.web.health import Metrics
+
+
+_MOST_FIELDS = 20
+
+
+def form_fields(content_type: str, body: bytes) -> dict[str, bytes]:
+    """Return the fields of a form, files among them; of fields with the same name the last one.
+
+    Raises an HTTPException if the body is not a form.
+    """
+    kind = content_type.partition(";")[0].strip().lower()
+    try:
+        if kind == "application/x-www-form-urlencoded":
+            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+            return {name: value.encode() for name, value in pairs}
+        if kind == "multipart/form-data":
+            return dict(_parts(content_type, body))
+    except ValueError:
+        pass
+    raise HTTPException(400, "the form cannot be read")
+
+
+def _parts(content_type: str, body: bytes) -> list[tuple[str, bytes]]:
+    """Return the names and contents of the parts of `multipart/form-data`. Raises ValueError."""
+    from email.parser import BytesHeaderParser
+    from email.policy import HTTP
+
+    outer = BytesHeaderParser(policy=HTTP).parsebytes(f"Content-Type: {content_type}\r\n\r\n".encode())
+    boundary = outer.get_param("boundary")
+    if not isinstance(boundary, str) or not 0 < len(boundary) <= 70:
+        raise ValueError
+    delimiter = b"\r\n--" + boundary.encode()
+    found: list[tuple[str, bytes]] = []
+    for part in (b"\r\n" + body).split(delimiter)[1:]:
+        if part.startswith(b"--"):
+            return found
+        head, separator, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+        name = BytesHeaderParser(policy=HTTP).parsebytes(head).get_param("name", header="content-disposition")
+        if not separator or not isinstance(name, str) or len(found) == _MOST_FIELDS:
+            raise ValueError
+        found.append((name, content))
+    raise ValueError
+
+
+class HeadRequests:
+    """Passes HEAD on as GET, and drops the body of the response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body"})
+
+        await self._app({**scope, "method": "GET"}, receive, send_head)
+
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -161,3 +231,62 @@ class RateLimit:
         if len(self._left) > _MOST_CLIENTS:
             self._left.popitem(last=False)
         return taken
+
+
+async def read_body(request: Request, most: int, what: str) -> bytes:
+    """Return the body. Raises an HTTPException: 413 once it has more than `most` bytes, 400 if it ends early."""
+    body = bytearray()
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                raise HTTPException(413, f"{what} may have {most:,} bytes")
+    except ClientDisconnect:  # the response reaches nobody, but it is logged as what it is
+        raise HTTPException(400, "the body of the request is not complete") from None
+    return bytes(body)
+
+
+HEAD, BODY, READING = "head", "body", "reading"
+SECONDS = {HEAD: 15.0, BODY: 120.0, READING: 30.0}
+"""How long a client may take to send the head of a request, to send its body, and to read nothing of a response."""
+LOOK_SECONDS = 1.0
+"""The time between two looks at a connection."""
+
+
+class TimedConnection(H11Protocol):
+    """HTTP/1.1 of uvicorn, which by itself limits only the time between two requests."""
+
+    _look: asyncio.TimerHandle | None = None
+    _phase: tuple[str, Hashable] | None = None
+    _began = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._examine()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._look is not None:
+            self._look.cancel()
+        super().connection_lost(exc)
+
+    def _examine(self) -> None:
+        """Abort the connection if it is in the same phase for too long; look again later."""
+        now, phase = self.loop.time(), self._current_phase()
+        if phase != self._phase:
+            self._phase, self._began = phase, now
+        elif phase is not None and now - self._began >= SECONDS[phase[0]]:
+            self.transport.abort()
+            return
+        self._look = self.loop.call_later(LOOK_SECONDS, self._examine)
+
+    def _current_phase(self) -> tuple[str, Hashable] | None:
+        """Return what the client has to do, and what tells it from the same phase of another request.
+
+        None while the service is at work.
+        """
+        unsent = self.transport.get_write_buffer_size()
+        if unsent:
+            return READING, unsent
+        if self.conn.their_state is h11.IDLE:
+            return HEAD, self.cycle
+        return (BODY, self.cycle) if self.conn.their_state is h11.SEND_BODY else None

@@ -1,20 +1,81 @@
-"""Badges: a grade, a score, tokens or a verdict as a small picture, and as the document that badge services read."""
+"""Rendered pages and pictures: templates, style sheet, charts and badges as SVG.
+
+Pages share the style sheet and the parts of the HTML report.
+Why markup lives in templates: docs/decisions/0028-html-markup.md.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
+from jinja2 import ChoiceLoader, Environment, PackageLoader
 
+from mcproof import __version__
 from mcproof.checks.scores.grade import LETTERS
+from mcproof.report.html.blocks import GRADE_TONES
+from mcproof.report.html.page import page_environment
+from mcproof.report.phrases import TONES
 from mcproof.report.phrases import TONES as VERDICT_TONES
-from mcproof.store.server_list import find_server
-from mcproof.web.grade_tones import tone_of
-from mcproof.web.rendering import web_environment
+from mcproof.services.store.servers import ListedServer, Totals, find_server
 
 if TYPE_CHECKING:
-    from mcproof.store.server_list import ListedServer
+    from collections.abc import Sequence
+
+
+def tone_of(letter: str) -> str:
+    """Return `good`, `fair` or `bad`."""
+    return GRADE_TONES.get(letter, "bad")
+
+
+_SCRIPT = "text/javascript"
+_KINDS = {
+    "report.css": "text/css",
+    "web.css": "text/css",
+    "report.js": _SCRIPT,
+    "visit.js": _SCRIPT,
+    "web.js": _SCRIPT,
+}
+
+
+@cache
+def web_environment() -> Environment:
+    """Return the environment of the report with the templates of this package."""
+    shared = page_environment()
+    pages = shared.overlay(
+        loader=ChoiceLoader([PackageLoader("mcproof.services.web"), shared.loader or PackageLoader("mcproof")])
+    )
+    pages.filters["path"] = lambda text: quote(text, safe="")
+    icon = shared.get_template("icon.svg").render(colour="#1f4fa3", letter="m")
+    pages.globals.update(
+        version=__version__, tone_of=tone_of, verdict_tones=TONES, icon=f"data:image/svg+xml,{quote(icon)}"
+    )
+    return pages
+
+
+def render(template: str, request: Request, **values: Any) -> str:
+    """Render a page."""
+    return web_environment().get_template(template).render(request=request, **values)
+
+
+class Asset:
+    """A file of the pages, with the tag by which browsers know it."""
+
+    def __init__(self, template: str, media_type: str) -> None:
+        self.text = web_environment().get_template(template).render()
+        self.media_type = media_type
+        self.tag = f'"{sha256(self.text.encode()).hexdigest()[:16]}"'
+
+
+@cache
+def asset(name: str) -> Asset | None:
+    """Return a style sheet or script by name; None if there is none."""
+    return Asset(name, _KINDS[name]) if name in _KINDS else None
+
 
 router = APIRouter()
 _COLOURS = {"good": "#1a6b3c", "fair": "#825000", "bad": "#b3261e", "none": "#5a5d61"}
@@ -77,3 +138,51 @@ def badge_of(server: ListedServer | None, show: Shown) -> Badge:
         return Badge("mcproof", "not checked", _COLOURS["none"])
     tone = "none" if show == "tokens" else _TONES.get(word or "", "none")
     return Badge(f"mcproof {show}" if show != "score" else "mcproof", value, _COLOURS[tone])
+
+
+WIDTH, HEIGHT = 320, 80
+"""The size of the drawing of a line, in its own units."""
+
+
+class GradeBar(NamedTuple):
+    """One bar of the distribution."""
+
+    letter: str
+    servers: int
+    width: float
+    """In percent of the longest."""
+    tone: str
+
+
+class Line(NamedTuple):
+    """A line over time, in the units of its drawing."""
+
+    points: str
+    """Its corners, as SVG's `points` has them; empty if there are fewer than two."""
+    last: tuple[float, float] | None
+    last_score: str
+    first_label: str
+    last_label: str
+    spoken: str
+
+
+def grade_bars(totals: Totals) -> list[GradeBar]:
+    """Return a bar for each grade, also for those that no server has."""
+    longest = max(totals.grades.values(), default=0) or 1
+    return [
+        GradeBar(letter, count, 100 * count / longest, tone_of(letter))
+        for letter, count in ((letter, totals.grades.get(letter, 0)) for letter in LETTERS)
+    ]
+
+
+def score_line(values: Sequence[tuple[str, float]]) -> Line:
+    """Return the line of scores from 0 to 100, each with its moment."""
+    if not values:
+        return Line("", None, "", "", "", "no scores")
+    step = WIDTH / max(1, len(values) - 1)
+    corners = [
+        (round(number * step, 1), round(HEIGHT - score * HEIGHT / 100, 1)) for number, (_, score) in enumerate(values)
+    ]
+    points = " ".join(f"{x},{y}" for x, y in corners) if len(corners) > 1 else ""
+    spoken = f"scores from {values[0][1]:.0f} to {values[-1][1]:.0f}, {values[0][0]} to {values[-1][0]}"
+    return Line(points, corners[-1], f"{values[-1][1]:.0f}", values[0][0], values[-1][0], spoken)

@@ -1,4 +1,4 @@
-"""Run the web service of `mcproof serve`: its socket, its log, its watcher, and a clean stop."""
+"""The web service: its settings, its routes, its socket, and a clean stop."""
 
 from __future__ import annotations
 
@@ -7,26 +7,121 @@ import logging
 import os
 import signal
 import socket
+from contextlib import asynccontextmanager
 from functools import partial
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import uvicorn
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 
-from mcproof.cli.watch_plans import watch_plan
+from mcproof import __version__
 from mcproof.client.http.policy import NetworkPolicy
 from mcproof.core.errors import InputError
-from mcproof.web.health import Metrics
-from mcproof.web.service import ServiceBackground, WebSettings, create_service
-from mcproof.web.service_log import LogHandler, ServiceLog
-from mcproof.web.slow_clients import TimedConnection
-from mcproof.web.watch.watcher import Watcher
-from mcproof.web.watch.webhook_posts import post_guarded
+from mcproof.services.web.access import TokenCheck, add_problem_handlers
+from mcproof.services.web.health import LogHandler, Metrics, NoLog, RequestLog, ServiceLog
+from mcproof.services.web.health import router as health
+from mcproof.services.web.pages import pages_router
+from mcproof.services.web.protection import (
+    HeadRequests,
+    HostCheck,
+    RateLimit,
+    ResponseHeaders,
+    SameOrigin,
+    TimedConnection,
+)
+from mcproof.services.web.rendering import router as badges
+from mcproof.services.web.rest import recording_router as recorded_runs
+from mcproof.services.web.rest import router as rest_api
+from mcproof.services.web.visitor_pages import visitor_router
+from mcproof.services.web.visits import VisitLimits, Visits
+from mcproof.services.web.watch_events import post_guarded
+from mcproof.services.web.watcher import Watcher, watch_plan
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import AsyncIterator
 
-    from mcproof.store.database import Database
+    from mcproof.services.store.database import Database
+
+
+DESCRIPTION = "The results of mcproof: servers, runs, findings and rules, as the command line has them."
+
+
+class WebSettings(NamedTuple):
+    """How a web application is run."""
+
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    """The values of the `Host` header that are served, without a port."""
+    requests_a_minute: int = 600
+    """How many requests a client may send."""
+    networks: tuple[str, ...] = ()
+    """Networks that URLs of visitors may lead to, besides public addresses."""
+    visit_limits: VisitLimits = VisitLimits()
+    """The bounds of the checks that visitors ask for."""
+    required_scopes: tuple[str, ...] = ()
+    """The scopes, of `read` and `lint`, that requests need a token for."""
+
+
+class ServiceBackground(NamedTuple):
+    """What a service does and writes besides responding."""
+
+    metrics: Metrics
+    log: ServiceLog
+    watcher: Watcher | None = None
+
+
+def create_service(
+    database: Database, settings: WebSettings | None = None, background: ServiceBackground | None = None
+) -> FastAPI:
+    """Return the application over a store."""
+    settings = settings or WebSettings()
+    metrics, log, watcher = background or ServiceBackground(Metrics(), NoLog())
+    visits = Visits(
+        settings.visit_limits,
+        lambda outcome: metrics.increase("mcproof_visits_total", outcome=outcome.failure or "checked"),
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        if watcher is not None:
+            watcher.start()
+        yield
+        if watcher is not None:
+            await watcher.stop()
+        await run_in_threadpool(visits.close)
+
+    app = FastAPI(
+        title="mcproof",
+        version=__version__,
+        description=DESCRIPTION,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        middleware=[
+            Middleware(RequestLog, log=log),
+            Middleware(ResponseHeaders, metrics=metrics),
+            Middleware(HostCheck, hosts=settings.hosts),
+            Middleware(SameOrigin),
+            Middleware(RateLimit, a_minute=settings.requests_a_minute),
+            Middleware(TokenCheck, database=database, required=settings.required_scopes),
+            Middleware(HeadRequests),
+        ],
+    )
+    app.state.database = database
+    app.state.metrics = metrics
+    app.state.visits = visits
+    app.state.networks = settings.networks
+    for router in (visitor_router(), pages_router(), badges, health):
+        app.include_router(router, include_in_schema=False)
+    app.include_router(recorded_runs)
+    app.include_router(rest_api)
+    add_problem_handlers(app)
+    return app
+
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -34,7 +129,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 def serve(database: Database, options: argparse.Namespace) -> None:
     """Serve a store until a signal arrives."""
     if options.demo:
-        from mcproof.web.demo_runs import fill
+        from mcproof.services.web.demo import fill
 
         fill(database)
     own = () if options.host in ("0.0.0.0", "::") else (options.host,)  # noqa: S104 (compared, not bound)

@@ -1,6 +1,8 @@
-"""What a visitor asks for, and the work of the process that does it: nothing but this job, with limits of its own.
+"""What a visitor asks for, and the process that does it: nothing but this job, with limits of its own.
 
-A process that is killed frees whatever a hostile catalog or server has made it use, and forgets the visitor's headers.
+A process that is killed frees whatever a hostile catalog or server has made it use, and forgets the visitor's
+headers.
+Why visits are processes: docs/decisions/0055-visits-in-processes.md.
 """
 
 from __future__ import annotations

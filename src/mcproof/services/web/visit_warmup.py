@@ -13,7 +13,7 @@ import mcproof.client.http.policy
 import mcproof.client.perimeter.observe
 import mcproof.client.transports.sse  # noqa: F401
 from mcproof.client.http.fetch import default_tls
-from mcproof.web.visit_jobs import COMMANDS, VisitJob, outcome_of
+from mcproof.services.web.visit_jobs import COMMANDS, VisitJob, outcome_of
 
 
 def _ignore(_: Any) -> None:

@@ -1,7 +1,8 @@
 """Visits: checks that visitors ask for, each in a process of its own, with bounds on everything.
 
-Visits are in the memory of the service. Nothing of a visitor is written to the store, so no visit can change a listed
-server, a badge or a ranking, and a restart forgets them all.
+Visits are in the memory of the service. Nothing of a visitor is written to the store, so no visit can change a
+listed server, a badge or a ranking, and a restart forgets them all.
+Why visits are processes: docs/decisions/0055-visits-in-processes.md.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.redaction import redacted_url
-from mcproof.web.visit_jobs import VisitOutcome, VisitStep, work
+from mcproof.services.web.visit_jobs import VisitOutcome, VisitStep, work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
     from multiprocessing.context import BaseContext
 
-    from mcproof.web.visit_jobs import VisitJob
+    from mcproof.services.web.visit_jobs import VisitJob
 
 TOKEN_BYTES = 24
 """The random bytes of a link: 192 bits."""
@@ -270,5 +271,5 @@ def _processes() -> BaseContext:
     """How processes are started: forked from one that has imported everything and has no threads."""
     context = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
     if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["mcproof.web.visit_warmup"])
+        context.set_forkserver_preload(["mcproof.services.web.visit_warmup"])
     return context

@@ -1,26 +1,335 @@
-"""Post events to webhooks: at least once, with retries, until they are given up."""
+"""Watched servers over time: when one is due, what changed, and the events that webhooks receive.
+
+The schedule has no clock and starts nothing, so tests need not wait. Events are in the store until they are
+delivered or given up, and are signed as Standard Webhooks describes.
+Why events are stored with their run: docs/decisions/0059-events-in-the-transaction.md.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hmac
+import json
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
+from mcproof.checks.diff.drift import CatalogDrift, drift_against
+from mcproof.checks.rule import VERDICTS
+from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
-from mcproof.store.watch_states import due_deliveries, pending_deliveries, postpone_delivery, remove_delivery
-from mcproof.web.watch.webhook_signatures import signed_headers
+from mcproof.runs.results import Gate, RunResult
+from mcproof.runs.stored import read_run
+from mcproof.services.store.recording import (
+    Delivery,
+    WatchState,
+    due_deliveries,
+    pending_deliveries,
+    postpone_delivery,
+    remove_delivery,
+)
+from mcproof.targets.client_config import ConfiguredServer
+from mcproof.targets.snapshots import read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcproof.client.http.policy import NetworkPolicy
-    from mcproof.runs.config import Webhook
-    from mcproof.store.database import Database
-    from mcproof.store.watch_states import Delivery
-    from mcproof.web.health import Metrics
-    from mcproof.web.service_log import ServiceLog
+    from mcproof.runs.config import WatchEntry, Webhook
+    from mcproof.services.store.database import Database
+    from mcproof.services.web.health import Metrics, ServiceLog
 
+
+SCHEMA_VERSION = 1
+MOST_CHANGES = 50
+"""How many changes of a surface an event lists."""
+_STATE_FIELDS = ("grade", "score", "tokens", "verdict", "surface")
+
+
+class EventSubject:
+    """What all events of one check have in common: the server, the run, and the states before and after it."""
+
+    def __init__(self, server: str, run: str, time: str, before: WatchState | None, after: WatchState) -> None:
+        self._server = server
+        self._run = run
+        self._time = time
+        self._states = before, after
+
+    def delivery(self, event: WatchEvent, due: int) -> Delivery:
+        """Return an event that is due for delivery."""
+        identity = str(uuid4())
+        before, after = self._states
+        data: dict[str, Any] = {
+            "server": self._server,
+            "run": self._run,
+            "summary": event.summary,
+            "before": None if before is None else _state_record(before),
+            "after": _state_record(after),
+            **event.details,
+        }
+        body = {
+            "schema_version": SCHEMA_VERSION,
+            "id": identity,
+            "type": event.type,
+            "timestamp": self._time,
+            "data": data,
+        }
+        return Delivery(identity, self._server, json.dumps(body), due=due)
+
+
+def _state_record(state: WatchState) -> dict[str, Any]:
+    return {field: getattr(state, field) for field in _STATE_FIELDS}
+
+
+def surface_details(old: str | None, new: str | None) -> dict[str, Any]:
+    """Return how two catalogs differ, for an event; empty lists if one is no longer in the store."""
+    drift = _drift(old, new)
+    if drift is None:
+        return {"changes": [], "more_changes": 0}
+    listed = [
+        {"item": safe(each.evidence["item"]), "part": each.part or None, "summary": safe(each.summary)}
+        for each in drift.differences[:MOST_CHANGES]
+    ]
+    return {"changes": listed, "more_changes": max(0, len(drift.differences) - MOST_CHANGES)}
+
+
+def _drift(old: str | None, new: str | None) -> CatalogDrift | None:
+    if old is None or new is None:
+        return None
+    try:
+        earlier, later = (read_snapshot(text.encode("utf-8", "surrogatepass"), "catalog") for text in (old, new))
+        return drift_against(later, earlier)
+    except McproofError:
+        return None
+
+
+FAILURES_TO_BE_GONE = 2
+"""How many runs in a row must fail before a server is reported as gone."""
+RECHECK_SECONDS = 60
+"""When a server is checked again after a first failure, unless its interval is shorter."""
+_SPREAD = 20
+"""Runs are delayed by up to this part of the interval, so that entries with one interval do not run at once."""
+
+
+def spread_of(name: str, every: int) -> int:
+    """Return by how many seconds the runs of an entry are delayed: always the same for one name."""
+    return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:4]) % (every // _SPREAD + 1)
+
+
+def seconds_of(time: str) -> float:
+    """Return a time of the store in seconds since 1970; 0 if it is damaged."""
+    try:
+        return datetime.strptime(time, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+class WatchSchedule:
+    """The next run of each entry. After a restart it continues from the last runs in the store."""
+
+    def __init__(self, entries: Iterable[WatchEntry], states: Mapping[str, WatchState], now: float) -> None:
+        self._entries = {each.name: each for each in entries}
+        self._running: set[str] = set()
+        self._due = dict.fromkeys(self._entries, now)
+        for name, state in states.items():
+            started = min(seconds_of(state.last_run), now)  # the clock may have been set back
+            self._due[name] = started + self._pause(self._entries[name], state.failures)
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    def take(self, now: float, room: int) -> list[WatchEntry]:
+        """Return entries that are due, those that wait longest first, at most `room`; they count as running."""
+        waiting = sorted((due, name) for name, due in self._due.items() if due <= now and name not in self._running)
+        taken = [self._entries[name] for _, name in waiting[: max(0, room)]]
+        self._running.update(each.name for each in taken)
+        return taken
+
+    def finish(self, name: str, started: float, failures: int) -> None:
+        """Plan the next run of an entry, with the number of runs in a row that have failed."""
+        self._running.discard(name)
+        self._due[name] = started + self._pause(self._entries[name], failures)
+
+    def next_due(self) -> float | None:
+        """Return when the next entry is due, of those that are not running."""
+        return min((due for name, due in self._due.items() if name not in self._running), default=None)
+
+    def _pause(self, entry: WatchEntry, failures: int) -> int:
+        if 0 < failures < FAILURES_TO_BE_GONE:
+            return min(entry.every, RECHECK_SECONDS)
+        return entry.every + spread_of(entry.name, entry.every)
+
+
+EVENT_TYPES = ("grade.fell", "verdict.fell", "surface.changed", "gate.failed", "server.gone", "server.back")
+
+
+class WatchEvent(NamedTuple):
+    """Something that a webhook reports."""
+
+    type: str
+    summary: str
+    """In words, for people."""
+    details: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
+
+
+class Comparison(NamedTuple):
+    """The state of a server after a run, and what changed."""
+
+    state: WatchState
+    events: list[WatchEvent]
+
+
+def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[ObservedRun]) -> Comparison:
+    """Compare the runs of one check with the state before it; the first check of a server only has failed gates."""
+    known = before or WatchState(runs[0].run.started)
+    troubles = [each.run.targets[0].trouble for each in runs]
+    trouble = next((each for each in troubles if each is not None), None)
+    if trouble is not None:
+        failures = known.failures + 1
+        is_gone = known.is_gone or failures >= FAILURES_TO_BE_GONE
+        state = known._replace(last_run=runs[0].run.started, failures=failures, is_gone=is_gone)
+        gone = WatchEvent("server.gone", "the server cannot be checked any more", {"error": str(trouble)})
+        return Comparison(state, [gone] if is_gone and not known.is_gone else [])
+    gates = [gate for each in runs for gate in gates_of(entry, each)]
+    state = _state(known, runs)._replace(failed_gates=tuple(gate.gate for gate in gates if not gate.passed))
+    return Comparison(state, [*_events(known, state), *_gate_events(known, gates)])
+
+
+def _state(known: WatchState, runs: Sequence[ObservedRun]) -> WatchState:
+    """Return the state after runs that have checked the server; what they did not judge stays as it was."""
+    state = known._replace(last_run=runs[0].run.started, failures=0, is_gone=False)
+    for each in runs:
+        result = each.run.targets[0]
+        if result.scores.grade is not None:
+            state = state._replace(grade=result.scores.grade.letter, score=result.scores.grade.score)
+        if result.scores.tokens is not None:
+            state = state._replace(tokens=result.scores.tokens.total)
+        if result.payload.kind == "scan" and result.payload.trust is not None:
+            state = state._replace(verdict=result.payload.trust.verdict)
+        if each.surface is not None:
+            state = state._replace(surface=each.surface)
+    return state
+
+
+def gates_of(entry: WatchEntry, observed: ObservedRun) -> Iterator[Gate]:
+    """Yield the gates of an entry that a run can judge, each with whether it is met."""
+    result = observed.run.targets[0]
+    grade, tokens = result.scores.grade, result.scores.tokens
+    if observed.run.command == "lint":
+        if entry.min_grade is not None and grade is not None:
+            yield Gate("min-grade", entry.min_grade, grade.letter, grade.letter <= entry.min_grade)
+        if entry.max_tokens is not None and tokens is not None:
+            yield Gate("max-tokens", entry.max_tokens, tokens.total, tokens.total <= entry.max_tokens)
+    elif entry.fail_on_verdict is not None and result.payload.kind == "scan" and result.payload.trust is not None:
+        verdict = result.payload.trust.verdict
+        is_met = _badness(verdict) < _badness(entry.fail_on_verdict)
+        yield Gate("fail-on-verdict", entry.fail_on_verdict, verdict, is_met)
+
+
+def _badness(verdict: str) -> int:
+    return [str(each) for each in VERDICTS].index(verdict)
+
+
+def _events(before: WatchState, after: WatchState) -> Iterator[WatchEvent]:
+    if before.is_gone:
+        yield WatchEvent("server.back", "the server can be checked again")
+    if before.grade is not None and after.grade is not None and after.grade > before.grade:
+        yield WatchEvent("grade.fell", f"the grade fell from {before.grade} to {after.grade}")
+    if before.verdict is not None and after.verdict is not None and _badness(after.verdict) > _badness(before.verdict):
+        yield WatchEvent("verdict.fell", f"the verdict fell from {before.verdict} to {after.verdict}")
+    if before.surface is not None and after.surface != before.surface:
+        yield WatchEvent("surface.changed", "what the server offers has changed")
+
+
+def _gate_events(before: WatchState, gates: list[Gate]) -> Iterator[WatchEvent]:
+    """Yield one event for the gates that fail now and did not before."""
+    failed = [gate for gate in gates if not gate.passed and gate.gate not in before.failed_gates]
+    if failed:
+        words = ", ".join(f"{gate.gate} {gate.limit} (now {gate.actual})" for gate in failed)
+        records = [{"gate": gate.gate, "limit": gate.limit, "actual": gate.actual} for gate in failed]
+        yield WatchEvent("gate.failed", f"a gate is no longer met: {words}", {"gates": records})
+
+
+class WatchJob(NamedTuple):
+    """A server to check. Variables of its configuration are filled in by the process that does."""
+
+    target: str | ConfiguredServer
+    checks: tuple[str, ...]
+    config: str | None
+    """The configuration with the rules and limits."""
+    allows_commands: bool
+
+    @property
+    def may_start_server(self) -> bool:
+        """Whether the target is a command, or a client configuration that may name one."""
+        return self.allows_commands and (isinstance(self.target, str) or "command" in self.target.entry)
+
+    def line(self) -> str:
+        """Return the job as a line."""
+        return json.dumps(self) + "\n"
+
+    @classmethod
+    def of_entry(cls, entry: WatchEntry, config: str | None, *, allows_commands: bool) -> WatchJob:
+        return cls(entry.target, entry.checks, config, allows_commands)
+
+    @classmethod
+    def of_line(cls, line: str | bytes) -> WatchJob:
+        target, checks, config, allows_commands = json.loads(line)
+        server = target if isinstance(target, str) else ConfiguredServer(*target)
+        return cls(server, tuple(checks), config, allows_commands)
+
+
+class ObservedRun(NamedTuple):
+    """A run, with the catalog that it has read."""
+
+    run: RunResult
+    catalog: str | None = None
+    surface: str | None = None
+    """The hash of what the server offers."""
+
+    @classmethod
+    def of_line(cls, line: str | bytes) -> ObservedRun:
+        record = json.loads(line)
+        return cls(read_run(record["report"].encode(), "report"), record["catalog"], record["surface"])
+
+
+def observed_line(report: str, catalog: str | None, surface: str | None) -> str:
+    """Return a run as a line."""
+    return json.dumps({"report": report, "catalog": catalog, "surface": surface}) + "\n"
+
+
+PREFIX = "whsec_"
+
+
+def signing_key(secret: str) -> bytes:
+    """Return the key of a secret: `whsec_` with base64, or any other text as it is."""
+    if secret.startswith(PREFIX):
+        try:
+            return b64decode(secret.removeprefix(PREFIX), validate=True)
+        except Base64Error:
+            pass
+    return secret.encode()
+
+
+def signed_headers(secret: str, identity: str, timestamp: int, body: str) -> dict[str, str]:
+    """Return the headers of a webhook: its id, the time of this attempt, and the signature of both and the body."""
+    content = f"{identity}.{timestamp}.{body}".encode()
+    signature = b64encode(hmac.digest(signing_key(secret), content, "sha256")).decode()
+    return {
+        "webhook-id": identity,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": f"v1,{signature}",
+        "content-type": "application/json",
+    }
+
+
+if TYPE_CHECKING:
     Post = Callable[[str, dict[str, str], str], Awaitable[int]]
     """Sends a body to a URL with headers; returns the status. Raises a WebhookError."""
 

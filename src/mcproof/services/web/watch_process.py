@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from mcproof import __version__
 from mcproof.core.errors import FAILED, McproofError
 from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
-from mcproof.web.watch.watch_jobs import ObservedRun
+from mcproof.services.web.watch_events import ObservedRun
 
 if TYPE_CHECKING:
-    from mcproof.web.watch.watch_jobs import WatchJob
+    from mcproof.services.web.watch_events import WatchJob
 
 CHECK_SECONDS = 300.0
 """How long a check may take; then the server counts as unreachable."""
 _CLOSE_SECONDS = 5.0
-_WORKER = "mcproof.web.watch.watch_worker"
+_WORKER = "mcproof.services.web.watch_worker"
 
 
 class WatchError(McproofError):

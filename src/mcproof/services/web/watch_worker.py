@@ -1,7 +1,7 @@
-"""The process that checks a watched server: `python -m mcproof.web.watch.watch_worker`.
+"""The process that checks a watched server: `python -m mcproof.services.web.watch_worker`.
 
-It reads a job from standard input and writes each run, or an error, as a line of JSON. Standard input stays open while
-the service lives; when it ends, so does this process, and the watchdog ends the servers that it has started.
+It reads a job from standard input and writes each run, or an error, as a line of JSON. Standard input stays open
+while the service lives; when it ends, so does this process, and the watchdog ends the servers that it has started.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mcproof.runs.events import RunStarted, TargetFinished
 from mcproof.runs.loop import catalog_text
 from mcproof.runs.requests import Detail, LintRequest, Policy, ScanRequest, SettingsSource, TargetSelection
 from mcproof.runs.stored import run_document
-from mcproof.web.watch.watch_jobs import WatchJob, observed_line
+from mcproof.services.web.watch_events import WatchJob, observed_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

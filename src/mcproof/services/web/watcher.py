@@ -1,4 +1,8 @@
-"""Keep watched servers current: run each when it is due, record it, and queue the events for its webhook."""
+"""Keep watched servers current: run each when it is due, record it, and queue the events for its webhook.
+
+`watch_plan` reads the servers from the configuration; mistakes are reported before anything starts.
+Why events are stored with their run: docs/decisions/0059-events-in-the-transaction.md.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +12,45 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+from mcproof.client.http.policy import NetworkGuard, NetworkPolicy
 from mcproof.core.console import plural
-from mcproof.core.errors import McproofError
+from mcproof.core.errors import ConfigError, McproofError
+from mcproof.runs.config import StoreSettings, WatchEntry, read_settings
 from mcproof.runs.planning import shown_target
-from mcproof.store.queries import stored_catalog
-from mcproof.store.recording import record_known
-from mcproof.store.retention import prune
-from mcproof.store.watch_states import add_deliveries, save_watch_state, watch_state, watch_states
-from mcproof.web.service_log import place_of
-from mcproof.web.watch.event_bodies import EventSubject, surface_details
-from mcproof.web.watch.watch_events import compare
-from mcproof.web.watch.watch_jobs import WatchJob
-from mcproof.web.watch.watch_process import WatchError, check_in_process
-from mcproof.web.watch.watch_schedule import WatchSchedule
-from mcproof.web.watch.webhook_posts import WebhookQueue
+from mcproof.services.store.queries import stored_catalog
+from mcproof.services.store.recording import (
+    WatchState,
+    add_deliveries,
+    prune,
+    record_known,
+    save_watch_state,
+    watch_state,
+    watch_states,
+)
+from mcproof.services.web.health import Metrics, ServiceLog, place_of
+from mcproof.services.web.watch_events import (
+    Comparison,
+    EventSubject,
+    ObservedRun,
+    WatchJob,
+    WatchSchedule,
+    WebhookQueue,
+    compare,
+    filled_url,
+    surface_details,
+    variable,
+)
+from mcproof.services.web.watch_process import WatchError, check_in_process
+from mcproof.targets.client_config import server_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from mcproof.runs.config import StoreSettings, WatchEntry
-    from mcproof.store.database import Database
-    from mcproof.store.watch_states import WatchState
-    from mcproof.web.health import Metrics
-    from mcproof.web.service_log import ServiceLog
-    from mcproof.web.watch.watch_events import Comparison
-    from mcproof.web.watch.watch_jobs import ObservedRun
-    from mcproof.web.watch.webhook_posts import Post
+    from mcproof.services.store.database import Database
+    from mcproof.services.web.watch_events import Post
 
+
+if TYPE_CHECKING:
     Check = Callable[[WatchJob, str], Awaitable[list[ObservedRun]]]
     """Checks a server, which a label names. Raises a WatchError."""
 
@@ -241,3 +257,37 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
         async with asyncio.timeout(seconds):
             await event.wait()
     event.clear()
+
+
+def watch_plan(config: str | None, policy: NetworkPolicy, *, allows_commands: bool) -> WatchPlan:
+    """Return the plan of a file that the user names; nothing is watched without one. Raises a ConfigError."""
+    if config is None:
+        return WatchPlan(())
+    settings = read_settings(config)
+    for entry in settings.watches:
+        try:
+            _check_target(entry, allows_commands=allows_commands)
+            _check_webhook(entry, policy)
+        except McproofError as error:
+            file, line = entry.location
+            raise ConfigError(f"`{entry.name}`: {error.message}", file=file, line=line) from None
+    return WatchPlan(settings.watches, config, allows_commands, settings.store)
+
+
+def _check_target(entry: WatchEntry, *, allows_commands: bool) -> None:
+    """Raise an error if a target is a command that may not be started, or needs a variable that is not set."""
+    if isinstance(entry.target, str):
+        return
+    if "command" in entry.target.entry and not allows_commands:
+        raise ConfigError("the target is a command, which needs --allow-commands")
+    server_of(entry.target)
+
+
+def _check_webhook(entry: WatchEntry, policy: NetworkPolicy) -> None:
+    """Raise an error if a webhook needs a variable that is not set, or its URL is not allowed."""
+    if entry.webhook is not None:
+        variable(entry.webhook.secret)
+        try:
+            NetworkGuard(policy).check_url(filled_url(entry.webhook))
+        except McproofError as error:
+            raise ConfigError(f"the webhook is refused: {error.message}") from None

@@ -1,15 +1,25 @@
-"""The folders that a server may read, and paths below them."""
+"""What a worker process may read, how it is confined, and how messages to it are framed.
+
+An audit hook refuses files outside the allowed roots, writes, processes and connections. It is not a boundary
+against foreign code, of which none runs in a worker. Which worker is started is decided in each service.
+Why a child process reads catalogs: docs/decisions/0057-agents-check-in-a-child.md.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import pickle
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+import struct
+import sys
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.errors import InputError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
 
 LARGEST_FILE = 16 * 1024 * 1024
 """The most bytes of a file that is named as a target."""
@@ -108,3 +118,69 @@ def _as_named(real: str) -> str:
     except OSError:
         return real
     return os.path.relpath(real, here) if is_below(real, here) else real
+
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_READS = ("open", "os.listdir", "os.scandir")
+_REFUSED = ("subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.startfile", "pty.",
+            "socket.", "ctypes.", "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir",
+            "os.symlink", "os.truncate", "os.utime", "os.setxattr", "shutil.", "webbrowser.")  # fmt: skip
+"""Prefixes of the events that start processes, open connections or change files."""
+
+
+class Confinement:
+    """The audit hook; `roots` are the folders that may be read, besides Python and mcproof themselves."""
+
+    def __init__(self) -> None:
+        self.roots: tuple[str, ...] = ()
+        self._own = _program_folders()
+
+    def apply(self) -> None:
+        """Install the hook; it stays until the process ends."""
+        sys.addaudithook(self._check)
+
+    def _check(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _READS:
+            path = arguments[0]
+            if event == "open" and arguments[2] & _WRITING:
+                raise PermissionError(errno.EACCES, "this server does not write files", _shown(path))
+            if not isinstance(path, int) and not self._may_read(path):
+                raise PermissionError(errno.EACCES, "outside the allowed folders", _shown(path))
+        elif event.startswith(_REFUSED):
+            raise PermissionError(errno.EACCES, f"this server only reads files, refused: {event}")
+
+    def _may_read(self, path: Any) -> bool:
+        real = os.path.realpath(os.curdir if path is None else os.fsdecode(path))
+        return any(is_below(real, folder) for folder in (*self.roots, *self._own))
+
+
+def _program_folders() -> tuple[str, ...]:
+    """The folders that Python imports from, and that of mcproof with its data."""
+    import mcproof
+
+    named = (sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path, *mcproof.__path__)
+    return tuple(dict.fromkeys(os.path.realpath(each) for each in named if each))
+
+
+def _shown(path: Any) -> str | None:
+    return os.fsdecode(path) if isinstance(path, str | bytes) else None
+
+
+_HEAD = struct.Struct(">I")
+
+
+def write_frame(stream: IO[bytes], message: Any) -> None:
+    """Write a message at once, so that it is there even if the process dies next."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    stream.write(_HEAD.pack(len(data)) + data)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes]) -> Any:
+    """Read a message; None at the end, or if the writer died within one."""
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    (size,) = _HEAD.unpack(head)
+    data = stream.read(size)
+    return pickle.loads(data) if len(data) == size else None  # noqa: S301 (from our own process)

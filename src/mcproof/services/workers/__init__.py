@@ -1,0 +1,1 @@
+"""Child processes that do work for a service, with limits."""

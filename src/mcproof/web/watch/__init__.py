@@ -1,1 +1,0 @@
-"""Watched servers: checked at intervals, with events for webhooks."""
