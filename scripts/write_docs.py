@@ -11,7 +11,7 @@ from mcproof.checks.clients.profiles import known_profiles
 from mcproof.checks.diff.kinds import changes_page
 from mcproof.checks.rule import all_rules
 from mcproof.checks.rulebook import index_page, rule_page
-from mcproof.cli.reference import reference_page
+from mcproof.cli.help import reference_page
 from mcproof.report.listings import clients_page
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.cli.introspection import parser_of
+from mcproof.cli.help import parser_of
 from testing.installed import python_path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

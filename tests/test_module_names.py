@@ -22,7 +22,7 @@ import pytest
 
 from mcproof import api
 from mcproof.checks.rule import RULESETS, rules_of
-from mcproof.cli.introspection import parser_of
+from mcproof.cli.help import parser_of
 from mcproof.cli.main import COMMANDS
 from mcproof.core.console import Style
 from mcproof.report.formats import FORMATS, harmless, render_target

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.cli import trace_option
-from mcproof.cli.trace_option import TerminalTrace
+from mcproof.cli import target_options
+from mcproof.cli.target_options import TerminalTrace
 from mcproof.client.tracing import PeerTrace, Trace, TracedMessage, tracing
 from prove.running import CONTRACT, http
 from report.readers import acts
@@ -171,7 +171,7 @@ def test_commands_without_servers_have_no_trace() -> None:
 
 
 def test_a_trace_ends_at_its_largest_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_option, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(target_options, "LARGEST_FILE", 1000)
     file = tmp_path / "trace.jsonl"
     done = run(*CALL, "--trace", str(file), *LIBRARY)
     assert done.returncode == 0

@@ -19,7 +19,7 @@ from mcproof.checks.findings import _LEVEL_OF
 from mcproof.checks.ignores import IgnoreFor, SettingLocation
 from mcproof.checks.rule import RULESETS, all_rules, rules_of
 from mcproof.checks.scores.grade import LETTERS
-from mcproof.cli import check_options as options
+from mcproof.cli import options
 from mcproof.core.catalog.model import Item, Prompt, Resource, ResourceTemplate, Server, Tool
 from mcproof.core.errors import ConfigError
 from mcproof.runs.config import (

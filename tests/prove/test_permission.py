@@ -379,7 +379,7 @@ def test_what_is_not_called_is_listed_in_every_format_but_mere_lists_of_findings
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mcproof.cli import request_runner
+    from mcproof.cli import run
 
     said: list[str] = []
 
@@ -388,7 +388,7 @@ def test_the_tools_are_announced_before_they_are_called(here: Path, name: str, m
             assert not (here / "called").exists()
             said.append(sentence)
 
-    monkeypatch.setattr(request_runner, "remark", tell)
+    monkeypatch.setattr(run, "remark", tell)
     mcproof(name, "--env", f"CALLED={here / 'called'}", "--", *command("good"))
     assert (here / "called").exists()
     assert said == [

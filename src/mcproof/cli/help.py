@@ -1,21 +1,208 @@
-"""Errors for targets that cannot be what the user meant, each with the command line that works."""
+"""Help for the command line: the overview, the arguments of each command, and hints after mistakes.
+
+A wrong command, option or target gets an error with the command line that was probably meant.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.near_misses import shown_words
-from mcproof.core.errors import McproofError, UsageError
+from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, command_functions
+from mcproof.cli.parser import Parser, filled, help_width, laid_out
+from mcproof.core.console import shell_word
+from mcproof.core.errors import McproofError, UsageError, nearest
+from mcproof.report.formats import FORMATS
 from mcproof.runs.config import settings_for
 from mcproof.targets.folders import is_launcher, is_program, mistake_of, node_start, python_start, quoted_command
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.cli.parser import Parser
+
+class Argument(NamedTuple):
+    """An option or a positional argument of a command."""
+
+    flags: tuple[str, ...]
+    """The names of an option; empty for a positional argument."""
+    value: str
+    """The placeholder of the value; empty for a switch."""
+    choices: tuple[str, ...]
+    repeatable: bool
+    help: str
+
+
+class CommandArguments(NamedTuple):
+    """A command with its arguments."""
+
+    name: str
+    summary: str
+    description: str
+    usage: str
+    notes: str
+    examples: str
+    groups: tuple[tuple[str, tuple[Argument, ...]], ...]
+    """The titles of groups, each with its arguments, in the order of the help."""
+
+    @property
+    def positionals(self) -> list[Argument]:
+        return [each for _, arguments in self.groups for each in arguments if not each.flags]
+
+    @property
+    def options(self) -> list[Argument]:
+        return [each for _, arguments in self.groups for each in arguments if each.flags]
+
+
+def parser_of(command: str) -> Parser:
+    _, parser = command_functions(command)
+    return parser()
+
+
+def all_commands() -> list[CommandArguments]:
+    """All commands, in the order of the help."""
+    return [_command(name, summary) for name, summary in COMMANDS.items()]
+
+
+def _command(name: str, summary: str) -> CommandArguments:
+    parser = parser_of(name)
+    return CommandArguments(
+        name=name,
+        summary=summary,
+        description=parser.description or "",
+        usage=_usage(parser),
+        notes=parser.notes,
+        examples=parser.examples,
+        groups=tuple((title, tuple(map(_argument, actions))) for title, actions in parser.groups),
+    )
+
+
+def _usage(parser: Parser) -> str:
+    """The ways to call a command, one a line."""
+    ways = parser.format_usage().removeprefix("usage: ").split(f"\n       {parser.prog} ")
+    return f"\n{parser.prog} ".join(" ".join(way.split()) for way in ways)
+
+
+def _argument(action: argparse.Action) -> Argument:
+    takes_value = action.nargs != 0
+    choices = tuple(map(str, action.choices)) if action.choices is not None else ()
+    metavar = action.metavar if isinstance(action.metavar, str) else "|".join(choices) or action.dest.upper()
+    return Argument(
+        tuple(action.option_strings),
+        metavar if takes_value else "",
+        choices,
+        type(action).__name__ == "_AppendAction" or action.nargs in ("*", "+"),
+        action.help or "",
+    )
+
+
+_COMMANDS = {
+    "attack": "fuzz --security",
+    "check": "lint",
+    "compare": "diff",
+    "create": "init",
+    "docs": "explain",
+    "export": "capture",
+    "fix": "schema-lint --fix",
+    "generate": "init",
+    "inspect": "tools",
+    "invoke": "call",
+    "list": "tools",
+    "ls": "tools",
+    "new": "init",
+    "render": "report",
+    "save": "capture",
+    "score": "grade",
+    "security": "fuzz --security",
+    "settings": "config",
+    "snapshot": "capture",
+    "test": "run",
+    "tests": "run",
+    "verify": "prove",
+    "version": "--version",
+}
+"""Commands of other tools, and what they are called here."""
+_OPTIONS = {
+    "--disable": "--ignore",
+    "--enable": "--select",
+    "--exclude": "--ignore",
+    "--exitfirst": "--fail-fast",
+    "--json": "--format json",
+    "--markdown": "--format markdown",
+    "--maxfail": "--fail-fast",
+    "--no-color": "--color never",
+    "--out": "--output",
+    "--output-file": "--output",
+    "--output-format": "--format",
+    "--rule": "--select",
+    "--rules": "--select",
+    "--sarif": "--format sarif",
+    "--silent": "--quiet",
+    "--strict": "--ruleset strict",
+    "-f": "--format",
+    "-o": "--output",
+    "-s": "--quiet",
+    "-t": "--tool",
+    "-x": "--fail-fast",
+}
+"""Options of other tools, and what they are called here; used if the command has that option."""
+_CHOICE = re.compile(r"(argument .*?): invalid choice: '(.*)' \(choose from .*\)", re.DOTALL)
+
+
+def command_error(arguments: Sequence[str], known: Iterable[str]) -> UsageError:
+    """The error for a command line whose first word is not a command."""
+    from mcproof.targets.folders import is_program
+
+    name = arguments[0]
+    shown = shown_words([name])
+    if name == "--" or "://" in name or name.endswith((".json", ".py")) or os.path.isdir(name):
+        return UsageError(f"no command before `{shown}`; did you mean `mcproof lint {shown_words(arguments)}`?")
+    if meant := _COMMANDS.get(name.lower()):
+        return UsageError(f"unknown command `{shown}` (did you mean `{meant}`?)")
+    if hint := nearest(name, [*known, "--help", "--version"]):
+        return UsageError(f"unknown command `{shown}`{hint}")
+    if is_program(name):
+        return UsageError(f"no command before `{shown}`; did you mean `mcproof lint -- {shown_words(arguments)}`?")
+    return UsageError(f"unknown command `{shown}`; there are {', '.join(known)}")
+
+
+def option_error(parser: Parser, message: str) -> UsageError:
+    """The error for options that a parser does not accept."""
+    from mcproof.client.redaction import redacted_command
+
+    if (misplaced := misplaced_command(parser, parser.arguments)) is not None:
+        return misplaced
+    hint = ""
+    if message.startswith("unrecognized arguments: -"):
+        hint = _option_hint(message.split()[2].partition("=")[0], parser.option_names)
+    elif choice := _CHOICE.match(message):
+        known = next((list(map(str, each.choices or ())) for each in parser._actions if _is_named(each, choice[1])), [])
+        message = f"{choice[1]}: invalid choice: '{choice[2]}' (choose from {', '.join(known)})"
+        hint = nearest(choice[2], known)
+    message = " ".join(redacted_command(message.split(" ")))
+    return UsageError(f"{message}{hint}; `{parser.prog} --help` shows the options")
+
+
+def _option_hint(name: str, known: list[str]) -> str:
+    meant = _OPTIONS.get(name.lower(), "")
+    return f" (did you mean `{meant}`?)" if meant.partition(" ")[0] in known else nearest(name, known)
+
+
+def _is_named(action: object, name: str) -> bool:
+    """Whether an error message about `argument NAME` is about an action."""
+    return name.removeprefix("argument ") == "/".join(getattr(action, "option_strings", ())) or (
+        name.removeprefix("argument ") in (getattr(action, "metavar", None), getattr(action, "dest", None))
+    )
+
+
+def shown_words(words: Iterable[str]) -> str:
+    """Words of a command line, quoted for the shell and without secrets."""
+    from mcproof.client.redaction import redacted_command
+
+    return " ".join(map(shell_word, redacted_command(list(words))))
 
 
 _ANY_COMMAND = "`-- COMMAND ARG...` at the end"
@@ -105,3 +292,119 @@ def _configured() -> Iterable[str]:
     with suppress(McproofError):
         return settings_for(os.curdir).targets
     return ()
+
+
+USES = {
+    "probe": "you want a quick answer: one bad request of each kind per tool",
+    "prove": "you want certainty before a release: every promise of every schema, tried and shown as a matrix",
+    "fuzz": "you look for crashes, hangs and leaks: hundreds of generated calls per tool",
+    "run": "you want your own expectations in CI: a suite in YAML, which can also probe and fuzz",
+}
+"""When to use each of the commands that call tools."""
+_TARGETS = """\
+A TARGET is a snapshot (the result of `tools/list` saved as JSON), Python source, a folder with either, - for standard
+input, a URL, FILE.json#NAME of a client configuration, or a name from `[targets]` of mcproof.toml. -- COMMAND ARG... at
+the end starts a server.
+"""
+_EXAMPLES = """\
+mcproof grade -- python server.py  how good it is, and what would help most
+mcproof prove -- python server.py  whether it keeps the promises of its schemas
+mcproof lint  all findings about what is in this folder
+mcproof lint https://host/mcp  all findings about a live server
+mcproof tools -- python server.py  its tools, with parameters and token cost
+mcproof call TOOL key=value -- python server.py  call one of them
+mcproof init -- python server.py  write a first test suite, mcproof.yaml
+mcproof run  run the tests in mcproof.yaml
+mcproof schema-lint tools.json --fix  print the catalog with tightened schemas
+"""
+_END = """\
+Exit codes: 0 no findings, 1 findings or a failed gate, 2 could not do the job, 130 interrupted.
+
+`mcproof COMMAND --help` shows the options of a command.
+"""
+
+
+def overview(groups: Mapping[str, Mapping[str, str]]) -> str:
+    """The help of mcproof itself, in the width of the terminal."""
+    width = help_width()
+    lines = ["mcproof proves that an MCP server is fit for agents.", "", "Usage: mcproof COMMAND [OPTIONS] TARGET..."]
+    for title, commands in groups.items():
+        lines += ["", f"{title}:", *_table(commands, width)]
+    lines += ["", "Use this when:", *_table(USES, width)]
+    lines += ["", filled(_TARGETS, width), "", "Examples:", *laid_out(_EXAMPLES, width), "", filled(_END, width), ""]
+    return "\n".join(lines)
+
+
+def _table(rows: Mapping[str, str], width: int) -> Iterator[str]:
+    for name, text in rows.items():
+        yield from wrap(text, width, initial_indent=f"  {name:13}", subsequent_indent=" " * 15)
+
+
+_INTRODUCTION = """\
+# Command line
+
+Generated by `make docs`; `mcproof COMMAND --help` shows the same.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | nothing at or above `--fail-on`, every gate met |
+| 1 | findings, a gate not met, a breaking change, or a stale entry in the baseline |
+| 2 | could not do the job: bad arguments or configuration, unreadable input, nothing to check |
+| 130 | interrupted; the results so far are written |
+
+Findings go to standard output; progress, hints and notices to standard error.
+"""
+
+
+def reference_page() -> str:
+    """All commands with their arguments, and the formats."""
+    return "\n".join(
+        [_INTRODUCTION, *_overview(), *(line for each in all_commands() for line in _section(each)), *_formats()]
+    )
+
+
+def _overview() -> Iterator[str]:
+    for title, commands in COMMAND_GROUPS.items():
+        yield from (f"| {title} | |", "| --- | --- |")
+        yield from (f"| [{name}](#{name}) | {summary} |" for name, summary in commands.items())
+        yield ""
+    yield from ("| Use | when |", "| --- | --- |")
+    yield from (f"| [{name}](#{name}) | {when} |" for name, when in USES.items())
+    yield ""
+
+
+def _section(command: CommandArguments) -> Iterator[str]:
+    yield from (f"## {command.name}", "", command.description, "", "```text", command.usage, "```", "")
+    for title, arguments in command.groups:
+        yield from (f"| {title} | |", "| --- | --- |")
+        yield from (f"| {_names(each)} | {_cell(each.help)} |" for each in arguments)
+        yield ""
+    if command.notes:
+        yield from (" ".join(command.notes.split()), "")
+    if command.examples:
+        yield from ("```sh", *_commented(command.examples), "```", "")
+
+
+def _commented(examples: str) -> Iterator[str]:
+    """Examples, each with its purpose as a comment."""
+    pairs = [line.partition("  ")[::2] for line in examples.splitlines()]
+    longest = max(len(command) for command, _ in pairs)
+    for command, purpose in pairs:
+        yield f"{command:{longest}}  # {purpose}" if purpose else command
+
+
+def _names(argument: Argument) -> str:
+    names = argument.flags or ("",)
+    value = _cell(argument.value)
+    return ", ".join(f"`{f'{name} {value}'.strip()}`" for name in names)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _formats() -> Iterator[str]:
+    yield from ("## Formats", "", "| `--format` | for | `--output` by extension |", "| --- | --- | --- |")
+    for each in FORMATS.values():
+        yield f"| `{each.name}` | {each.summary} | {', '.join(f'`{extension}`' for extension in each.extensions)} |"
+    yield from ("", "`--output FORMAT:FILE` writes any format into any file.", "")

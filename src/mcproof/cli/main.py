@@ -74,41 +74,41 @@ COMMAND_GROUPS = {
     },
 }
 _MODULES = {
-    "advisories": "mcproof.cli.commands.advisories",
+    "advisories": "mcproof.cli.commands.reference",
     "auth": "mcproof.cli.commands.auth",
-    "call": "mcproof.cli.commands.call",
-    "capture": "mcproof.cli.commands.capture",
-    "clients": "mcproof.cli.commands.clients",
-    "compat": "mcproof.cli.commands.compat",
-    "completion": "mcproof.cli.commands.completion",
+    "call": "mcproof.cli.commands.requests",
+    "capture": "mcproof.cli.commands.requests",
+    "clients": "mcproof.cli.commands.reference",
+    "compat": "mcproof.cli.commands.checks",
+    "completion": "mcproof.cli.commands.reference",
     "config": "mcproof.cli.commands.config",
-    "demo": "mcproof.cli.commands.demo",
-    "diff": "mcproof.cli.commands.diff",
-    "explain": "mcproof.cli.commands.explain",
-    "fuzz": "mcproof.cli.commands.fuzz",
-    "grade": "mcproof.cli.commands.grade",
-    "history": "mcproof.cli.commands.history",
+    "demo": "mcproof.cli.commands.init",
+    "diff": "mcproof.cli.commands.checks",
+    "explain": "mcproof.cli.commands.reference",
+    "fuzz": "mcproof.cli.commands.live",
+    "grade": "mcproof.cli.commands.checks",
+    "history": "mcproof.cli.commands.store",
     "init": "mcproof.cli.commands.init",
-    "lint": "mcproof.cli.commands.lint",
-    "lock": "mcproof.cli.commands.lock",
-    "lsp": "mcproof.cli.commands.lsp",
-    "mcp": "mcproof.cli.commands.mcp",
-    "probe": "mcproof.cli.commands.probe",
-    "prompt": "mcproof.cli.commands.prompt",
-    "prove": "mcproof.cli.commands.prove",
-    "read": "mcproof.cli.commands.read",
-    "replay": "mcproof.cli.commands.replay",
-    "report": "mcproof.cli.commands.report",
-    "rules": "mcproof.cli.commands.rules",
-    "run": "mcproof.cli.commands.run",
-    "scan": "mcproof.cli.commands.scan",
-    "schema": "mcproof.cli.commands.schema",
-    "schema-lint": "mcproof.cli.commands.schema_lint",
+    "lint": "mcproof.cli.commands.checks",
+    "lock": "mcproof.cli.commands.checks",
+    "lsp": "mcproof.cli.commands.serve",
+    "mcp": "mcproof.cli.commands.serve",
+    "probe": "mcproof.cli.commands.live",
+    "prompt": "mcproof.cli.commands.requests",
+    "prove": "mcproof.cli.commands.live",
+    "read": "mcproof.cli.commands.requests",
+    "replay": "mcproof.cli.commands.live",
+    "report": "mcproof.cli.commands.store",
+    "rules": "mcproof.cli.commands.reference",
+    "run": "mcproof.cli.commands.suites",
+    "scan": "mcproof.cli.commands.checks",
+    "schema": "mcproof.cli.commands.reference",
+    "schema-lint": "mcproof.cli.commands.checks",
     "serve": "mcproof.cli.commands.serve",
     "store": "mcproof.cli.commands.store",
     "sweep": "mcproof.cli.commands.sweep",
-    "tools": "mcproof.cli.commands.tools",
-    "validate": "mcproof.cli.commands.validate",
+    "tools": "mcproof.cli.commands.requests",
+    "validate": "mcproof.cli.commands.suites",
 }
 """The module of each command: its functions are named for the command, such as `lint_command` and `lint_parser`."""
 COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()}
@@ -161,12 +161,12 @@ def _dispatch(arguments: list[str]) -> int:
         return OK
     name = arguments[0]
     if name not in COMMANDS:
-        from mcproof.cli.near_misses import command_error
+        from mcproof.cli.help import command_error
 
         raise command_error(arguments, COMMANDS)
     command, parser = command_functions(name)
     if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
-        from mcproof.cli.trace_option import is_traced, traced
+        from mcproof.cli.target_options import is_traced, traced
 
         if is_traced(arguments) and "--trace" in parser().option_names:
             return traced(command, arguments[1:])
@@ -183,7 +183,7 @@ def _help(names: list[str]) -> int:
     """Print the help of a command, or the list of commands."""
     if names and names[0] != "help":
         return _dispatch([names[0], "--help"])
-    from mcproof.cli.overview import overview
+    from mcproof.cli.help import overview
 
     sys.stdout.write(overview(COMMAND_GROUPS))
     return OK

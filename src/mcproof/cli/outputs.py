@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.record_options import add_recording, parse_recording
-from mcproof.cli.recorder import Recorder
+from mcproof.cli.options import RecordOptions, add_recording, parse_recording
 from mcproof.core.console import (
     EXAMPLES,
     NORMAL,
@@ -19,21 +19,59 @@ from mcproof.core.console import (
     discard_output,
     print_document,
     print_lines,
+    remark,
     tell,
 )
-from mcproof.core.errors import FINDINGS, UsageError
+from mcproof.core.errors import FINDINGS, INTERRUPTED, UsageError
 from mcproof.core.text.files import leads_out
-from mcproof.report.formats import FORMATS, closing, harmless, parse_output, render_target
+from mcproof.report.formats import FORMATS, Output, closing, harmless, parse_output, render_target
 from mcproof.runs.requests import Detail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mcproof.cli.parser import Parser
-    from mcproof.cli.record_options import RecordOptions
     from mcproof.core.catalog.model import Catalog
-    from mcproof.report.formats import Output
     from mcproof.runs.results import AppliedConfiguration, RunResult, TargetResult
+    from mcproof.services.store.database import Database
+
+
+class Recorder:
+    """Keeps the catalogs of a run, and records everything when it is finished."""
+
+    def __init__(self, options: RecordOptions) -> None:
+        self._options = options
+        self._database: Database | None = None
+        self._catalogs: list[str | None] = []
+
+    def open(self, *, is_single: bool) -> None:
+        """Open the store before any work is done. Raises an error if that is not possible."""
+        if self._options.name is not None and not is_single:
+            raise UsageError("`--name` names one server, and there are several targets")
+        from mcproof.services.store.database import open_database
+
+        self._database = open_database(self._options.database)
+
+    def keep(self, catalog: Catalog | None) -> None:
+        """Keep the catalog of a target; None if it could not be read."""
+        from mcproof.runs.loop import catalog_text
+
+        is_there = catalog is not None and (catalog.tools or catalog.server.raw)
+        self._catalogs.append(catalog_text(catalog) if catalog is not None and is_there else None)
+
+    def record(self, run: RunResult) -> None:
+        """Record a finished run; one that was interrupted shows less than the server has."""
+        if self._database is None:
+            return
+        with contextlib.closing(self._database):
+            if run.exit_code == INTERRUPTED:
+                remark("not recorded: interrupted")
+                return
+            from mcproof.services.store.recording import record_run
+
+            recorded = record_run(self._database, run, self._catalogs, self._options.name)
+        names = recorded[0].name if len(recorded) == 1 else f"{len(recorded):,} servers"
+        remark(f"recorded {names} in {self._database.label}")
 
 
 OUTPUT = "Output"

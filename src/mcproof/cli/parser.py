@@ -117,7 +117,7 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:
-        from mcproof.cli.near_misses import option_error
+        from mcproof.cli.help import option_error
 
         raise option_error(self, message)
 

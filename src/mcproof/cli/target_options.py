@@ -6,21 +6,80 @@ Why the trace is global: docs/decisions/0035-one-trace-per-process.md.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from typing import TYPE_CHECKING
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
-from mcproof.cli.authorization_options import add_authorization, parse_authorization
-from mcproof.cli.parser import seconds
-from mcproof.core.errors import UsageError
+from mcproof.cli.outputs import refuse_unwritable
+from mcproof.cli.parser import Parser, seconds
+from mcproof.client.endpoints import AccessOptions
+from mcproof.core.console import Style, safe, tell, without_commands
+from mcproof.core.errors import UsageError, WriteError, reason_of
+from mcproof.runs.records import SCHEMA_VERSION
 from mcproof.runs.requests import TargetSelection
 from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
-    from mcproof.cli.parser import Parser
     from mcproof.client.questions import AnswerSource
+    from mcproof.client.tracing import TracedMessage
+
+
+AUTHORIZATION = "Authorization"
+"""The title of a group of options."""
+
+
+def add_authorization(parser: Parser) -> None:
+    """Add the options for live servers that require authorization."""
+    parser.group(AUTHORIZATION).add_argument(
+        "--login", action="store_true", help="log in with the browser when a server requires authorization"
+    )
+    add_client(parser)
+
+
+def add_client(parser: Parser) -> None:
+    """Add the options that name an OAuth client."""
+    group = parser.group(AUTHORIZATION)
+    group.add_argument(
+        "--client-id",
+        metavar="ID",
+        help="OAuth client id, or the URL of a client metadata document (default: mcproof registers itself)",
+    )
+    group.add_argument("--client-secret-env", metavar="NAME", help="variable with the secret of the OAuth client")
+    group.add_argument(
+        "--client-key-env", metavar="NAME", help="variable with the private key of the OAuth client, in PEM"
+    )
+    group.add_argument("--issuer", metavar="URL", help="use only this authorization server")
+    group.add_argument("--scope", metavar="SCOPES", help="request these scopes too, separated by spaces")
+
+
+def parse_authorization(options: argparse.Namespace, *, may_log_in: bool, callback_port: int = 0) -> AccessOptions:
+    """Parse the options of `add_client`."""
+    access = AccessOptions(
+        client_id=options.client_id or "",
+        secret_variable=options.client_secret_env or "",
+        key_variable=options.client_key_env or "",
+        issuer=options.issuer or "",
+        scope=options.scope or "",
+        callback_port=callback_port,
+        may_log_in=may_log_in,
+    )
+    if access.secret_variable and access.key_variable:
+        raise UsageError("--client-secret-env and --client-key-env exclude each other: a client has a secret or a key")
+    for option, name in (("secret", access.secret_variable), ("key", access.key_variable)):
+        if name and not access.client_id:
+            raise UsageError(f"--client-{option}-env needs --client-id")
+        if name and not os.environ.get(name):
+            raise UsageError(f"--client-{option}-env: the environment has no variable {name}")
+    if access.client_id and not (access.uses_client_credentials or may_log_in):
+        raise UsageError("--client-id needs --client-secret-env or --client-key-env, or --login for a user")
+    return access
+
 
 SERVERS = "Live servers"
 """The title of a group of options."""
@@ -62,7 +121,7 @@ def add_configured_live(parser: Parser) -> None:
 
 
 def add_trace(parser: Parser) -> None:
-    """Add `--trace` for the help; `mcproof.cli.trace_option` takes it off the command line."""
+    """Add `--trace` for the help; `mcproof.cli.target_options` takes it off the command line."""
     parser.group(SERVERS).add_argument(
         "--trace",
         nargs="?",
@@ -123,7 +182,7 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
     """
     is_quoted = any(" " in word for word in options.server_command[:1])
     if is_quoted or any(_is_unusual(name, needs_server) for name in names):
-        from mcproof.cli.mistakes import refuse_mistakes
+        from mcproof.cli.help import refuse_mistakes
 
         refuse_mistakes(options, names, needs_server=needs_server)
     if options.cwd is not None and not os.path.isdir(options.cwd):
@@ -195,3 +254,133 @@ def _header(text: str) -> tuple[str, str]:
     if any(ord(character) < 32 and character != "\t" for character in value):
         raise UsageError(f"--header {found[1]}: the value has a line break or another control character")
     return found[1], value
+
+
+OPTION = "--trace"
+_SUFFIXES = (".jsonl", ".ndjson", ".log", ".txt", ".trace")
+_LONGEST_LINE = 400
+"""The length of a line on standard error that is not a terminal."""
+LARGEST_FILE = 1 << 30
+"""The most bytes written to a file, in case a server never stops."""
+
+
+def traced(command: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Run a command without its `--trace`, and trace what it sends and receives."""
+    from mcproof.client.tracing import Trace, tracing
+
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    at = next(number for number, word in enumerate(ours) if _is_option(word))
+    taken, file = _taken(ours, at)
+    others = [*arguments[:at], *arguments[at + taken :]]
+    if any(_is_option(word) for word in others[: len(ours) - taken]):
+        raise UsageError(f"{OPTION} is given twice")
+    if file is None:
+        with tracing(Trace(TerminalTrace(sys.stderr))):
+            return command(others)
+    _refuse_file(file, others[: len(ours) - taken])
+    with FileTrace(file) as sink, tracing(Trace(sink)):
+        return command(others)
+
+
+def is_traced(arguments: list[str]) -> bool:
+    """Whether the command line has `--trace`, other than as a word of a server's command."""
+    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return any(map(_is_option, ours))
+
+
+def _is_option(word: str) -> bool:
+    return word == OPTION or word.startswith(f"{OPTION}=")
+
+
+def _taken(words: list[str], at: int) -> tuple[int, str | None]:
+    """How many words the option takes, and its file; None for the terminal."""
+    _, equals, file = words[at].partition("=")
+    if equals:
+        if not file:
+            raise UsageError(f"{OPTION}= needs a file")
+        return 1, file
+    following = words[at + 1] if at + 1 < len(words) else ""
+    return (2, following) if _is_trace_file(following) else (1, None)
+
+
+def _is_trace_file(word: str) -> bool:
+    """Whether the word after `--trace` is its file, and not a target or the name of a tool."""
+    if word.startswith("-") or "://" in word or "#" in word or "=" in word or os.path.isdir(word):
+        return False
+    return word.endswith(_SUFFIXES) or (os.sep in word and not os.path.exists(word))
+
+
+def _refuse_file(file: str, words: list[str]) -> None:
+    """Raise a UsageError if the file cannot be written, or is one that the command reads or writes."""
+    refuse_unwritable([file])
+    named = [part for word in words for part in (word, *re.split("[:=#]", word)) if part]
+    if os.path.realpath(file) in map(os.path.realpath, named):
+        raise UsageError(f"{OPTION} {file}: the command line names this file twice")
+
+
+class TerminalTrace:
+    """Writes a line for each message, no longer than the terminal is wide."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._style = Style.of(stream)
+        self._is_terminal = stream.isatty()
+        self._width = self._style.width if self._is_terminal else _LONGEST_LINE
+
+    def __call__(self, traced: TracedMessage) -> None:
+        arrow = self._style.symbol(*(("→", "->") if traced.direction == "sent" else ("←", "<-")))
+        content = traced.text if traced.text is not None else json.dumps(traced.message, ensure_ascii=False)
+        start = f"{traced.seconds:8.3f}s {traced.connection} {arrow} "
+        line = f"{start}{self._style.fitting(content, self._width - len(start))}"
+        clear = "\r\x1b[K" if self._is_terminal else ""  # a line that shows progress
+        with suppress(OSError):  # closed
+            self._stream.write(f"{clear}{without_commands(line)}\n")
+            self._stream.flush()
+
+
+class FileTrace:
+    """Writes JSON Lines: whole messages, to a file that only its owner can read."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._left = LARGEST_FILE
+
+    def __enter__(self) -> FileTrace:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        try:
+            self._stream = open(self._file, "wb", opener=lambda name, _: os.open(name, flags, 0o600))
+        except OSError as error:
+            raise WriteError(f"cannot be written: {reason_of(error)}", file=self._file) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):  # reported already
+            self._stream.close()
+
+    def __call__(self, traced: TracedMessage) -> None:
+        if not self._left:
+            return
+        content = {"message": traced.message} if traced.text is None else {"text": traced.text}
+        record = {
+            "schema_version": SCHEMA_VERSION,
+            "time": traced.time,
+            "seconds": round(traced.seconds, 6),
+            "connection": traced.connection,
+            "direction": traced.direction,
+            **content,
+        }
+        line = json.dumps(record).encode() + b"\n"
+        if len(line) > self._left:
+            self._stop(f"larger than {LARGEST_FILE:,} bytes")
+            return
+        try:
+            self._stream.write(line)
+            self._stream.flush()
+            self._left -= len(line)
+        except OSError as error:
+            self._stop(reason_of(error))
+
+    def _stop(self, why: str) -> None:
+        """End the trace, and let the command go on: its result does not depend on it."""
+        self._left = 0
+        tell(f"{safe(self._file)}: the trace is incomplete: {why}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.authorization_options import AUTHORIZATION, add_client, parse_authorization
 from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser, whole_number
+from mcproof.cli.target_options import AUTHORIZATION, add_client, parse_authorization
 from mcproof.core.console import Style, print_document, print_lines, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.rule import RULESETS, Thresholds
-from mcproof.cli.check_options import add_config, parse_config
+from mcproof.cli.options import add_config, parse_config
 from mcproof.cli.outputs import OUTPUT, add_format
 from mcproof.cli.parser import Parser
 from mcproof.core.console import Style, display_width, print_lines

@@ -3,27 +3,70 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.call_options import CALLS, add_permissions
-from mcproof.cli.outputs import OUTPUT, add_verbosity, refuse_unwritable
+import mcproof
+from mcproof.cli.commands import checks, live
+from mcproof.cli.options import CALLS, add_permissions
+from mcproof.cli.outputs import OUTPUT, add_color, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser, words
 from mcproof.cli.target_options import SERVER_USAGE, add_live, header_variables, parse_targets
-from mcproof.core.console import Counter, plural, print_document, remark, shell_word
-from mcproof.core.errors import FAILED, OK, InputError, McproofError, UsageError
+from mcproof.core.console import Counter, Style, plural, print_document, remark, shell_word
+from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, McproofError, UsageError
 from mcproof.runs.config import settings_for
 from mcproof.runs.loop import connect_options, inputs_of, refuse_partial
 from mcproof.runs.planning import resolve_target, shown_target
-from mcproof.runs.requests import CallOptions
+from mcproof.runs.requests import CallOptions, TargetSelection
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.requests import TargetSelection
     from mcproof.targets.arguments import Input, Target
     from mcproof.targets.snapshots import LiveCatalogs
     from mcproof.testing.suites.drafts import Draft
     from mcproof.testing.suites.new_server import EntryOptions, SecretVariables, UniqueNames
     from mcproof.testing.suites.new_suite import FirstServer, FirstSuite
+
+
+SERVER = ("python", "-m", "mcproof.demo.server")
+_ENVIRONMENT = (
+    "--env",
+    f"PYTHONPATH={os.path.dirname(os.path.dirname(mcproof.__file__))}",
+    "--env",
+    "PYTHONSAFEPATH=1",
+)
+"""Makes Python import the server from this package, whatever the current folder contains."""
+
+
+def demo_parser() -> Parser:
+    parser = Parser(
+        "demo", "Lint, grade and prove an example server, with the faults of real ones.", examples="mcproof demo"
+    )
+    add_color(parser)
+    return parser
+
+
+def demo_command(arguments: list[str]) -> int:
+    options = demo_parser().parse_args(arguments)
+    style = Style.of(sys.stdout)
+    # Makes `python` this interpreter, whether or not its environment is active.
+    os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    for name, run in (("lint", checks.lint_command), ("grade", checks.grade_command), ("prove", _prove)):
+        sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
+        sys.stdout.flush()
+        code = run(["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER])
+        if code not in (OK, FINDINGS):
+            return code
+        sys.stdout.write("\n")
+    sys.stdout.write("Now try it on a server of your own: mcproof prove -- python server.py\n")
+    sys.stdout.write("Or see such results in the browser: mcproof serve --demo (pip install 'mcproof[web]')\n")
+    return OK
+
+
+def _prove(arguments: list[str]) -> int:
+    """Prove without storing failures: the demo leaves no files, so its output has no ids to replay."""
+    return live.prove_command(arguments, stores_failures=False)
+
 
 INIT_NOTES = """\
 Tools of a live server that, by their annotations and words, change nothing are called once and probed as by

@@ -1,20 +1,109 @@
-"""`mcproof completion`."""
+"""Commands that look something up: `explain`, `rules`, `clients`, `advisories`, `schema`, `completion`."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.rule import FAULTS, RULESETS, all_rules
-from mcproof.cli.introspection import all_commands
+from mcproof.checks.advisories import advisory_table
+from mcproof.checks.clients.profiles import Profile, known_profiles
+from mcproof.checks.fixes.snippets import example_help
+from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
+from mcproof.checks.rulebook import RuleCase, cases_of, compact_json, facts_of, rule_record, rules_of_fault
+from mcproof.cli.help import Argument, CommandArguments, all_commands
+from mcproof.cli.options import add_config, parse_config
+from mcproof.cli.outputs import add_format
 from mcproof.cli.parser import Parser
-from mcproof.core.errors import OK
+from mcproof.core.console import Style, print_lines, remark
+from mcproof.core.errors import OK, UsageError, nearest
+from mcproof.report.listings import advisory_document, advisory_lines, client_document, client_page, client_table
+from mcproof.runs.config import settings_for
+from mcproof.runs.planning import all_profiles, given_settings
+from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from mcproof.cli.introspection import Argument, CommandArguments
+    from mcproof.runs.requests import SettingsSource
+
+
+ADVISORIES_NOTES = """\
+The table ships with mcproof and has a date: newer advisories are not in it. `scan` checks the packages of a server that
+its command, source or capture shows with a version; an unknown version is reported as not checked.
+"""
+
+
+def advisories_parser() -> Parser:
+    parser = Parser(
+        "advisories",
+        "List the known vulnerabilities of MCP servers and frameworks that `scan` checks.",
+        usage="[OPTIONS] [PACKAGE...]",
+        examples="mcproof advisories  all of them\nmcproof advisories mcp-remote  those of one package",
+        notes=ADVISORIES_NOTES,
+    )
+    parser.add_argument("packages", metavar="PACKAGE", nargs="*", help="names of packages (default: all)")
+    add_format(parser, "text", "json")
+    return parser
+
+
+def advisories_command(arguments: list[str]) -> int:
+    options = advisories_parser().parse_args(arguments)
+    table = advisory_table()
+    wanted = {name.lower() for name in options.packages}
+    chosen = [each for each in table.advisories if not wanted or each.package in wanted]
+    if options.format == "json":
+        sys.stdout.write(json.dumps(advisory_document(chosen, table.checked), indent=2) + "\n")
+    else:
+        print_lines(advisory_lines(chosen, table.checked, Style.of(sys.stdout)), sys.stdout)
+        for name in sorted(wanted - {each.package for each in chosen}):
+            remark(
+                f"no advisory about {name} is in the table{nearest(name, [each.package for each in table.advisories])}"
+            )
+    return OK
+
+
+def clients_parser() -> Parser:
+    parser = Parser(
+        "clients",
+        "List the clients, model APIs and SDKs that `compat` knows, or the facts about one, with sources and dates.",
+        usage="[OPTIONS] [NAME...]",
+        examples="mcproof clients  all of them\nmcproof clients cursor  every fact about one",
+    )
+    parser.add_argument("names", metavar="NAME", nargs="*", help="ids of clients, such as claude-code (default: all)")
+    add_config(parser)
+    add_format(parser, "text", "json")
+    return parser
+
+
+def clients_command(arguments: list[str]) -> int:
+    options = clients_parser().parse_args(arguments)
+    profiles = _profiles(parse_config(options))
+    for name in options.names:
+        if name not in profiles:
+            raise UsageError(
+                f"unknown client `{name}`{nearest(name, list(profiles))}; `mcproof clients` lists them all"
+            )
+    chosen = [profiles[name] for name in dict.fromkeys(options.names)] or list(profiles.values())
+    if options.format == "json":
+        sys.stdout.write(json.dumps(client_document(chosen), indent=2) + "\n")
+        return OK
+    style = Style.of(sys.stdout)
+    if not options.names:
+        print_lines(client_table(chosen, style), sys.stdout)
+        return OK
+    for number, profile in enumerate(chosen):
+        print_lines(["\n"] if number else [], sys.stdout)
+        print_lines(client_page(profile, profiles, style), sys.stdout)
+    return OK
+
+
+def _profiles(source: SettingsSource) -> Mapping[str, Profile]:
+    """The profiles, with those of the configuration of this folder."""
+    return all_profiles(given_settings(source) or settings_for(os.curdir)) or known_profiles()
+
 
 COMPLETION_EXAMPLES = """\
 eval "$(mcproof completion bash)"  in ~/.bashrc
@@ -167,3 +256,125 @@ def _single_quoted(text: str) -> str:
 
 
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+
+
+def explain_parser() -> Parser:
+    parser = Parser(
+        "explain",
+        "Show what a rule checks, why, and how to fix a finding.",
+        usage="[OPTIONS] ID",
+        examples="mcproof explain SCH-001",
+    )
+    parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
+    add_format(parser, "text", "json")
+    return parser
+
+
+def explain_command(arguments: list[str]) -> int:
+    options = explain_parser().parse_args(arguments)
+    fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
+    if options.format == "json":
+        if ruleset is not None:
+            record = _ruleset_record(ruleset)
+        else:
+            record = fault._asdict() if fault is not None else rule_record(find_rule(options.id))
+        sys.stdout.write(json.dumps({"schema_version": SCHEMA_VERSION, **record}, indent=2) + "\n")
+        return OK
+    style = Style.of(sys.stdout)
+    if ruleset is not None:
+        sys.stdout.write(_ruleset(ruleset, style))
+    else:
+        sys.stdout.write(_fault(fault, style) if fault is not None else _rule(find_rule(options.id), style))
+    return OK
+
+
+def _ruleset_record(ruleset: Ruleset) -> dict[str, Any]:
+    return {"name": ruleset.name, "summary": ruleset.summary, "rules": [rule.id for rule in rules_of(ruleset.name)]}
+
+
+def _ruleset(ruleset: Ruleset, style: Style) -> str:
+    listed = "".join(f"  {rule.id:31} {rule.summary}\n" for rule in rules_of(ruleset.name))
+    return f"{style.paint(ruleset.name, 'bold')}\n\n{ruleset.summary}\n\n{listed}"
+
+
+def _fault(fault: Fault, style: Style) -> str:
+    rules = ", ".join(rule.id for rule in rules_of_fault(fault)) or "no rule, only a probe of a live server"
+    return f"{style.paint(fault.id, 'bold')}  ({fault.paper})\n\n{fault.summary}\n\nFound by: {rules}\n"
+
+
+def _rule(rule: Rule, style: Style) -> str:
+    title = rule.id if rule.name == rule.id else f"{rule.id} ({rule.name})"
+    lines = [style.paint(title, "bold"), "", rule.summary, ""]
+    lines += [line for paragraph in rule.details for line in (paragraph, "")]
+    width = max(len(label) for label, _ in facts_of(rule))
+    lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
+    lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]
+    for each in example_help(rule.id):
+        lines += [f"     {style.paint(f'{each.framework}, {each.place}:', 'dim')}", _indented(each.code, 7)]
+    cases = cases_of(rule)
+    for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
+        lines += ["", style.paint(heading, "bold")]
+        for case in listed:
+            lines += _case(case, style)
+    return "\n".join(lines) + "\n"
+
+
+def _case(case: RuleCase, style: Style) -> list[str]:
+    lines = [f"  {style.paint(case.title, 'dim')}", _indented(case.shown)]
+    if case.fixed is not None:
+        lines += [f"  {style.paint('after --fix', 'dim')}", _indented(compact_json(case.fixed))]
+    return lines
+
+
+def _indented(text: str, width: int = 4) -> str:
+    return "\n".join(f"{' ' * width}{line}" for line in text.splitlines())
+
+
+def rules_parser() -> Parser:
+    parser = Parser("rules", "List all rules.", examples="mcproof rules --format json")
+    add_format(parser, "text", "json")
+    return parser
+
+
+def rules_command(arguments: list[str]) -> int:
+    options = rules_parser().parse_args(arguments)
+    if options.format == "json":
+        records = [rule_record(rule) for ruleset in RULESETS for rule in rules_of(ruleset)]
+        listed = ",\n".join(map(json.dumps, records))
+        sys.stdout.write(f'{{"schema_version": {SCHEMA_VERSION},\n"rules": [\n{listed}\n]}}\n')
+        return OK
+    style = Style.of(sys.stdout)
+    for ruleset in RULESETS.values():
+        when = "runs by default" if ruleset.is_default else f"opt-in: --ruleset {ruleset.name}"
+        sys.stdout.write(f"{style.paint(ruleset.name, 'bold')}  {ruleset.summary} ({when})\n")
+        for rule in rules_of(ruleset.name):
+            mark = "fixable" if rule.fixable else ""
+            severity = style.paint(f"{rule.severity:9}", rule.level)
+            sys.stdout.write(f"  {rule.id:31} {severity} {mark:8} {rule.summary}\n")
+        sys.stdout.write("\n")
+    sys.stdout.write("`mcproof explain ID` explains a rule.\n")
+    return OK
+
+
+SCHEMA_NOTES = """\
+An editor with a YAML language server checks suites while you type, if their first line is
+`# yaml-language-server: $schema=mcproof.schema.json`.
+"""
+
+
+def schema_parser() -> Parser:
+    return Parser(
+        "schema",
+        "Print the JSON Schema of test suites, for editors.",
+        usage="",
+        examples="mcproof schema > mcproof.schema.json",
+        notes=SCHEMA_NOTES,
+    )
+
+
+def schema_command(arguments: list[str]) -> int:
+    from importlib.resources import files
+
+    schema_parser().parse_args(arguments)
+    sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
+    return OK

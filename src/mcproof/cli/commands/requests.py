@@ -1,4 +1,4 @@
-"""What `call`, `read` and `prompt` share: `TARGET ITEM`, or `ITEM … -- COMMAND`; the response as text or JSON."""
+"""Commands that send what the user asks for: `call`, `read`, `prompt`, `tools`, `capture`."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.call_options import CALLS, add_answer, parse_object, read_object
-from mcproof.cli.outputs import add_format, add_verbosity
+from mcproof.cli.options import CALLS, add_answer, parse_object, read_object
+from mcproof.cli.outputs import OUTPUT, add_format, add_verbosity, refuse_unwritable
 from mcproof.cli.parser import Parser
-from mcproof.cli.request_runner import ConsoleListener
-from mcproof.cli.target_options import add_live, parse_targets
-from mcproof.core.console import Style, print_document, print_lines, tell
+from mcproof.cli.run import ConsoleListener
+from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
+from mcproof.core.console import Style, plural, print_document, print_lines, remark, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
-from mcproof.runs.call import OneRequest, send_one
+from mcproof.runs.call import Method, OneRequest, send_one
 from mcproof.runs.config import settings_for
+from mcproof.runs.loop import catalog_text, read_one
 
 if TYPE_CHECKING:
     import argparse
 
-    from mcproof.runs.call import Method
 
 TARGET = (
     "TARGET is a URL, FILE.json#NAME of a client configuration or a name from the configuration; "
@@ -110,3 +110,197 @@ def _arguments(words: list[str]) -> tuple[dict[str, Any], tuple[tuple[str, str],
                 raise UsageError(f"`{word}` is not an argument: write key=value, or all arguments as a JSON object")
             pairs.append((key, text))
     return values, tuple(pairs)
+
+
+CALL_EXAMPLES = """\
+mcproof call search query=rose limit=5 -- python server.py
+mcproof call https://host/mcp search '{"query": "rose"}'
+echo '{"query": "rose"}' | mcproof call .mcp.json#library search -
+"""
+CALL_NOTES = """\
+The schema of the tool decides whether a value is a number, a boolean, JSON or text; a repeated key gives a list.
+Arguments are checked against the schema before anything is sent. Naming a tool is permission to call it. Exit code 1:
+the server responds with an error.
+"""
+
+
+def call_parser() -> Parser:
+    return item_parser(
+        "call",
+        "Call a tool, and show its result.",
+        "TOOL",
+        takes_arguments=True,
+        examples=CALL_EXAMPLES,
+        notes=CALL_NOTES,
+    )
+
+
+def call_command(arguments: list[str]) -> int:
+    return item_command(call_parser().parse_args(arguments), "tools/call", "TOOL")
+
+
+CAPTURE_NOTES = """\
+A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
+the same findings about the catalog. It has no facts about the connection, and no secrets.
+"""
+CAPTURE_EXAMPLES = """\
+mcproof capture -o tools.json -- python server.py  a snapshot of a live server
+mcproof capture src/  the catalog that Python source would serve
+"""
+
+
+def capture_parser() -> Parser:
+    parser = Parser(
+        "capture",
+        "Save the catalog of a live server, or of any other target.",
+        usage=SERVER_USAGE,
+        examples=CAPTURE_EXAMPLES,
+        notes=CAPTURE_NOTES,
+    )
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
+        "configuration; or -- COMMAND ARG... at the end",
+    )
+    parser.group(OUTPUT).add_argument(
+        "-o", "--output", metavar="FILE", help="the file to write (default, and -: standard output)"
+    )
+    add_verbosity(parser)
+    add_live(parser)
+    return parser
+
+
+def capture_command(arguments: list[str]) -> int:
+    options = capture_parser().parse_args(arguments)
+    if options.all:
+        raise UsageError("--all names several servers; a capture has one")
+    if options.target is None and not options.server_command:
+        raise UsageError("nothing to capture: name a TARGET, or put `-- COMMAND ARG...` at the end")
+    if options.output == "-":
+        options.output = None
+    if options.output is not None:
+        _refuse_output(options.output, options.target)
+    targets = parse_targets(options, *([] if options.target is None else [options.target]))
+    settings = settings_for(os.curdir)
+    catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings)
+    data = catalog_text(catalog).encode("utf-8", "backslashreplace")
+    if options.output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return OK
+    from mcproof.core.text.files import write_file
+
+    write_file(options.output, data)
+    remark(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
+    return OK
+
+
+def _refuse_output(file: str, target: str | None) -> None:
+    """Raise a UsageError if the file cannot be written, or is the one that configures the server."""
+    refuse_unwritable([file])
+    configuration, mark, _ = (target or "").rpartition("#")
+    if mark and os.path.realpath(configuration) == os.path.realpath(file):
+        raise UsageError(f"`{file}` is what is read; name another file to write to")
+
+
+PROMPT_EXAMPLES = """\
+mcproof prompt recommend genre=crime -- python server.py
+"""
+PROMPT_NOTES = """\
+Arguments are checked against the list of the prompt before anything is sent. Exit code 1: the server responds with an
+error.
+"""
+
+
+def prompt_parser() -> Parser:
+    return item_parser(
+        "prompt",
+        "Get a prompt, and show its messages.",
+        "NAME",
+        takes_arguments=True,
+        examples=PROMPT_EXAMPLES,
+        notes=PROMPT_NOTES,
+    )
+
+
+def prompt_command(arguments: list[str]) -> int:
+    return item_command(prompt_parser().parse_args(arguments), "prompts/get", "NAME")
+
+
+READ_EXAMPLES = """\
+mcproof read library://hours -- python server.py
+mcproof read https://host/mcp library://hours
+"""
+READ_NOTES = """\
+The URI need not be listed: it may match a template. Exit code 1: the server responds with an error.
+"""
+
+
+def read_parser() -> Parser:
+    return item_parser(
+        "read",
+        "Read a resource, and show its contents.",
+        "URI",
+        takes_arguments=False,
+        examples=READ_EXAMPLES,
+        notes=READ_NOTES,
+    )
+
+
+def read_command(arguments: list[str]) -> int:
+    return item_command(read_parser().parse_args(arguments), "resources/read", "URI")
+
+
+TOOLS_EXAMPLES = """\
+mcproof tools -- python server.py  what a server offers
+mcproof tools tools.json --format json  the same of a snapshot, for programs
+"""
+TOOLS_NOTES = """\
+Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
+request of an agent.
+"""
+
+
+def tools_parser() -> Parser:
+    parser = Parser(
+        "tools",
+        "List the tools of a server, with parameters, hints and token cost.",
+        usage=SERVER_USAGE,
+        examples=TOOLS_EXAMPLES,
+        notes=TOOLS_NOTES,
+    )
+    parser.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="?",
+        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
+        "configuration; or -- COMMAND ARG... at the end",
+    )
+    add_format(parser, "text", "json")
+    add_verbosity(parser)
+    add_live(parser)
+    return parser
+
+
+def tools_command(arguments: list[str]) -> int:
+    options = tools_parser().parse_args(arguments)
+    if options.all:
+        raise UsageError("--all names several servers; `mcproof tools` lists one")
+    if options.target is None and not options.server_command:
+        raise UsageError("nothing to list: name a TARGET, or put `-- COMMAND ARG...` at the end")
+    targets = parse_targets(options, *([] if options.target is None else [options.target]))
+    settings = settings_for(os.curdir)
+    catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings, is_partial_allowed=True)
+    if catalog.missing is not None:
+        tell(f"not the whole catalog: {catalog.missing}")
+    from mcproof.report.listings import listing_document, tool_listing, tool_table
+
+    listing = tool_listing(catalog)
+    if options.format == "json":
+        print_document(listing_document(listing))
+    else:
+        print_lines(tool_table(listing, Style.of(sys.stdout)), sys.stdout)
+    return OK

@@ -3,18 +3,239 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+import signal
+import socket
+import sys
 import tempfile
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mcproof.cli.parser import Parser
-from mcproof.cli.record_options import add_store, parse_store
-from mcproof.cli.token_actions import add_tokens, run_token_action
-from mcproof.core.errors import OK, UsageError
+from mcproof.cli.options import add_store, parse_store
+from mcproof.cli.parser import Parser, whole_number
+from mcproof.core.console import Style, display_width, print_lines, remark
+from mcproof.core.errors import OK, InputError, UsageError, nearest, reason_of
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
+
+    from mcproof.services.store.database import Database
+    from mcproof.services.store.queries import StoredToken
+
+
+LSP_NOTES = """\
+Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \
+suites and configurations while you type, with the nearest mcproof.toml. It never runs the code of a project, starts \
+no server and writes no file: every change goes through the editor.
+"""
+
+
+def lsp_parser() -> Parser:
+    parser = Parser(
+        "lsp",
+        "Serve an editor: findings while you type, fixes, completion, and token counts over tools.",
+        usage="[OPTIONS]",
+        notes=LSP_NOTES,
+        examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
+    )
+    parser.add_argument(
+        "--stdio",
+        action="store_true",
+        help="speak on standard input and output: the default, accepted for editors that pass it",
+    )
+    return parser
+
+
+def lsp_command(arguments: list[str]) -> int:
+    lsp_parser().parse_args(arguments)
+    try:
+        from mcproof.services.lsp.server import serve
+    except ImportError:
+        raise UsageError("`lsp` needs one more package: `pip install 'mcproof[lsp]'`") from None
+    if sys.stdin.isatty():
+        remark("an editor starts this, and speaks on standard input; docs/editors.md has the settings. Ctrl-C ends it")
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
+    gc.enable()  # it runs for days, and syntax trees have cycles
+    stdin, stdout = sys.stdin.buffer, sys.stdout
+    with os.fdopen(os.dup(stdout.fileno()), "wb") as messages:
+        sys.stdout = sys.stderr  # standard output is for the protocol alone
+        try:
+            serve(stdin, messages)
+        finally:
+            sys.stdout = stdout
+    return OK
+
+
+MCP_EXAMPLES = """\
+mcproof mcp  for a client that starts servers, such as Claude Code
+mcproof mcp --root src --root catalogs  read only these folders
+mcproof mcp --http 127.0.0.1:8765  for clients that connect to a URL
+"""
+MCP_NOTES = """\
+The tools read snapshots and Python source in the allowed folders, or catalogs given as text. They start no server, open
+no URL, run no code of a project and write no file.
+"""
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def mcp_parser() -> Parser:
+    parser = Parser(
+        "mcp",
+        "Serve the static checks of mcproof to agents, as an MCP server.",
+        usage="[OPTIONS]",
+        examples=MCP_EXAMPLES,
+        notes=MCP_NOTES,
+    )
+    group = parser.group("Server")
+    group.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="a folder that may be read; repeatable (default: the roots of the client, or the working directory unless "
+        "that is the home directory)",
+    )
+    group.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve Streamable HTTP on this machine, at /mcp (default: standard input and output)",
+    )
+    return parser
+
+
+def mcp_command(arguments: list[str]) -> int:
+    options = mcp_parser().parse_args(arguments)
+    try:
+        from mcproof.services.mcp.server import PATH, RootPolicy, serve_http, serve_stdio
+    except ImportError:
+        raise UsageError("`mcp` needs more packages: `pip install 'mcproof[mcp]'`") from None
+    from mcproof.services.workers.process import default_roots, given_roots
+
+    gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
+    folders = given_roots(options.root) if options.root else default_roots()
+    if options.http is None:
+        if sys.stdin.isatty():
+            remark("a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it")
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
+        serve_stdio(RootPolicy(folders, asks_client=not options.root))
+        return OK
+    listener = _listener(options.http)
+    with listener:
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        remark(f"serving MCP at http://{shown}:{port}{PATH}; readable: {', '.join(folders) or 'nothing'}")
+        serve_http(RootPolicy(folders), listener)
+    return OK
+
+
+def _listener(address: str) -> socket.socket:
+    """A listening socket. Raises a UsageError unless the address is one of this machine alone."""
+    host, _, port = address.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
+        raise UsageError(f"`{address}` is not HOST:PORT, such as 127.0.0.1:8765")
+    if host not in _LOOPBACK:
+        raise UsageError("--http serves this machine only, without authorization: use 127.0.0.1, localhost or [::1]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, int(port)))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InputError(f"cannot listen at {address}: {reason_of(error)}") from None
+    return listener
+
+
+ACTIONS = ("create", "list", "revoke")
+TOKENS = "Tokens"
+"""The title of a group of options."""
+SCOPES = ("read", "lint", "record")
+DAYS = 90
+
+
+def add_tokens(parser: Parser) -> None:
+    group = parser.group(TOKENS)
+    group.add_argument(
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        metavar="SCOPE",
+        help="what a new token is for: read, lint or record (the default); repeatable",
+    )
+    group.add_argument("--server", metavar="NAME", help="a new token records only this server; may have `*`")
+    group.add_argument(
+        "--days",
+        type=whole_number("a number of days", 1, 3650),
+        metavar="N",
+        help=f"a new token expires after this time (default {DAYS})",
+    )
+
+
+def run_token_action(words: list[str], options: argparse.Namespace) -> int:
+    """Create, list or revoke tokens; `words` are those after `token`."""
+    action, *names = words or [""]
+    if action not in ACTIONS:
+        hint = nearest(action, list(ACTIONS)) if action else ""
+        raise UsageError(f"`mcproof serve token` needs create NAME, list or revoke NAME{hint}")
+    if len(names) != (action != "list"):
+        raise UsageError(f"`token {action}` takes {'no name' if action == 'list' else 'the name of one token'}")
+    if action != "create" and (options.scope or options.server is not None or options.days is not None):
+        raise UsageError("--scope, --server and --days are for `token create`")
+    from mcproof.services.store.database import open_database
+
+    database = open_database(parse_store(options).database)
+    from mcproof.services.store.queries import list_tokens, revoke_token  # after the check that SQLAlchemy is installed
+
+    try:
+        if action == "list":
+            print_lines(_table(list_tokens(database), Style.of(sys.stdout)), sys.stdout)
+        elif action == "revoke":
+            revoke_token(database, names[0])
+            remark(f"revoked the token {names[0]}")
+        else:
+            sys.stdout.write(_created(database, names[0], options) + "\n")
+    finally:
+        database.close()
+    return OK
+
+
+def _created(database: Database, name: str, options: argparse.Namespace) -> str:
+    from mcproof.services.store.queries import LONGEST_NAME, create_token
+
+    if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise UsageError(f"the name of a token has 1 to {LONGEST_NAME} printable characters")
+    scopes = tuple(options.scope or ("record",))
+    if options.server is not None and "record" not in scopes:
+        raise UsageError("--server is for the scope `record`")
+    days = options.days or DAYS
+    token = create_token(database, name, scopes, server=options.server, days=days, now=datetime.now(UTC))
+    remark(f"created the token {name} for {', '.join(scopes)}, valid for {days} days; it is not shown again")
+    return token
+
+
+def _table(tokens: list[StoredToken], style: Style) -> Iterator[str]:
+    if not tokens:
+        yield "no tokens\n"
+        return
+    now = datetime.now(UTC)
+    rows = [
+        [
+            style.text(each.name),
+            ", ".join(each.scopes),
+            style.text(each.server or "every server") if each.permits("record") else "",
+            f"{'expired' if each.is_expired(now) else 'expires'} {each.expires[:10]}",
+        ]
+        for each in tokens
+    ]
+    widths = [max(display_width(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        cells = (cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip() + "\n"
+
 
 SERVE_EXAMPLES = """\
 mcproof serve  the recorded servers, at http://127.0.0.1:8000

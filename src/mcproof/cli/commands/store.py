@@ -3,17 +3,100 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from mcproof.cli.options import add_store, parse_store
+from mcproof.cli.outputs import OUTPUT, Outputs, add_amount, add_format, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser
-from mcproof.cli.record_options import add_store, parse_store
-from mcproof.core.console import Style, plural, print_lines, remark
+from mcproof.core.console import Style, plural, print_lines, remark, tell
 from mcproof.core.errors import FINDINGS, OK, InputError, UsageError, reason_of
 
 if TYPE_CHECKING:
     from mcproof.services.store.database import Database
+
+
+HISTORY_EXAMPLES = """\
+mcproof lint tools.json --record  keep a result
+mcproof history tools.json  grade, tokens and findings over time
+"""
+
+
+def history_parser() -> Parser:
+    parser = Parser(
+        "history",
+        "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
+        usage="[OPTIONS] NAME",
+        examples=HISTORY_EXAMPLES,
+    )
+    parser.add_argument("name", metavar="NAME", help="the server: its --name, or the target as it was given")
+    add_store(parser)
+    add_format(parser, "text", "json")
+    parser.group(OUTPUT).add_argument(
+        "--last", type=_number_of_runs, default=20, metavar="N", help="how many runs to show (default 20)"
+    )
+    return parser
+
+
+def history_command(arguments: list[str]) -> int:
+    options = history_parser().parse_args(arguments)
+    from mcproof.services.store.database import open_database
+    from mcproof.services.store.history import history_document, history_lines
+
+    database = open_database(parse_store(options).database, creates=False)
+    from mcproof.services.store.queries import history_of  # after the check that SQLAlchemy is installed
+
+    try:
+        history = history_of(database, options.name, options.last)
+    finally:
+        database.close()
+    if options.format == "json":
+        sys.stdout.write(json.dumps(history_document(history), indent=2) + "\n")
+    else:
+        print_lines(history_lines(history, Style.of(sys.stdout)), sys.stdout)
+    return OK
+
+
+def _number_of_runs(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 10_000:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 10,000")
+    return int(text)
+
+
+def report_parser() -> Parser:
+    parser = Parser(
+        "report",
+        "Render a stored run report in any format.",
+        usage="[OPTIONS] FILE",
+        examples="mcproof lint --report run.json && mcproof report run.json --format markdown",
+    )
+    parser.add_argument("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -")
+    add_outputs(parser, stores=False)
+    add_amount(parser)
+    return parser
+
+
+def report_command(arguments: list[str]) -> int:
+    options = report_parser().parse_args(arguments)
+    from mcproof.runs.stored import read_run
+    from mcproof.targets.arguments import Input, read_bytes
+
+    source = Input(options.file)
+    run = read_run(read_bytes(source), source.title)
+    outputs = Outputs(parse_outputs(options))
+    outputs.start(is_single=run.is_single, needed={options.file: "what is read"})
+    for configuration in run.configurations:
+        outputs.show_configuration(configuration)
+    for result in run.targets:
+        outputs.show(result)
+    for notice in run.notices:
+        tell(str(notice))
+    outputs.write(run)
+    outputs.print(run)
+    return OK
+
 
 STORE_EXAMPLES = """\
 mcproof store export > runs.jsonl  everything, as JSON lines

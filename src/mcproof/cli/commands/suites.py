@@ -1,24 +1,110 @@
-"""`mcproof run`."""
+"""Commands about suites: `run` and `validate`."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.commands.validate import add_suites
-from mcproof.cli.outputs import add_outputs, parse_outputs
+from mcproof.cli.outputs import OutputOptions, add_format, add_outputs, parse_outputs
 from mcproof.cli.parser import Parser, seconds, whole_number, words
 from mcproof.cli.target_options import SERVERS, add_start_timeout, add_trace
-from mcproof.core.console import tell
-from mcproof.core.errors import FAILED, UsageError
+from mcproof.core.console import Style, tell
+from mcproof.core.errors import FAILED, OK, McproofError, UsageError
 from mcproof.runs.requests import SuiteRequest
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from mcproof.cli.outputs import OutputOptions
+    from mcproof.testing.suites.loading import SuiteError, SuiteProblem
+    from mcproof.testing.suites.model import Suite
+
+
+def validate_parser() -> Parser:
+    parser = Parser(
+        "validate",
+        "Check test suites without starting anything: all mistakes, with line and column.",
+        usage="[OPTIONS] [SUITE...]",
+        examples="mcproof validate  check mcproof.yaml\nmcproof validate tests/  check every suite below a folder",
+    )
+    add_suites(parser)
+    add_format(parser, "text", "json")
+    return parser
+
+
+def add_suites(parser: Parser) -> None:
+    parser.add_argument(
+        "suites",
+        metavar="SUITE",
+        nargs="*",
+        help="a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
+        "mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
+    )
+
+
+def validate_command(arguments: list[str]) -> int:
+    from mcproof.testing.suites.model import suite_files
+
+    options = validate_parser().parse_args(arguments)
+    checked = [(file, _read(file)) for file in suite_files(options.suites)]
+    if options.format == "json":
+        _print_json(checked)
+    else:
+        style = Style.of(sys.stdout)
+        for file, suite in checked:
+            sys.stdout.write(_text(file, suite, style))
+    return FAILED if any(isinstance(suite, McproofError) for _, suite in checked) else OK
+
+
+def _read(file: str) -> Suite | SuiteError:
+    from mcproof.testing.suites.loading import SuiteError
+    from mcproof.testing.suites.parser import read_suite
+
+    try:
+        return read_suite(file, None)
+    except SuiteError as error:
+        return error
+
+
+def _text(file: str, suite: Suite | SuiteError, style: Style) -> str:
+    from mcproof.core.console import plural
+    from mcproof.testing.suites.entries import warnings_of
+
+    if isinstance(suite, McproofError):
+        return "".join(f"{style.text(line, 2000)}\n" for line in suite.lines)
+    warned = [f"{style.text(str(each), 2000)} (warning)\n" for each in warnings_of(suite)]
+    tick = style.paint(style.symbol("✓", "ok:"), "good")
+    counted = f"{plural(len(suite.tests), 'test')} on {plural(len(suite.servers), 'server')}"
+    return "".join([*warned, f"{tick} {style.text(file)}: {counted}\n"])
+
+
+def _print_json(checked: list[tuple[str, Suite | SuiteError]]) -> None:
+    from mcproof.runs.records import SCHEMA_VERSION, encode, printable
+    from mcproof.testing.suites.entries import warnings_of
+
+    suites: list[dict[str, Any]] = [
+        {"suite": file, "valid": False, "servers": 0, "tests": 0, "problems": _records(suite.problems), "warnings": []}
+        if isinstance(suite, McproofError)
+        else {
+            "suite": file,
+            "valid": True,
+            "servers": len(suite.servers),
+            "tests": len(suite.tests),
+            "problems": [],
+            "warnings": _records(warnings_of(suite)),
+        }
+        for file, suite in checked
+    ]
+    first = next((problem for each in suites for problem in each["problems"]), None)
+    document = {"schema_version": SCHEMA_VERSION, **({} if first is None else {"error": first}), "suites": suites}
+    sys.stdout.write(printable(encode(document)) + "\n")
+
+
+def _records(problems: list[SuiteProblem]) -> list[dict[str, Any]]:
+    return [problem._asdict() for problem in problems]
+
 
 RUN_EXAMPLES = """\
 mcproof run  mcproof.yaml in this folder
@@ -117,7 +203,7 @@ def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
 
 def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites once; text output lists every mistake in an invalid suite."""
-    from mcproof.cli.request_runner import run_request
+    from mcproof.cli.run import run_request
     from mcproof.testing.suites.loading import SuiteError
 
     try:
@@ -132,7 +218,7 @@ def _run(request: SuiteRequest, outputs: OutputOptions) -> int:
 
 def _watch(request: SuiteRequest, outputs: OutputOptions) -> int:
     """Run the suites whenever a file changes."""
-    from mcproof.cli.watching import Watched, watch
+    from mcproof.cli.run import Watched, watch
     from mcproof.testing.suites.loading import SuiteError
     from mcproof.testing.suites.parser import read_suite
     from mcproof.testing.suites.snapshots import snapshot_file

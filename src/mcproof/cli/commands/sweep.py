@@ -6,10 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.check_options import add_config, add_selection, parse_config, parse_selection
+from mcproof.cli.options import RECORDING, add_config, add_database, add_selection, parse_config, parse_selection
 from mcproof.cli.outputs import OUTPUT, add_color, add_verbosity
 from mcproof.cli.parser import Parser, seconds, whole_number
-from mcproof.cli.record_options import RECORDING, add_database
 from mcproof.core.console import Style, print_document, print_lines, remark, tell
 from mcproof.core.errors import INTERRUPTED, OK, UsageError
 from mcproof.runs.requests import SettingsSource
