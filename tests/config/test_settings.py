@@ -545,7 +545,6 @@ def test_importing_the_module_imports_little() -> None:
     assert loaded_by("import mcproof.runs.config") == {
         "mcproof",
         "mcproof.runs.config",
-        "mcproof.runs.config",
         "mcproof.core.errors",
     }
 

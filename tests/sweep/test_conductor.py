@@ -8,7 +8,6 @@ import pytest
 
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.services.sweep import conductor
-from mcproof.services.sweep import conductor as live_queue
 from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
 from mcproof.services.sweep.conductor import Conductor, Politeness
 from mcproof.services.sweep.engines import EngineEvent, Finished, Lost, Overdue
@@ -189,7 +188,7 @@ def test_an_overdue_target_is_timed_out(results: ResultsFile) -> None:
 
 
 def test_no_more_targets_are_read_than_there_is_room_for(results: ResultsFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_queue, "MOST_WAITING", 20)
+    monkeypatch.setattr(conductor, "MOST_WAITING", 20)
     read = done = 0
     ahead: list[int] = []
 

@@ -74,43 +74,60 @@ COMMAND_GROUPS = {
     },
 }
 _MODULES = {
-    "advisories": "mcproof.cli.commands.reference",
-    "auth": "mcproof.cli.commands.auth",
-    "call": "mcproof.cli.commands.requests",
-    "capture": "mcproof.cli.commands.requests",
-    "clients": "mcproof.cli.commands.reference",
-    "compat": "mcproof.cli.commands.checks",
-    "completion": "mcproof.cli.commands.reference",
-    "config": "mcproof.cli.commands.config",
-    "demo": "mcproof.cli.commands.init",
-    "diff": "mcproof.cli.commands.checks",
-    "explain": "mcproof.cli.commands.reference",
-    "fuzz": "mcproof.cli.commands.live",
-    "grade": "mcproof.cli.commands.checks",
-    "history": "mcproof.cli.commands.store",
-    "init": "mcproof.cli.commands.init",
-    "lint": "mcproof.cli.commands.checks",
-    "lock": "mcproof.cli.commands.checks",
-    "lsp": "mcproof.cli.commands.serve",
-    "mcp": "mcproof.cli.commands.serve",
-    "probe": "mcproof.cli.commands.live",
-    "prompt": "mcproof.cli.commands.requests",
-    "prove": "mcproof.cli.commands.live",
-    "read": "mcproof.cli.commands.requests",
-    "replay": "mcproof.cli.commands.live",
-    "report": "mcproof.cli.commands.store",
-    "rules": "mcproof.cli.commands.reference",
-    "run": "mcproof.cli.commands.suites",
-    "scan": "mcproof.cli.commands.checks",
-    "schema": "mcproof.cli.commands.reference",
-    "schema-lint": "mcproof.cli.commands.checks",
-    "serve": "mcproof.cli.commands.serve",
-    "store": "mcproof.cli.commands.store",
-    "sweep": "mcproof.cli.commands.sweep",
-    "tools": "mcproof.cli.commands.requests",
-    "validate": "mcproof.cli.commands.suites",
+    "mcproof.cli.commands.checks": (
+        "lint",
+        "schema-lint",
+        "grade",
+        "compat",
+        "scan",
+        "diff",
+        "lock",
+    ),
+    "mcproof.cli.commands.sweep": ("sweep",),
+    "mcproof.cli.commands.live": (
+        "probe",
+        "prove",
+        "fuzz",
+        "replay",
+    ),
+    "mcproof.cli.commands.requests": (
+        "tools",
+        "call",
+        "read",
+        "prompt",
+        "capture",
+    ),
+    "mcproof.cli.commands.auth": ("auth",),
+    "mcproof.cli.commands.init": (
+        "init",
+        "demo",
+    ),
+    "mcproof.cli.commands.suites": (
+        "run",
+        "validate",
+    ),
+    "mcproof.cli.commands.reference": (
+        "schema",
+        "rules",
+        "advisories",
+        "clients",
+        "explain",
+        "completion",
+    ),
+    "mcproof.cli.commands.serve": (
+        "serve",
+        "lsp",
+        "mcp",
+    ),
+    "mcproof.cli.commands.store": (
+        "history",
+        "store",
+        "report",
+    ),
+    "mcproof.cli.commands.config": ("config",),
 }
-"""The module of each command: its functions are named for the command, such as `lint_command` and `lint_parser`."""
+"""The commands of each module: its functions are named for the command, such as `lint_command` and `lint_parser`."""
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()}
 
 
@@ -175,7 +192,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 def command_functions(name: str) -> tuple[Callable[[list[str]], int], Callable[[], Parser]]:
     """The function that runs a command, and the one that makes its parser; its module is imported here, not before."""
-    module, stem = import_module(_MODULES[name]), name.replace("-", "_")
+    module, stem = import_module(_MODULE_OF[name]), name.replace("-", "_")
     return getattr(module, f"{stem}_command"), getattr(module, f"{stem}_parser")
 
 

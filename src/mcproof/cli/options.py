@@ -284,7 +284,6 @@ def add_store(parser: Parser, meaning: str = "use this configuration, not the ne
 
 def parse_store(options: argparse.Namespace) -> StoreSettings:
     """Return the settings of the store, for a command that reads or changes it."""
-
     return store_settings(parse_config(options), options.database)
 
 

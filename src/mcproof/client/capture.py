@@ -15,14 +15,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from mcproof.client import waiting
-from mcproof.client import waiting as confirmation
 from mcproof.client.connect import ConnectOptions, connect
 from mcproof.client.connection import Connection, in_seconds
 from mcproof.client.errors import ConnectError, LostError, for_report
 from mcproof.client.listing import Listing, list_everything, list_variation
 from mcproof.client.redaction import hiding, hiding_in_catalogs
 from mcproof.client.session import Session
-from mcproof.client.waiting import Interruptible, raising_on_signals
+from mcproof.client.waiting import GRACE, Interruptible, confirmed, raising_on_signals
 from mcproof.core.observations.connection import Anomaly, ConnectionFacts, ProcessEnd, cropped
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ async def capture_session(session: Session) -> Capture:
         async with asyncio.timeout(limits.total):
             connection = await session.connection()
             listing = await list_everything(connection)
-            ending = None if listing.is_complete else await session.close(grace=confirmation.GRACE)
+            ending = None if listing.is_complete else await session.close(grace=GRACE)
             session.stray_output.clear()  # part of the capture
             return _captured(server, connection, listing, ending)
     except TimeoutError:
@@ -80,10 +79,10 @@ async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:
     try:
         listing = await list_everything(connection)
     finally:
-        ending = await connection.transport.close(confirmation.GRACE)
+        ending = await connection.transport.close(GRACE)
     captured = _captured(server, connection, listing, ending)
     again = partial(connect, server, options)
-    facts = await confirmation.confirmed(captured.connection, again)
+    facts = await confirmed(captured.connection, again)
     if options.compares_lists and connection.era == "stateless":
         varies = await _variation(server, listing, again)
         facts = facts if varies is None else facts._replace(anomalies=(*facts.anomalies, varies))

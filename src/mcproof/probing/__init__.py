@@ -2,4 +2,5 @@
 
 Arguments are made from schemas, and `permission` decides which tools may be called at all. What responses show
 becomes observations, which the rules of `checks` judge. Observing a server without calling a tool is in
-`client.perimeter`, tests that authors write are in `testing`."""
+`client.perimeter`, tests that authors write are in `testing`.
+"""

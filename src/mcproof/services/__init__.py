@@ -1,4 +1,5 @@
 """What stays up: the store, the web pages, sweeps, the language server, and the MCP server.
 
 A service checks through `runs` and shows the results in its own way. Web pages and sweeps use the store; apart from
-that and from `workers`, services do not import each other. Their options and exit codes are in `cli`."""
+that and from `workers`, services do not import each other. Their options and exit codes are in `cli`.
+"""

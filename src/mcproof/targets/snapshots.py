@@ -61,7 +61,6 @@ def listed_catalog(server: OpenServer, source: Input) -> Catalog:
 
 def captured_catalog(capture: Capture, source: Input) -> Catalog:
     """The catalog of a capture that was just made."""
-
     catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), source.title)
     catalog.connection, catalog.origin = capture.connection, source.origin
     return catalog

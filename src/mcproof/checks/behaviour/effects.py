@@ -224,10 +224,7 @@ def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
     is_last = number == len(words) - 1
     if word in AT_THE_END and is_last and number == 1:
         return True
-    if word in CHANGING_OR_NOUN:
-        is_verb = True
-    else:
-        is_verb = word in IN_FRONT and (number == 0 or (number == 1 and not is_last))
+    is_verb = word in CHANGING_OR_NOUN or (word in IN_FRONT and (number == 0 or (number == 1 and not is_last)))
     is_noun = not is_last and words[number + 1] in _AFTER_NOUNS
     return is_verb and not is_noun
 

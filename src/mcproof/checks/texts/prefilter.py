@@ -326,7 +326,6 @@ def _survey(texts: ModelTexts) -> dict[str, Suspicion]:
 
 def _confirm(possible: int, sentence: str, words: list[bytes], names: ToolNames) -> int:
     """Those of some possible patterns that a second look at a sentence confirms; few small servers need one."""
-
     return confirmed(possible, sentence, words, names)
 
 

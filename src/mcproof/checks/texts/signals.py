@@ -99,7 +99,6 @@ def _collect(texts: ModelTexts) -> list[FoundSignal]:
 
 def _of_text(text: str, texts: ModelTexts, suspicion: Suspicion) -> Iterator[tuple[Signal, list[ModelText]]]:
     """The signals of a text with the places where it has them: whose tool it is decides which tools are others."""
-
     names = texts.tool_names
     uses_of: dict[str, list[ModelText]] = {}
     if not signals_in(text, names, "?", suspicion):

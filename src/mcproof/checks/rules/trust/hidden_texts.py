@@ -407,7 +407,6 @@ def instruction_outside_description(texts: ModelTexts) -> Iterator[Problem]:
 
     OWASP MCP03; SAFE-T1001.
     """
-
     for use in misplaced_instructions(texts):
         message = f"instructs the model in {_article(use.place)}: {quoted(use.text)}"
         problem = problem_of_text(texts, use.text, message, {"text": escaped(use.text)})

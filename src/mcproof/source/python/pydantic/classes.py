@@ -18,22 +18,25 @@ from mcproof.source.python.interp.values import (
     Unknown,
 )
 from mcproof.source.python.pydantic import dynamic_types
-from mcproof.source.python.pydantic import fields as aliases
-from mcproof.source.python.pydantic import fields as serializers
 from mcproof.source.python.pydantic.constraints import add_keywords, is_skipped
 from mcproof.source.python.pydantic.fields import (
     UNDECLARED,
     DeclaredField,
     attribute_docstrings,
     class_default,
+    computed_fields,
+    computed_info,
+    computed_type,
     configuration,
     dataclass_decorator,
     dataclass_default,
     fields,
+    generated,
     has_late_annotations,
     is_declared,
     is_excluded,
     is_required_key,
+    serializer_types,
     string_lengths,
     without_metadata,
 )
@@ -196,7 +199,7 @@ def object_schema(
     required: list[str] = []
     texts: dict[int, dict[str, str]] = {}
     always = generator.for_serialization and config.get("json_schema_serialization_defaults_required") is True
-    changed = serializers.serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
+    changed = serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
     if is_declared(changed.get("", UNDECLARED)):
         return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
     for each in fields(cls, "typed" if kind == "typed hints" else kind):
@@ -258,11 +261,11 @@ def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, 
 
 def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at: str) -> list[str]:
     """Add computed fields; return their names, which are always required."""
-    found = serializers.computed_fields(generator, cls)
+    found = computed_fields(generator, cls)
     for name, each in found.items():
         pointer = f"{at}/properties/{escape(name)}"
-        kind = serializers.computed_type(generator, each)
-        entry = generator.field(name, kind, serializers.computed_info(each), each.owner.scope, pointer)
+        kind = computed_type(generator, each)
+        entry = generator.field(name, kind, computed_info(each), each.owner.scope, pointer)
         properties[name] = {**entry.schema, "readOnly": True}
         properties.origins[name] = (each.owner.module, each.node, each.node)
     return list(found)
@@ -297,7 +300,7 @@ def _shown(
     alias = generator.alias(annotation, default, owner.body)
     if alias is not None:
         return alias
-    made = aliases.generated(generator.run, config.get("alias_generator"), name)
+    made = generated(generator.run, config.get("alias_generator"), name)
     return name if made is None else made
 
 
