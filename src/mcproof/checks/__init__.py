@@ -3,4 +3,9 @@
 Everything that is an opinion lives here, and nothing here talks to a server: a check gets a catalog and
 observations. `engine` runs the rules of `rules` on them, `findings` has what they report, `reporting` gives it a
 place in a file. How a result is written is in `report`, which rules a run uses is decided in `runs.planning`.
+
+Public modules: advisories, baseline, behaviour.effects, clients.constraints, clients.fix, clients.hits,
+clients.profiles, clients.surface, clients.verdicts, diff.changes, diff.drift, diff.items, diff.lock, engine,
+findings, fixes, fixes.snippet_tables, fixes.snippets, fixes.source, ignores, reporting, rule, rulebook,
+rules.compat, scores.descriptions, scores.grade, scores.polish, scores.tokens, scores.trust, texts.tool_graph.
 """

@@ -2,4 +2,9 @@
 
 Every other room builds on this one, and it imports none of them. It holds no opinion: whether something is a
 problem is decided in `checks`. It reads and writes files, but does not talk to servers; that is `client`.
+
+Public modules: addresses, catalog.model, catalog.tool_marks, console, errors, observations.connection,
+observations.perimeter, observations.probes, observations.responses, observations.source, protocol,
+schema.acceptance, schema.keywords, schema.references, schema.tree, schema.validation, text.english, text.files,
+text.json_document, text.json_positions, text.python_document, text.secrets, text.toml_document, text.yaml_document.
 """

@@ -4,6 +4,9 @@
 there is a module for each kind of run. Results are values with one stored form (`results`, `stored`). Nothing here
 prints: progress is reported in `events`, formats are in `report`. What is good or bad is decided in `checks`.
 Why events are values: docs/decisions/0027-run-events.md.
+
+Public modules: call, config, config_keys, diff, events, exit_code, fix, judging, loop, planning, prove, records,
+requests, results, stored.
 """
 
 from __future__ import annotations

@@ -2,4 +2,7 @@
 
 A service checks through `runs` and shows the results in its own way. Web pages and sweeps use the store; apart from
 that and from `workers`, services do not import each other. Their options and exit codes are in `cli`.
+
+Public modules: lsp.server, mcp.server, store.database, store.history, store.queries, store.recording, sweep,
+sweep.check, sweep.conductor, sweep.outputs, sweep.registry, sweep.summary, web.server, workers.process.
 """

@@ -3,6 +3,9 @@
 Source is read, followed and interpreted here, language by language; Python is the only one so far. The result is a
 catalog with locations, and observations. Nothing is imported or started, and nothing is judged: rules about source
 are in `checks.rules.trust.source`, fixes of source in `checks.fixes.source`.
+
+Public modules: packages.installed, packages.projects, packages.versions, python.flows.configuration,
+python.interp.modules, python.kept_renderings, python.pipeline.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 pytest gets the fixtures `mcp_server`, `start_mcp_server` and `mcp_snapshot`, which `mcproof.pytest_plugin` defines.
 Elsewhere, `McpServer` is a context manager; the assertions raise AssertionError. `suites` has the tests in YAML.
 Calls that mcproof makes up by itself are in `probing`.
+
+Public modules: collection, outcomes, suites, suites.drafts, suites.entries, suites.loading, suites.model,
+suites.new_server, suites.new_suite, suites.parser, suites.paths, suites.regression, suites.runner,
+suites.snapshots.
 """
 
 from __future__ import annotations
