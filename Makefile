@@ -71,7 +71,7 @@ format: $(READY)
 
 # Long experiments: run once and reported, not part of the tests.
 soak: $(READY)
-	@cd tests && for name in store web sweep lsp; do ../$(BIN)/python -m $$name.soak || exit 1; done
+	@cd tests && for name in store web sweep lsp; do ../$(BIN)/python -m services.$$name.soak || exit 1; done
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/bench.py

@@ -175,7 +175,7 @@ def _running(word: str, postmaster: int | None) -> Iterator[Service]:
 
 def _filled(word: str, runs: int) -> str:
     from mcproof.services.store.database import open_database
-    from store.filling import Size, fill
+    from services.store.filling import Size, fill
 
     database = open_database(word)
     fill(database, Size(SERVERS, runs))
@@ -190,8 +190,8 @@ def _services(at: Workspace, kind: str) -> Services:
             postmaster = None
             words = [str(at.folder / f"{runs}.sqlite") for runs in (FEW, MANY)]
         else:
-            from store.conftest import new_database
-            from store.postgres import running_postgres
+            from services.store.conftest import new_database
+            from services.store.postgres import running_postgres
 
             url = at.closing.enter_context(running_postgres())
             folder = pathlib.Path(url.partition("host=")[2])

@@ -91,7 +91,7 @@ def marker() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The URL of a PostgreSQL server; one for each process of the tests."""
-    from store.postgres import running_postgres, why_not
+    from services.store.postgres import running_postgres, why_not
 
     if reason := why_not():
         if os.environ.get("MCPROOF_REQUIRE_POSTGRES"):

@@ -13,7 +13,7 @@ from mcproof.core.console import Style, print_lines
 from mcproof.report.json import response_document
 from mcproof.report.text import response_text
 from mcproof.runs.call import OneResponse
-from prove.running import CONTRACT, http
+from probing.running import CONTRACT, http
 from report.readers import acts
 from servers import asking, small
 

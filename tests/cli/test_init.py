@@ -12,7 +12,7 @@ import pytest
 from client.running import RAW, SDK
 from mcproof.testing.suites.parser import read_suite
 from servers import contract, suited
-from suite.suites import SEARCH, small
+from testing.suites.suites import SEARCH, small
 
 from .running import CLEAN_TOOL, environment, fails, run, write
 from .serving import SECRET, serve

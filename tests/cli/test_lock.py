@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prove.running import CONTRACT
+from probing.running import CONTRACT
 
 from .running import CLEAN_TOOL, LOOSE_TOOL, document_of, error_of, fails, run, validator, write
 

@@ -1,4 +1,4 @@
-"""`mcproof lsp` on the command line; tests/lsp has the rest."""
+"""`mcproof lsp` on the command line; tests/services/lsp has the rest."""
 
 from __future__ import annotations
 

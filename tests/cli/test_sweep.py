@@ -10,7 +10,7 @@ import pytest
 
 from mcproof.services.store.database import open_database
 from mcproof.services.store.tables import RUNS, SERVERS
-from sweep.sweeping import outcomes, rows, write_captures, write_list
+from services.sweep.sweeping import outcomes, rows, write_captures, write_list
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, write
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.core.console import Style, display_width, print_lines
 from mcproof.report.listings import ListedParameter, ListedTool, ToolListing, listing_document, tool_table
-from prove.running import CONTRACT
+from probing.running import CONTRACT
 from report.readers import acts
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, error_of, fails, run, write

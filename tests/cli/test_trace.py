@@ -14,7 +14,7 @@ import pytest
 from mcproof.cli import target_options
 from mcproof.cli.target_options import TerminalTrace
 from mcproof.client.tracing import PeerTrace, Trace, TracedMessage, tracing
-from prove.running import CONTRACT, http
+from probing.running import CONTRACT, http
 from report.readers import acts
 from servers import small
 

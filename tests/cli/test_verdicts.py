@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcproof.cli.main import COMMANDS
-from prove.running import CONTRACT, small_server, tool
+from probing.running import CONTRACT, small_server, tool
 from servers import suited
 
 from .running import CLEAN_TOOL, COMMAND, FAULTY_TOOL, LOOSE_TOOL, TIMEOUT, environment, run, write

@@ -11,7 +11,7 @@ from mcproof.checks.rules import wire
 from mcproof.client import waiting
 from mcproof.client.transports.processes import CpuUsage
 from mcproof.core.observations.connection import SLOW_START
-from prove.running import tried
+from probing.running import tried
 from servers import slow
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mcproof.client.errors import ConnectError
 from mcproof.client.peer import RpcResponse
 from mcproof.client.session import Response, Session, is_refusal
 from mcproof.core.observations.probes import LONGEST_EXCERPT
-from prove.running import command, http
+from probing.running import command, http
 
 from .running import PATIENT, children
 

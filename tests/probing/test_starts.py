@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.probing.fuzz import campaign
 from mcproof.runs import prove
-from prove.running import small_server, tool, tried
+from probing.running import small_server, tool, tried
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, event, given, note
 from hypothesis import strategies as st
 
-from compat.demanding_client import DEMANDING_ONLY
+from checks.clients.demanding_client import DEMANDING_ONLY
 from mcproof.checks.clients.fix import fix_for_clients
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import RANK, ClientChoice, choose_clients, known_profiles

@@ -12,7 +12,7 @@ from mcproof.runs.config import StoreSettings, WatchEntry, Webhook
 from mcproof.runs.config_sections import CHECKS, STORE_KEYS, WATCH_KEYS, WEBHOOK_KEYS
 from mcproof.targets.client_config import ConfiguredServer
 
-from .test_settings import SCHEMA, VALIDATOR, here, read, refusal
+from .test_config import SCHEMA, VALIDATOR, here, read, refusal
 
 if TYPE_CHECKING:
     from pathlib import Path

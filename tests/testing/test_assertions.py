@@ -14,7 +14,7 @@ from client.running import RAW, assert_nothing_is_left
 from mcproof import testing
 from mcproof.testing import McpServer, ServerError, ServerStarter, assert_negative_path, assert_schema_strict
 from servers.suited import TOOLS
-from suite.suites import small
+from testing.suites.suites import small
 
 from .conftest import SERVER
 

@@ -13,7 +13,7 @@ import pytest
 from client.running import assert_nothing_is_left
 from modules import existing
 from servers import raw
-from suite.suites import write_suite
+from testing.suites.suites import write_suite
 
 from .conftest import CONFIGURATION, SERVER
 

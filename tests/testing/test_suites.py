@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from suite.suites import write_suite
+from testing.suites.suites import write_suite
 
 from .conftest import CONFIGURATION, SERVER, WORKERS, run
 

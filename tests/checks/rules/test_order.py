@@ -2,7 +2,7 @@
 
 Each command runs in a process of its own, in which no other test has imported anything.
 
-To accept a new order: `MCPROOF_UPDATE_GOLDEN=1 pytest tests/rules/test_order.py`, then look at the difference.
+To accept a new order: `MCPROOF_UPDATE_GOLDEN=1 pytest tests/checks/rules/test_order.py`, then look at the difference.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from mcproof.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 ID_FORMS = {
     "wire": r"WIR-\d{3}",

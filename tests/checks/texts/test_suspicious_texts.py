@@ -17,7 +17,7 @@ from mcproof.checks.texts.suspicious import HARMLESS, encoded_suspects, hiding_s
 from mcproof.targets.snapshots import read_snapshot
 from modules import existing
 
-DEMO = Path(__file__).parents[2] / "src/mcproof/demo/weather.json"
+DEMO = Path(__file__).parents[3] / "src/mcproof/demo/weather.json"
 
 
 def texts_of(*descriptions: str) -> ModelTexts:

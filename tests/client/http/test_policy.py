@@ -11,7 +11,7 @@ import httpcore2
 import httpx2
 import pytest
 
-from client.egress.attempts import NAMES, REFUSED
+from client.http.attempts import NAMES, REFUSED
 from client.perimeter.observing import web
 from client.running import PATIENT, captured, outcome, tool_names
 from mcproof.client.connect import ConnectOptions, authorizer_of

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lsp.editor import Editor
+from services.lsp.editor import Editor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

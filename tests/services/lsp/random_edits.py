@@ -7,16 +7,16 @@ import random
 from typing import TYPE_CHECKING
 
 from cli.running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL
-from lsp.editor import shown_as_text
-from lsp.sources import LOWLEVEL, SERVER, SUITE
 from mcproof.services.lsp.analysis import Analyst
 from mcproof.services.lsp.documents import OpenDocuments, diagnostic_of
+from services.lsp.editor import shown_as_text
+from services.lsp.sources import LOWLEVEL, SERVER, SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lsp.editor import Editor
+    from services.lsp.editor import Editor
 
 MODELS = '''\
 from pydantic import BaseModel, Field

@@ -1,6 +1,6 @@
 """Random edits in an editor: `make soak`. The tests make fewer of them.
 
-python -m lsp.soak [EDITS]
+python -m services.lsp.soak [EDITS]
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from lsp.editor import Editor
-from lsp.random_edits import run_edits
+from services.lsp.editor import Editor
+from services.lsp.random_edits import run_edits
 
 
 def main() -> None:

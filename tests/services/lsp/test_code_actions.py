@@ -9,8 +9,8 @@ import pytest
 from lsprotocol import types
 
 from cli.running import FAULTY_TOOL, LOOSE_TOOL, document_of, run
-from lsp.editor import Editor
-from lsp.sources import LOWLEVEL, SERVER
+from services.lsp.editor import Editor
+from services.lsp.sources import LOWLEVEL, SERVER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,12 +9,12 @@ import pytest
 from lsprotocol import types
 
 from cli.running import FAULTY_TOOL, LOOSE_TOOL, document_of, run, write
-from lsp.sources import LOWLEVEL, SERVER, SUITE
+from services.lsp.sources import LOWLEVEL, SERVER, SUITE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lsp.editor import Editor
+    from services.lsp.editor import Editor
 
 LEVELS = {
     types.DiagnosticSeverity.Error: "error",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol.types import PublishDiagnosticsParams, TextDocumentContentChangeWholeDocument
 
-from lsp.sources import SERVER
 from mcproof.services.lsp.server import EditorSession
+from services.lsp.sources import SERVER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 if TYPE_CHECKING:
-    from lsp.editor import Editor
+    from services.lsp.editor import Editor
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "first-hour-in-an-editor.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "first-hour-in-an-editor.md"
 
 
 def blocks(kind: str) -> list[str]:

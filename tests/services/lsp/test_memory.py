@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lsp.random_edits import PROJECT, changes
 from mcproof.services.lsp.analysis import Analyst
 from mcproof.services.lsp.documents import OpenDocuments
+from services.lsp.random_edits import PROJECT, changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lsp.random_edits import run_edits
+from services.lsp.random_edits import run_edits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lsp.editor import Editor
+    from services.lsp.editor import Editor
 
 
 def test_diagnostics_are_right_after_random_edits(editor: Editor, tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ import pytest
 from lsprotocol import types
 
 from cli.running import CLEAN_TOOL, FAULTY_TOOL
-from lsp.sources import SERVER, SUITE
 from mcproof.services.lsp.documents import TextPositions
+from services.lsp.sources import SERVER, SUITE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lsp.editor import Editor
+    from services.lsp.editor import Editor
 
 HERE = "‸"
 """The cursor, in the texts of these tests."""

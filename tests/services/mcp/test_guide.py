@@ -14,7 +14,7 @@ from mcproof.targets.client_config import read_servers
 
 from .served import agent_of, stdio
 
-GUIDE = Path(__file__).resolve().parent.parent.parent / "docs" / "guides" / "agents.md"
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guides" / "agents.md"
 FILES = dict(re.findall(r"^```json (\S+)\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
 
 

@@ -14,7 +14,7 @@ from limits import HANG
 from mcproof.services.store.database import open_database, problems_of
 from mcproof.services.store.tables import RUNS
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 
 def kill_round(word: str, *, writers: int, times: int, seed: int) -> tuple[int, int]:
@@ -22,7 +22,7 @@ def kill_round(word: str, *, writers: int, times: int, seed: int) -> tuple[int, 
     chance = random.Random(seed)  # noqa: S311
     started = [
         subprocess.Popen(
-            [sys.executable, "-m", "store.writer", word, str(number), str(times)],
+            [sys.executable, "-m", "services.store.writer", word, str(number), str(times)],
             cwd=TESTS,
             stdout=subprocess.PIPE,
             text=True,

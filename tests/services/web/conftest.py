@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.services.store.database import open_database
 from servers.web import Web
-from web.visiting import visiting
+from services.web.visiting import visiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from mcproof.runs.stored import run_document
 from mcproof.services.store.queries import create_token, history_of, revoke_token, stored_catalog
 from mcproof.services.web.server import WebSettings, create_service
-from store.runs import BAD, GOOD, linted
+from services.store.runs import BAD, GOOD, linted
 
 if TYPE_CHECKING:
     from mcproof.services.store.database import Database

@@ -16,8 +16,8 @@ from mcproof.services.web.server import WebSettings, create_service
 from report.browser import Browser, browser_session
 from report.trials import TRIALS
 from servers.web import Request, Web
-from store.filling import KNOWN, Size, fill
-from store.runs import linted
+from services.store.filling import KNOWN, Size, fill
+from services.store.runs import linted
 
 from .axe import axe_script, barriers
 

@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 
 from mcproof.services.store.database import open_database
 from mcproof.services.web.server import WebSettings, create_service
-from store.conftest import new_database
-from store.filling import KNOWN, RARE_CLIENT, RARE_RULE, Size, fill
+from services.store.conftest import new_database
+from services.store.filling import KNOWN, RARE_CLIENT, RARE_RULE, Size, fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

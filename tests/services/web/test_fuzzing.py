@@ -11,7 +11,7 @@ from mcproof.services.store.database import open_database
 from mcproof.services.store.queries import history_of
 from mcproof.services.store.recording import record_run
 from mcproof.services.web.server import WebSettings, create_service
-from store.runs import BAD, GOOD, judged, linted, scanned
+from services.store.runs import BAD, GOOD, judged, linted, scanned
 
 from .fuzzing import MODES, fuzz, operations_of
 

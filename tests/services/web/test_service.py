@@ -15,7 +15,7 @@ from mcproof.services.store.recording import record_run
 from mcproof.services.web.protection import RateLimit, client_of
 from mcproof.services.web.server import WebSettings, create_service
 from report.trials import TRIALS
-from store.runs import BAD, GOOD, judged, linted, scanned
+from services.store.runs import BAD, GOOD, judged, linted, scanned
 
 if TYPE_CHECKING:
     from mcproof.services.store.database import Database

@@ -14,8 +14,8 @@ import pytest
 from mcproof.services.web.visit_jobs import VisitOutcome
 from mcproof.services.web.visits import PIECE, VisitLimits, VisitorCheck
 from servers.web import FAULTS, Web
-from store.runs import BAD, GOOD
-from web.visiting import SECRET, Echo, ask, done, visited, visiting
+from services.store.runs import BAD, GOOD
+from services.web.visiting import SECRET, Echo, ask, done, visited, visiting
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ import pytest
 
 from mcproof.runs.stored import read_run
 from servers.web import FAULTS, Web
-from store.runs import BAD, GOOD
-from web.visiting import SECRET, Echo, ask, visited, visiting, wait
+from services.store.runs import BAD, GOOD
+from services.web.visiting import SECRET, Echo, ask, visited, visiting, wait
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.services.web.watch_events import compare
-from store.runs import BAD, GOOD
+from services.store.runs import BAD, GOOD
 
 from .watching import changed, entry, observed, scan_of, unreachable
 

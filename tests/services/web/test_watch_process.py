@@ -24,9 +24,9 @@ from mcproof.services.web.watch_process import WatchError, check_in_process
 from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer
 from mcproof.targets.snapshots import read_snapshot
-from store.runs import GOOD
+from services.store.runs import GOOD
 
-SMALL = Path(__file__).resolve().parents[1] / "servers" / "small.py"
+SMALL = Path(__file__).resolve().parents[2] / "servers" / "small.py"
 
 
 def server(*arguments: str) -> ConfiguredServer:

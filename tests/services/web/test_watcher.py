@@ -19,8 +19,8 @@ from mcproof.services.web.health import Metrics, ServiceLog
 from mcproof.services.web.watch_events import seconds_of
 from mcproof.services.web.watch_process import WatchError
 from mcproof.services.web.watcher import Watcher, WatchPlan
-from store.conftest import new_database
-from store.runs import BAD, GOOD, linted
+from services.store.conftest import new_database
+from services.store.runs import BAD, GOOD, linted
 
 from .watching import WEBHOOK, changed, entry, observed, unreachable
 

@@ -14,7 +14,7 @@ from mcproof.services.store.database import open_database
 from mcproof.services.store.recording import record_run
 from mcproof.services.web.server import WebSettings, create_service
 from servers.web import Request, Web
-from store.runs import GOOD, linted
+from services.store.runs import GOOD, linted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

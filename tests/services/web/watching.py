@@ -12,7 +12,7 @@ from mcproof.runs.config import WatchEntry, Webhook
 from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.services.web.watch_events import ObservedRun
 from mcproof.targets.snapshots import read_snapshot
-from store.runs import GOOD, linted, scanned
+from services.store.runs import GOOD, linted, scanned
 
 if TYPE_CHECKING:
     from mcproof.runs.results import RunResult as Run

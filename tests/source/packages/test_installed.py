@@ -8,8 +8,7 @@ import pytest
 
 from mcproof.source import discover
 from mcproof.source.python.interp import containers
-
-from .sources import names, tool, write
+from source.python.sources import names, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path

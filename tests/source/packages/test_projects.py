@@ -9,8 +9,7 @@ import pytest
 
 from mcproof.source import discover
 from mcproof.source.packages.versions import newest_allowed
-
-from .sources import is_conditional, names, tool, write
+from source.python.sources import is_conditional, names, tool, write
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ from cli.running import document_of, run
 if TYPE_CHECKING:
     import subprocess
 
-SERVERS = Path(__file__).resolve().parent.parent / "servers"
+SERVERS = Path(__file__).resolve().parents[2] / "servers"
 SMALL = [sys.executable, "-I", "-S", str(SERVERS / "small.py")]
 
 SEARCH: dict[str, Any] = {

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.testing.suites.entries import warnings_of
 
-from .test_suite_parser import read
+from .test_parser import read
 
 if TYPE_CHECKING:
     from pathlib import Path

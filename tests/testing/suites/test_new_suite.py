@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generation.random_schemas import input_schemas
+from core.text.test_yamlwriter import TEXTS, VALUES
 from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.core.text.yaml_document import UnwritableError
 from mcproof.probing.generation.values import valid_arguments
@@ -30,7 +30,7 @@ from mcproof.testing.suites.new_server import (
 )
 from mcproof.testing.suites.new_suite import FirstServer, FirstSuite, first_suite
 from mcproof.testing.suites.parser import read_suite
-from text.test_yamlwriter import TEXTS, VALUES
+from probing.generation.random_schemas import input_schemas
 
 from .suites import SEARCH
 

@@ -15,7 +15,7 @@ from mcproof.testing.suites.loading import SuiteError
 from mcproof.testing.suites.matchers import NAMES
 from mcproof.testing.suites.parser import read_suite
 
-from .test_suite_parser import BROKEN
+from .test_parser import BROKEN
 
 if TYPE_CHECKING:
     from pathlib import Path
