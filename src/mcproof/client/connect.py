@@ -1,7 +1,4 @@
-"""Connect to a server: start its command, or open its URL, with the user's options for access.
-
-An endpoint has its secrets and a description without them.
-"""
+"""Connect to a server: start its command, or open its URL, with the user's options for access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Endpoints: the command or the URL of a server, with its secrets and a description without them."""
+"""Endpoints: the command or the URL of a server, with its secrets, and how to get access to it.
+
+These are values; `connect` opens them. Every command needs the types, few need a connection.
+"""
 
 from __future__ import annotations
 

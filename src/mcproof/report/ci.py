@@ -1,4 +1,7 @@
-"""Formats for CI systems: workflow commands of GitHub Actions, and the code quality result of GitLab."""
+"""Formats that CI systems read: JUnit, TAP, workflow commands of GitHub Actions, GitLab's code quality.
+
+JUnit and TAP show a run as tests; `suites_of` makes these of it.
+"""
 
 from __future__ import annotations
 

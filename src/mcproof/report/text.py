@@ -1,4 +1,4 @@
-"""Text for a terminal besides findings: the closing line of a run, one response, and the table of tools."""
+"""What ends a run on a terminal, and the response to one request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judge catalogs client by client, for `compat`."""
+"""Judge a catalog client by client: `compat`, its verdicts, and the changes that help most."""
 
 from __future__ import annotations
 

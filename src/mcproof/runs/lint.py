@@ -1,7 +1,6 @@
-"""Check targets against rules: `lint`, `schema-lint`, `grade`, `compat` and `scan`.
+"""Check targets against rules: `lint`, `schema-lint` and `grade`, and what `--locked` and `--against` compare with.
 
-The targets of a request are read by `loop`, and one catalog is judged by `judging`. `observe_target` collects what
-a scan judges besides the catalog.
+The targets of a request are read by `loop`, and one catalog is judged by `judging`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Collect what `scan` judges besides the catalog of a target."""
+"""Scan targets: judge the catalog with all rules of `trust`, and collect what they judge besides it."""
 
 from __future__ import annotations
 

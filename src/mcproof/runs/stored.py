@@ -1,7 +1,6 @@
 """Run reports: a result stored as JSON, from which any format can be rendered later.
 
-`run_document` writes a report and `read_run` reads one. The records of findings, probes, clients and trust are also
-those of the `--format json` documents. Timings, which differ from run to run, are on the last line.
+`run_document` writes a report and `read_run` reads one. What the documents of `--format json` share is in `records`.
 Why one result serves all formats: docs/decisions/0013-one-result-many-formats.md.
 """
 

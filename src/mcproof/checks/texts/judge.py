@@ -1,4 +1,4 @@
-"""What hidden, encoded and misplaced texts tell a model, and how certain that is."""
+"""What hidden and encoded texts tell a model, and how certain that is."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Findings on a terminal, grouped by rule: some examples of each, with the offending line or request.
 
-Also the same findings one a line, and counted by rule.
+Also the same findings one a line, counted by rule, and the changes that `diff` finds.
 Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
 """
 

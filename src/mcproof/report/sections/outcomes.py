@@ -1,4 +1,4 @@
-"""Outcomes of comparing and testing on a terminal: changes between catalogs, fuzzing, tests of suites."""
+"""Outcomes of probes, tests and fuzzing in words, and the list of tests on a terminal."""
 
 from __future__ import annotations
 
