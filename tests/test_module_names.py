@@ -115,6 +115,15 @@ def test_every_module_that_a_page_names_exists() -> None:
     assert [shown(*each) for each in named if not resolves(each[2])] == []
 
 
+def test_every_module_in_the_journeys_exists() -> None:
+    """ARCHITECTURE.md leaves out the leading `mcproof`."""
+    rooms = {file.parent.name for file in SOURCE.glob("*/__init__.py")}
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = [name for name in re.findall(r"`([a-z]+(?:\.\w+)+)`", text) if name.split(".")[0] in rooms]
+    assert len(named) > 100
+    assert [name for name in named if not resolves(f"mcproof.{name}")] == []
+
+
 def test_a_name_without_a_module_is_noticed() -> None:
     assert resolves("mcproof.demo.server")
     assert resolves("mcproof.core.errors.UsageError.__init__")
