@@ -124,6 +124,21 @@ def test_every_module_in_the_journeys_exists() -> None:
     assert [name for name in named if not resolves(f"mcproof.{name}")] == []
 
 
+def test_every_file_of_the_project_that_a_page_names_exists() -> None:
+    """Only the pages for contributors: in the others, `tests/` and `src/` are those of the reader."""
+    pages = [
+        *(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")),
+        *(ROOT / "docs" / "decisions").glob("*.md"),
+    ]
+    named = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"`((?:src|tests|scripts)/[\w./-]+)`", page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert sorted(each for each in named if not (ROOT / each[1]).exists()) == []
+
+
 def test_a_name_without_a_module_is_noticed() -> None:
     assert resolves("mcproof.demo.server")
     assert resolves("mcproof.core.errors.UsageError.__init__")
