@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 .PHONY: help demo test quick lint format bench bench-serve soak docs site dist lock clean
 
 help:
-	@echo "make demo    set up, then start an example server, lint and grade it"
+	@echo "make demo    set up, then start an example server, lint, grade and prove it"
 	@echo "make test    set up, then run everything that CI runs"
 	@echo "make quick   ruff and the tests that are not slow, with fewer examples of each property"
 	@echo "make lint    ruff, mypy and import-linter only"
