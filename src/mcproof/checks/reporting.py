@@ -94,7 +94,7 @@ def report_findings(
     """Return every finding with its location, in the order of the file.
 
     Snippets and the numbers of shared findings (`lines`), fingerprints (`identities`) and fixes as `edits` of the file
-    (see `fix_edits`) are optional: not every format needs them, and they take longer than everything else.
+    (see `proven_edits`) are optional: not every format needs them, and they take longer than everything else.
     """
     if catalog.source is not None:
         order, reported = _report_source(catalog, findings, lines=lines)

@@ -1,6 +1,6 @@
 """The documents of `--format json`, one for each kind of run, and of a single request.
 
-Their schemas are in `mcproof/report/schemas`; the records that they share with run reports are in `runs.stored`.
+Their schemas are in `runs/schemas`; the records that they share with run reports are in `runs.records`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare catalogs with each other or with an earlier state, and write the lock.
 
-`diff_catalogs` compares two catalogs, `DriftReferences` finds the lock or an earlier capture, and `lock_targets`
-writes `mcproof.lock`, whose content is decided in `checks.diff.lock`.
+`diff_catalogs` compares two catalogs, and `lock_targets` writes `mcproof.lock`, whose content is decided in
+`checks.diff.lock`. `--locked` and `--against` of other runs are in `lint`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One module for each command: its arguments, and the run that they ask for."""
+"""One module for each group of commands: their arguments, and the runs that they ask for."""

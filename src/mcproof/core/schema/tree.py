@@ -335,7 +335,7 @@ class SchemaTree:
 
     @property
     def marks(self) -> frozenset[str]:
-        """Its keywords, and marks for everything unusual (see `schema_marks`); computed on first use."""
+        """Its keywords, and marks for everything unusual (see `marks_in`); computed on first use."""
         if self._marks is None:
             self._marks = marks_in(self)
         return self._marks

@@ -77,7 +77,7 @@ class ProbeCase(NamedTuple):
     changes_only_size: bool = False
     """Whether the value is that of the valid call, only larger."""
     repeated: tuple[dict[str, Any], ...] = ()
-    """The texts that make the arguments large, as `repeated_texts` describes them."""
+    """The texts that make the arguments large, as `without_repeated` returns them."""
 
     @property
     def fault(self) -> str | None:

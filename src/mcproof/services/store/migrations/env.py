@@ -1,4 +1,4 @@
-"""Alembic's entry point: migrate the connection that `open_store` gives."""
+"""Alembic's entry point: migrate the connection that `open_database` gives."""
 
 from __future__ import annotations
 
