@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def discovery(at: Workspace) -> Comparison:
     """Finding the tools in Python source against parsing the files that hold them."""
-    from mcproof.source import discover
+    from mcproof.source.python.pipeline import discover
 
     found = [discover(str(folder)) for folder in at.packages]
     held = [pathlib.Path(file).read_bytes() for each in found for file in each.files]

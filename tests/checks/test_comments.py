@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.running import document_of, run
-from mcproof.checks.ignores import COMMENTED, IGNORED, IgnoreFor, IgnoreTracker, SettingLocation, Suppression
+from mcproof.checks.ignores import COMMENTED, IGNORED, IgnoreFor, IgnoreTracker, Suppression
 from mcproof.checks.rule import Rule, choose_rules
+from mcproof.core.errors import SettingLocation
 from mcproof.runs.judging import CatalogFindings, Plan, find_problems
 from mcproof.targets.source_projects import read_source
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.checks.engine import check
-from mcproof.checks.ignores import IGNORED, IgnoreFor, IgnoreTracker, SettingLocation, Suppression
+from mcproof.checks.ignores import IGNORED, IgnoreFor, IgnoreTracker, Suppression
 from mcproof.checks.rule import Rule, choose_rules
+from mcproof.core.errors import SettingLocation
 from mcproof.runs.judging import Plan, find_problems
 from mcproof.targets.snapshots import read_snapshot
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.checks.ignores import SettingLocation
+from mcproof.core.errors import SettingLocation
 from mcproof.runs.config import StoreSettings, WatchEntry, Webhook
 from mcproof.runs.config_sections import CHECKS, STORE_KEYS, WATCH_KEYS, WEBHOOK_KEYS
 from mcproof.targets.client_config import ConfiguredServer

@@ -280,7 +280,7 @@ def test_a_folder_of_snapshots_is_recognised_without_importing_discovery(tmp_pat
     (tmp_path / "below" / ".hidden" / "server.py").write_text("")
     code = (
         "import sys\nfrom mcproof.targets.arguments import LiveOptions, find_inputs\n"
-        f"print(len(find_inputs(sys.argv[1:], LiveOptions())), {existing('mcproof.source')[0]!r} in sys.modules)"
+        f"print(len(find_inputs(sys.argv[1:], LiveOptions())), {existing('mcproof.source.python')[0]!r} in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["1", "False"]

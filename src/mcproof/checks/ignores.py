@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.rule import Rule, all_rules, find_rule, is_ignored, rules_named
-from mcproof.core.errors import UsageError, nearest
+from mcproof.core.errors import SettingLocation, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 IGNORED, ACCEPTED, COMMENTED = "ignore-for", "baseline", "comment"
 """The sources of suppressions: an entry of the configuration, one of the baseline, a comment in the source."""
-
-
-class SettingLocation(NamedTuple):
-    """The location of a setting: the file as a user would name it, and the line."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 class IgnoreFor(NamedTuple):

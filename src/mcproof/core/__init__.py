@@ -3,6 +3,10 @@
 Every other room builds on this one, and it imports none of them. It holds no opinion: whether something is a
 problem is decided in `checks`. It reads and writes files, but does not talk to servers; that is `client`.
 
+A new revision of MCP starts in `protocol`. What a JSON Schema keyword means is in `schema.keywords`, how to find
+the schemas that use it in `schema.tree`. The numbers of exit codes are in `errors`, the table of private and
+metadata addresses is in `addresses`; `text.secrets` recognises a secret, `client.redaction` masks it.
+
 Public modules: addresses, catalog.model, catalog.tool_marks, console, errors, observations.connection,
 observations.perimeter, observations.probes, observations.responses, observations.source, protocol,
 schema.acceptance, schema.keywords, schema.references, schema.tree, schema.validation, text.english, text.files,

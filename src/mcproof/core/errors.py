@@ -119,3 +119,13 @@ class Untested(NamedTuple):
     def of(cls, rules: Iterable[str], why: str) -> Untested:
         ids = tuple(rules)
         return cls(", ".join(ids), why, ids)
+
+
+class SettingLocation(NamedTuple):
+    """The location of a setting: the file as a user would name it, and the line."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"

@@ -1,6 +1,8 @@
 """Exercises live servers: valid and invalid calls, requests of the protocol, fuzzing, attacks, replays.
 
-Arguments are made from schemas, and `permission` decides which tools may be called at all. What responses show
+Arguments are made from schemas in `generation`, and `permission` decides which tools may be called at all. `probes`
+are requests whose response is known in advance; `fuzz` calls with many arguments and `attacks` with hostile ones. A
+crash or a hang is retried and narrowed down to one request in `probes.blame`, for all three. What responses show
 becomes observations, which the rules of `checks` judge. Observing a server without calling a tool is in
 `client.perimeter`, tests that authors write are in `testing`.
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.ignores import IgnoreFor, SettingLocation
-from mcproof.core.errors import ConfigError, nearest, reason_of
-from mcproof.core.text.json_document import kind_of
+from mcproof.core.errors import ConfigError, SettingLocation, nearest, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from mcproof.checks.clients.profiles import Profile
+    from mcproof.checks.ignores import IgnoreFor
     from mcproof.targets.client_config import ConfiguredServer
 
 
@@ -73,6 +72,8 @@ def short(word: str) -> str:
 
 
 def kind_in(value: Any) -> str:
+    from mcproof.core.text.json_document import kind_of
+
     return kind_of(value, mapping="a table", other="a date or time")
 
 

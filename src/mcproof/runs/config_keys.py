@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import LEVELS
-from mcproof.checks.ignores import IgnoreFor, SettingLocation
+from mcproof.checks.ignores import IgnoreFor
 from mcproof.checks.rule import RULESETS, Thresholds, find_rule, rules_of
-from mcproof.core.errors import ConfigError, UsageError, nearest
+from mcproof.core.errors import ConfigError, SettingLocation, UsageError, nearest
 from mcproof.runs.config import (
     GRADES,
     SHARED_FILE,

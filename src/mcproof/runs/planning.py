@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from mcproof.checks.baseline import Baseline
     from mcproof.checks.clients.hits import ClientChecks
     from mcproof.checks.clients.profiles import Profile
-    from mcproof.checks.ignores import SettingLocation
     from mcproof.checks.rule import Rule
+    from mcproof.core.errors import SettingLocation
     from mcproof.runs.config import Settings
     from mcproof.runs.requests import CheckRequest, SettingsSource, TargetSelection
     from mcproof.targets.arguments import Input, Target

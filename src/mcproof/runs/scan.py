@@ -61,8 +61,8 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
     if catalog.source is not None:
-        from mcproof.source import flows_of
         from mcproof.source.python.flows.configuration import source_configuration
+        from mcproof.source.python.pipeline import flows_of
 
         facts += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:

@@ -4,27 +4,6 @@ Source is read, followed and interpreted here, language by language; Python is t
 catalog with locations, and observations. Nothing is imported or started, and nothing is judged: rules about source
 are in `checks.rules.trust.source`, fixes of source in `checks.fixes.source`.
 
-Public modules: packages.installed, packages.projects, packages.versions, python.flows.configuration,
+Public modules: packages.installed, packages.projects, packages.versions, python.files, python.flows.configuration,
 python.interp.modules, python.kept_renderings, python.pipeline.
 """
-
-from __future__ import annotations
-
-from mcproof.core.catalog.model import SourceTool
-from mcproof.core.observations.source import SourceLocation, SourceProblem
-from mcproof.source.python.files import decoded, may_register, python_files, read_bytes
-from mcproof.source.python.pipeline import discover, discover_servers, flows_of, rediscover
-
-__all__ = [
-    "SourceLocation",
-    "SourceProblem",
-    "SourceTool",
-    "decoded",
-    "discover",
-    "discover_servers",
-    "flows_of",
-    "may_register",
-    "python_files",
-    "read_bytes",
-    "rediscover",
-]

@@ -224,7 +224,7 @@ def python_start(target: str) -> tuple[str, ...]:
 
 def _main_file(folder: str) -> str | None:
     """The file in a folder that starts a server; None if there are several or none."""
-    from mcproof.source import may_register, python_files
+    from mcproof.source.python.files import may_register, python_files
 
     found = []
     for file in python_files(folder, []):

@@ -12,14 +12,14 @@ from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, SourceMap
-    from mcproof.source import SourceProblem
+    from mcproof.core.observations.source import SourceProblem
 
 
 def holds_source(folder: str) -> bool:
     """Whether a folder contains Python that may register something with an MCP server."""
     if not _may_hold_python(folder):
         return False
-    from mcproof.source import may_register, python_files, read_bytes
+    from mcproof.source.python.files import may_register, python_files, read_bytes
 
     problems: list[SourceProblem] = []
     for file in python_files(folder, problems):
@@ -63,7 +63,7 @@ def _unreadable(name: str, error: OSError) -> InputError:
 
 def _problems_of_text(name: str) -> list[SourceProblem]:
     """Problems in the text of a file; discovery does not decode files that mention no server."""
-    from mcproof.source import decoded, read_bytes
+    from mcproof.source.python.files import decoded, read_bytes
 
     problems: list[SourceProblem] = []
     if os.path.isfile(name) and (data := read_bytes(name, problems)) is not None:
@@ -77,7 +77,7 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
     For a file, that is what the file itself defines, as in a check of changed files; with `whole`, everything that
     running it would serve.
     """
-    from mcproof.source import discover
+    from mcproof.source.python.pipeline import discover
 
     try:
         os.stat(name)
@@ -91,14 +91,14 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
 
 def read_servers_in(folder: str) -> list[Catalog]:
     """Read the catalog of each server in the Python source below a folder; empty if there is none."""
-    from mcproof.source import discover_servers
+    from mcproof.source.python.pipeline import discover_servers
 
     return [catalog_of(found, name) for name, found in discover_servers(folder) if any(found.document.values())]
 
 
 def _nothing_found(name: str, found: SourceMap, *, whole: bool) -> InputError:
     """The error for source without any item."""
-    from mcproof.source import discover
+    from mcproof.source.python.pipeline import discover
 
     problems = found.problems or _problems_of_text(name)
     if problems:

@@ -23,8 +23,8 @@ from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
 from mcproof.core.text.json_document import splice
 from mcproof.probing.probes.promises import PROBES
-from mcproof.source import flows_of
 from mcproof.source.python.flows.configuration import source_configuration
+from mcproof.source.python.pipeline import flows_of
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.targets.source_projects import read_source
 

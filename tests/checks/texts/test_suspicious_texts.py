@@ -82,6 +82,6 @@ def test_a_clean_file_loads_no_decoder() -> None:
         [sys.executable, "-c", code, "lint", str(DEMO)], capture_output=True, text=True, check=False, timeout=60
     )
     assert "mcproof.checks.texts.suspicious" in done.stderr
-    decoders = ("judged_texts", "encodings", "ciphers", "hidden_text", "lookalikes", "concealed_markup")
+    decoders = ("judge", "encodings", "hidden")
     for name in existing(*(f"mcproof.checks.texts.{decoder}" for decoder in decoders)):
         assert f"{name}'" not in done.stderr

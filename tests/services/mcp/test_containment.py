@@ -395,6 +395,6 @@ def _checkers(of: int | None = None) -> set[int]:
                     words, parent = command.read(), int(status.read().rpartition(b")")[2].split()[1])
             except OSError:
                 continue
-            if parent in parents and b"mcp_server.checker" in words:
+            if parent in parents and b"services.mcp.checker" in words:
                 found.add(int(name))
     return found

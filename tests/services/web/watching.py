@@ -6,8 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.diff.lock import known_parts, surface_hash
-from mcproof.checks.ignores import SettingLocation
-from mcproof.core.errors import FAILED
+from mcproof.core.errors import FAILED, SettingLocation
 from mcproof.runs.config import WatchEntry, Webhook
 from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.services.web.watch_events import ObservedRun

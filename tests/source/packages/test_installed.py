@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.source import discover
 from mcproof.source.python.interp import containers
+from mcproof.source.python.pipeline import discover
 from source.python.sources import names, tool, write
 
 if TYPE_CHECKING:

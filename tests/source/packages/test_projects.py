@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.source import discover
 from mcproof.source.packages.versions import newest_allowed
+from mcproof.source.python.pipeline import discover
 from source.python.sources import is_conditional, names, tool, write
 
 if TYPE_CHECKING:

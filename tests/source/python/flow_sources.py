@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
-from mcproof.source import discover, flows_of
+from mcproof.source.python.pipeline import discover, flows_of
 
 if TYPE_CHECKING:
     from pathlib import Path

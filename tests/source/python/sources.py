@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from mcproof.source import discover
+from mcproof.source.python.pipeline import discover
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.source import discover, flows_of
 from mcproof.source.python.flows import engine as flow_engine
+from mcproof.source.python.pipeline import discover, flows_of
 
 from .flow_sources import IMPORTS, flows_in, kinds_in, tool
 

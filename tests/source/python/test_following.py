@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.source import discover
+from mcproof.source.python.pipeline import discover
 
 from .sources import found, is_conditional, names, tool
 

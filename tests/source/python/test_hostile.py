@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from limits import cpu_limit
-from mcproof.source import discover
 from mcproof.source.python.files import LARGEST_FILE
+from mcproof.source.python.pipeline import discover
 
 from .sources import found, names, write
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.source import discover
+from mcproof.source.python.pipeline import discover
 
 from .live_table import PARAMETERS, RETURNS, source
 

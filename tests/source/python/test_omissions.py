@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.cli.main import main
-from mcproof.source import discover
 from mcproof.source.python import entry_points
+from mcproof.source.python.pipeline import discover
 
 from .sources import found, names, write
 

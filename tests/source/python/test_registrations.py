@@ -8,7 +8,7 @@ import pytest
 
 from mcproof.checks.engine import check
 from mcproof.checks.rule import all_rules
-from mcproof.source import discover
+from mcproof.source.python.pipeline import discover
 from mcproof.targets.source_projects import read_source
 
 from .sources import found, is_conditional, names, tool, write
@@ -483,7 +483,7 @@ def test_modules_that_register_when_they_are_imported_count(tmp_path: Path) -> N
 
 
 def test_a_file_as_target_has_only_its_own_tools(tmp_path: Path) -> None:
-    from mcproof.source import discover
+    from mcproof.source.python.pipeline import discover
 
     found(
         tmp_path,

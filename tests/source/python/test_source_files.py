@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.source import discover, may_register
+from mcproof.source.python.files import may_register
+from mcproof.source.python.pipeline import discover
 
 from .sources import names, write
 

@@ -33,7 +33,7 @@ class SourceTexts:
 
     def __init__(self, target: str, instead: Mapping[str, bytes]) -> None:
         """Prepare to read the files of a target; `instead` replaces the content of some, by their real paths."""
-        from mcproof.source import python_files
+        from mcproof.source.python.files import python_files
 
         self.files = python_files(target, [])
         self._instead = instead
@@ -52,7 +52,7 @@ class SourceTexts:
 
     def _data(self, file: str) -> bytes | None:
         if file not in self._bytes:
-            from mcproof.source import read_bytes
+            from mcproof.source.python.files import read_bytes
 
             unsaved = self._instead.get(os.path.realpath(file)) if self._instead else None
             self._bytes[file] = read_bytes(file, []) if unsaved is None else unsaved
@@ -433,7 +433,7 @@ class _Verifier:
             files = self._project.files_with(fixes)
         except UncertainError:
             return False
-        from mcproof.source import rediscover  # here, as fixes of snapshots load this module, too
+        from mcproof.source.python.pipeline import rediscover  # here, as fixes of snapshots load this module, too
 
         found = rediscover(self._source, {os.path.realpath(each.file): each.after for each in files})
         if found is None or found.problems != self._source.problems:

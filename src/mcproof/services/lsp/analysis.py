@@ -19,10 +19,9 @@ from mcproof.runs.loop import omissions
 from mcproof.runs.planning import Planner
 from mcproof.runs.requests import LintRequest, TargetSelection
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
-from mcproof.source import discover
 from mcproof.source.python.interp.modules import KeptTrees
 from mcproof.source.python.kept_renderings import KeptRenderings
-from mcproof.source.python.pipeline import SourceMemory
+from mcproof.source.python.pipeline import SourceMemory, discover
 from mcproof.targets.arguments import Input
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.targets.source_projects import catalog_of
