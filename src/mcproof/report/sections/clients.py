@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
 from mcproof.report.grids import MARKS, ClientGrid, ClientRow, ToolColumn, client_counts, client_grid, gain_phrases
-from mcproof.report.markdown import code, escaped
 from mcproof.report.sections.findings import command_hint, frames
 from mcproof.report.sections.probes import marks_legend, painted_mark, sentence
 
@@ -26,6 +25,9 @@ _SIGNS = {"works": "✅", "degraded": "🟡", "lost": "⚪", "breaks": "🔴"}
 
 def client_sections(result: TargetResult, payload: CompatPayload) -> Iterator[str]:
     """Write the matrix, unless everything works, and what to change."""
+    # Here, as the text for a terminal is loaded more often, and without the Markdown around it.
+    from mcproof.report.markdown import code, escaped
+
     grid = client_grid(result, payload, _COLUMNS)
     if any(row.verdict != "works" for row in grid.rows):
         letters = ascii_uppercase[: len(grid.columns)]
