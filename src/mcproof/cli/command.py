@@ -24,23 +24,35 @@ class Option:
 
     def __init__(
         self,
-        *names: str,
-        group: str = ARGUMENTS,
+        group: str,
+        usage: str,
+        help: str,
+        *,
         to: str = "",
         read: Callable[[Any], Any] | None = None,
         repeatable: bool = False,
         **settings: Any,
     ) -> None:
-        """Create an option in a group. Its value, passed through `read`, fills the field `to` of the request.
+        """Create an option from its usage, which is its names and the placeholder of its value: `-o, --output FILE`.
 
-        `settings` are what argparse's `add_argument` takes. A repeatable option has a list of values.
+        The usage of a switch has no placeholder; that of a positional argument begins with its attribute. `settings`
+        are further arguments of argparse's `add_argument`. A repeatable option has a list of values. The value, passed
+        through `read`, fills the field `to` of the request.
         """
-        self.names = names
+        words = usage.split(" ")
+        names = [word for word in words if word.startswith("-")] or words[:1]
+        self.names = tuple(name.rstrip(",") for name in names)
+        if placeholder := " ".join(words[len(names) :]):
+            settings["metavar"] = placeholder
+        elif self.flags and "choices" not in settings:
+            settings.setdefault("action", "store_true")
+        if repeatable:
+            settings |= {"action": "append", "default": []}
         self.group = group
-        self.settings = {"action": "append", "default": [], **settings} if repeatable else settings
+        self.help = help
+        self.settings = {"help": help, **settings}
+        self.choices = tuple(map(str, settings.get("choices", ())))
         self.is_repeatable = repeatable or settings.get("nargs") in ("*", "+")
-        self.choices = tuple(map(str, settings.get("choices") or ()))
-        self.help: str = settings["help"]
         self._to = to
         self._read = read
 
@@ -91,7 +103,7 @@ class Options:
         self.fills: Mapping[str, Callable[[argparse.Namespace], Any]] = fills
 
 
-_HELP = Option("-h", "--help", group=HELP, action="help", help="show this help message and exit")
+_HELP = Option(HELP, "-h, --help", "show this help message and exit", action="help")
 
 
 class Command(NamedTuple):

@@ -1,6 +1,6 @@
 """Options that commands share: which rules and tools, how to fix, what to record, where the store is.
 
-Each group adds its arguments to a parser and parses them into a part of a request. Options that name targets are in
+Each group has a function beside it that parses it into a part of a request. Options that name targets are in
 `target_options`, those for formats and files in `outputs`.
 """
 
@@ -23,39 +23,25 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-
 CALLS = "Calls"
 """The title of a group of options."""
 _PATTERNS = "wildcards * and ? allowed; comma-separated, repeatable"
 
 ANSWER = Option(
-    "--answer",
-    group=CALLS,
-    metavar="FILE",
-    help="answer what the server asks the user, a model or for roots, with the replies in this YAML or JSON file",
+    CALLS,
+    "--answer FILE",
+    "answer what the server asks the user, a model or for roots, with the replies in this YAML or JSON file",
 )
 SECURITY = Option(
+    CALLS,
     "--security",
-    group=CALLS,
+    "also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
     to="security",
-    action="store_true",
-    help="also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
 )
 PERMISSIONS = Options(
+    Option(CALLS, "--allow TOOL", f"call these tools although they may change something; {_PATTERNS}", repeatable=True),
     Option(
-        "--allow",
-        group=CALLS,
-        repeatable=True,
-        metavar="TOOL",
-        help=f"call these tools although they may change something; {_PATTERNS}",
-    ),
-    Option(
-        "--deny",
-        "--skip",
-        group=CALLS,
-        repeatable=True,
-        metavar="TOOL",
-        help=f"never call these tools, whatever else allows it; {_PATTERNS}",
+        CALLS, "--deny, --skip TOOL", f"never call these tools, whatever else allows it; {_PATTERNS}", repeatable=True
     ),
 )
 
@@ -73,26 +59,22 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
 
 
 CALL_OPTIONS = Options(
-    Option("--tool", group=CALLS, repeatable=True, metavar="NAME", help=f"call only these tools; {_PATTERNS}"),
+    Option(CALLS, "--tool NAME", f"call only these tools; {_PATTERNS}", repeatable=True),
     PERMISSIONS,
+    Option(CALLS, "--allow-writes", "call every tool, also those that may change something"),
     Option(
-        "--allow-writes", group=CALLS, action="store_true", help="call every tool, also those that may change something"
-    ),
-    Option(
-        "--args",
-        group=CALLS,
-        repeatable=True,
-        metavar="[TOOL=]JSON",
-        help="valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
+        CALLS,
+        "--args [TOOL=]JSON",
+        "valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
         "repeatable",
+        repeatable=True,
     ),
     Option(
-        "--max-call-ms",
-        group=CALLS,
+        CALLS,
+        "--max-call-ms N",
+        "time limit for a call, after which it counts as a hang (default 10000)",
         type=whole_number("milliseconds", 1, 3_600_000),
         default=10_000,
-        metavar="N",
-        help="time limit for a call, after which it counts as a hang (default 10000)",
     ),
     ANSWER,
     calls=parse_calls,
@@ -143,8 +125,6 @@ def _object(value: Any, what: str) -> dict[str, Any]:
 RULES, POLICY, FIXING = "Rules", "Failing and configuration", "Fixing"
 """Titles of groups of options."""
 FAIL_ON = ("error", "warning", "note", "never")
-
-
 _RULE = "a rule's id or name, or a ruleset; comma-separated, repeatable"
 
 
@@ -153,26 +133,18 @@ def parse_selection(options: argparse.Namespace) -> RuleSelection:
 
 
 SELECTION = Options(
-    Option("--select", group=RULES, repeatable=True, metavar="RULE", help=f"run only these: {_RULE}"),
-    Option("--ignore", group=RULES, repeatable=True, metavar="RULE", help=f"do not run these: {_RULE}"),
+    Option(RULES, "--select RULE", f"run only these: {_RULE}", repeatable=True),
+    Option(RULES, "--ignore RULE", f"do not run these: {_RULE}", repeatable=True),
     rules=parse_selection,
 )
 COMPARISON = (
-    Option(
-        "--locked", group="Comparing", to="locked", action="store_true", help="fail on any difference from mcproof.lock"
-    ),
-    Option(
-        "--against",
-        group="Comparing",
-        to="against",
-        metavar="CAPTURE",
-        help="report how the server differs from this capture",
-    ),
+    Option("Comparing", "--locked", "fail on any difference from mcproof.lock", to="locked"),
+    Option("Comparing", "--against CAPTURE", "report how the server differs from this capture", to="against"),
 )
 """An earlier state to compare with."""
 CONFIG = Options(
-    Option("--config", group=POLICY, metavar="FILE", help="use this configuration, not the nearest above each target"),
-    Option("--no-config", group=POLICY, action="store_true", help="use no configuration"),
+    Option(POLICY, "--config FILE", "use this configuration, not the nearest above each target"),
+    Option(POLICY, "--no-config", "use no configuration"),
 )
 
 
@@ -191,12 +163,10 @@ def policy(fail_on: str) -> Options:
         levels = (fail_on, *FAIL_ON)
         meaning = f"exit 1 on: {fail_on}, what the server did wrong (the default), or findings at or above a level"
     return Options(
-        Option("--fail-on", group=POLICY, choices=levels, help=meaning),
+        Option(POLICY, "--fail-on", meaning, choices=levels),
         CONFIG,
-        Option("--baseline", group=POLICY, metavar="FILE", help="accept the findings in this file; fail on new ones"),
-        Option(
-            "--update-baseline", group=POLICY, action="store_true", help="accept current findings: write the baseline"
-        ),
+        Option(POLICY, "--baseline FILE", "accept the findings in this file; fail on new ones"),
+        Option(POLICY, "--update-baseline", "accept current findings: write the baseline"),
         policy=parse_policy,
     )
 
@@ -215,30 +185,26 @@ class FixOptions(NamedTuple):
 
 def _fixing(help_of_fix: str) -> tuple[Option, ...]:
     return (
-        Option("--fix", group=FIXING, action="store_true", help=help_of_fix),
-        Option("--write", group=FIXING, action="store_true", help="with --fix: replace the files instead of printing"),
-        Option("--diff", group=FIXING, action="store_true", help="print what --fix would change; change nothing"),
+        Option(FIXING, "--fix", help_of_fix),
+        Option(FIXING, "--write", "with --fix: replace the files instead of printing"),
+        Option(FIXING, "--diff", "print what --fix would change; change nothing"),
     )
 
 
 STRICT_FIXING = Options(
     *_fixing("print the tightened catalog or Python file"),
     Option(
-        "--keep-optional",
-        group=FIXING,
-        action="store_true",
-        help="leave parameters with a default, or that may be null, out of a new `required` list",
+        FIXING, "--keep-optional", "leave parameters with a default, or that may be null, out of a new `required` list"
     ),
 )
 CLIENT_FIXING = Options(
     *_fixing("print the snapshot with the edits that help clients and harm none"),
     Option(
-        "--for",
-        group=FIXING,
+        FIXING,
+        "--for NAME[@VERSION]",
+        "with --fix or --diff: fix for these clients (default: all), comma-separated, repeatable",
         repeatable=True,
         dest="for_clients",
-        metavar="NAME[@VERSION]",
-        help="with --fix or --diff: fix for these clients (default: all), comma-separated, repeatable",
     ),
     clients=lambda options: words(options.client or options.for_clients),
 )
@@ -285,10 +251,9 @@ class RecordOptions(NamedTuple):
 
 
 DATABASE = Option(
-    "--database",
-    group=RECORDING,
-    metavar="URL",
-    help="the store: a file, or postgresql://… (default: as configured, or a file in the user's data folder)",
+    RECORDING,
+    "--database URL",
+    "the store: a file, or postgresql://… (default: as configured, or a file in the user's data folder)",
 )
 
 
@@ -296,8 +261,8 @@ def store(config: str = "use this configuration, not the nearest above this fold
     """The options for the store and for the configuration that may name it, which means `config`."""
     return Options(
         DATABASE,
-        Option("--config", group=RECORDING, metavar="FILE", help=config),
-        Option("--no-config", group=RECORDING, action="store_true", help="use no configuration"),
+        Option(RECORDING, "--config FILE", config),
+        Option(RECORDING, "--no-config", "use no configuration"),
     )
 
 
@@ -307,10 +272,8 @@ def parse_store(options: argparse.Namespace) -> StoreSettings:
 
 
 RECORD_OPTIONS = Options(
-    Option(
-        "--record", group=RECORDING, action="store_true", help="keep the result in the store, for `mcproof history`"
-    ),
-    Option("--name", group=RECORDING, metavar="NAME", help="the server's name in the store (default: the target)"),
+    Option(RECORDING, "--record", "keep the result in the store, for `mcproof history`"),
+    Option(RECORDING, "--name NAME", "the server's name in the store (default: the target)"),
     DATABASE,
 )
 

@@ -114,55 +114,51 @@ class OutputOptions(NamedTuple):
 
 
 COLOR = Option(
+    OUTPUT,
     "--color",
-    group=OUTPUT,
+    "colour text (default auto: on terminals; NO_COLOR and FORCE_COLOR are respected)",
     choices=("auto", "always", "never"),
     default="auto",
-    help="colour text (default auto: on terminals; NO_COLOR and FORCE_COLOR are respected)",
 )
 VERBOSITY = Options(
     Option(
-        "-q",
-        "--quiet",
-        group=OUTPUT,
+        OUTPUT,
+        "-q, --quiet",
+        "print only results and errors: no progress, hints or notices",
         dest="verbosity",
         action="store_const",
         const=QUIET,
         default=NORMAL,
-        help="print only results and errors: no progress, hints or notices",
     ),
     Option(
-        "-v",
-        "--verbose",
-        group=OUTPUT,
+        OUTPUT,
+        "-v, --verbose",
+        "also report every skipped file, and the time that each target takes",
         dest="verbosity",
         action="store_const",
         const=VERBOSE,
-        help="also report every skipped file, and the time that each target takes",
     ),
 )
 TEXT_OR_JSON = Options(
-    Option("--format", group=OUTPUT, choices=("text", "json"), default="text", help="how to print (default text)"),
+    Option(OUTPUT, "--format", "how to print (default text)", choices=("text", "json"), default="text"),
     COLOR,
 )
 FORMATS_AND_FILES = Options(
     Option(
-        "--format",
-        group=OUTPUT,
+        OUTPUT,
+        "--format FORMAT",
+        f"how to print: {', '.join(FORMATS)} (default text)",
         choices=list(FORMATS),
         default="text",
-        metavar="FORMAT",
-        help=f"how to print: {', '.join(FORMATS)} (default text)",
     ),
     Option(
-        "--output",
-        group=OUTPUT,
+        OUTPUT,
+        "--output [FORMAT:]FILE",
+        "also write a file, in the format of its extension or prefix; repeatable",
         repeatable=True,
-        metavar="[FORMAT:]FILE",
-        help="also write a file, in the format of its extension or prefix; repeatable",
     ),
 )
-REPORT = Option("--report", group=OUTPUT, metavar="FILE", help="also write the run report, for `mcproof report`")
+REPORT = Option(OUTPUT, "--report FILE", "also write the run report, for `mcproof report`")
 OUTPUTS = Options(FORMATS_AND_FILES, REPORT, VERBOSITY, COLOR)
 
 
@@ -176,14 +172,13 @@ def _examples(text: str) -> int | None:
 
 AMOUNT = Options(
     Option(
-        "--show",
-        group=OUTPUT,
+        OUTPUT,
+        "--show N",
+        f"how many findings of each rule the text shows: a number, or all (default {EXAMPLES})",
         type=_examples,
         default=EXAMPLES,
-        metavar="N",
-        help=f"how many findings of each rule the text shows: a number, or all (default {EXAMPLES})",
     ),
-    Option("--statistics", group=OUTPUT, action="store_true", help="print only the number of findings of each rule"),
+    Option(OUTPUT, "--statistics", "print only the number of findings of each rule"),
 )
 """How much text shows of the findings."""
 CHECK_OUTPUTS = Options(

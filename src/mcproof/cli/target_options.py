@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from mcproof.cli.command import Option, Options
+from mcproof.cli.command import ARGUMENTS, Option, Options
 from mcproof.cli.outputs import refuse_unwritable
 from mcproof.cli.parser import seconds
 from mcproof.client.endpoints import AccessOptions
@@ -30,29 +30,19 @@ if TYPE_CHECKING:
     from mcproof.client.questions import AnswerSource
     from mcproof.client.tracing import TracedMessage
 
-
 AUTHORIZATION = "Authorization"
 """The title of a group of options."""
 
-
 CLIENT = Options(
     Option(
-        "--client-id",
-        group=AUTHORIZATION,
-        metavar="ID",
-        help="OAuth client id, or the URL of a client metadata document (default: mcproof registers itself)",
+        AUTHORIZATION,
+        "--client-id ID",
+        "OAuth client id, or the URL of a client metadata document (default: mcproof registers itself)",
     ),
-    Option(
-        "--client-secret-env", group=AUTHORIZATION, metavar="NAME", help="variable with the secret of the OAuth client"
-    ),
-    Option(
-        "--client-key-env",
-        group=AUTHORIZATION,
-        metavar="NAME",
-        help="variable with the private key of the OAuth client, in PEM",
-    ),
-    Option("--issuer", group=AUTHORIZATION, metavar="URL", help="use only this authorization server"),
-    Option("--scope", group=AUTHORIZATION, metavar="SCOPES", help="request these scopes too, separated by spaces"),
+    Option(AUTHORIZATION, "--client-secret-env NAME", "variable with the secret of the OAuth client"),
+    Option(AUTHORIZATION, "--client-key-env NAME", "variable with the private key of the OAuth client, in PEM"),
+    Option(AUTHORIZATION, "--issuer URL", "use only this authorization server"),
+    Option(AUTHORIZATION, "--scope SCOPES", "request these scopes too, separated by spaces"),
 )
 """The options that name an OAuth client."""
 
@@ -87,60 +77,43 @@ SERVER_USAGE = "[OPTIONS] TARGET\n[OPTIONS] -- COMMAND ARG..."
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
 
-
-CONFIGURED_LIVE = Option(
-    "--live", group=SERVERS, action="store_true", help="also check the live servers in `[targets]` of the configuration"
-)
+CONFIGURED_LIVE = Option(SERVERS, "--live", "also check the live servers in `[targets]` of the configuration")
 """For commands that check all targets of a configuration."""
 TRACE = Option(
-    "--trace",
-    group=SERVERS,
-    nargs="?",
-    metavar="FILE",
-    help="show all messages to and from servers on standard error, or write them to FILE, such as trace.jsonl "
+    SERVERS,
+    "--trace FILE",
+    "show all messages to and from servers on standard error, or write them to FILE, such as trace.jsonl "
     "(--trace=FILE for any name)",
+    nargs="?",
 )
 """For the help: `traced` takes it off the command line."""
 START_TIMEOUT = Option(
-    "--start-timeout",
-    group=SERVERS,
+    SERVERS,
+    "--start-timeout SECONDS",
+    "time limit from the start of a server to its first response (default 60)",
     to="start_timeout",
     type=seconds,
-    metavar="SECONDS",
-    help="time limit from the start of a server to its first response (default 60)",
 )
 LIVE = Options(
     Option(
-        "--env",
-        group=SERVERS,
+        SERVERS,
+        "--env NAME[=VALUE]",
+        "set a variable for a started server (default: its value here); repeatable",
         repeatable=True,
-        metavar="NAME[=VALUE]",
-        help="set a variable for a started server (default: its value here); repeatable",
     ),
     Option(
-        "--header",
-        group=SERVERS,
+        SERVERS,
+        "--header 'NAME: VALUE'",
+        "send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
         repeatable=True,
-        metavar="'NAME: VALUE'",
-        help="send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
     ),
-    Option("--cwd", group=SERVERS, metavar="FOLDER", help="start servers in this folder"),
-    Option("--timeout", group=SERVERS, type=seconds, metavar="SECONDS", help="time limit for a response (default 30)"),
+    Option(SERVERS, "--cwd FOLDER", "start servers in this folder"),
+    Option(SERVERS, "--timeout SECONDS", "time limit for a response (default 30)", type=seconds),
     START_TIMEOUT,
-    Option(
-        "--protocol",
-        group=SERVERS,
-        metavar="REVISION",
-        help="speak, and judge by, this protocol revision, such as 2025-06-18",
-    ),
+    Option(SERVERS, "--protocol REVISION", "speak, and judge by, this protocol revision, such as 2025-06-18"),
     TRACE,
-    Option("--all", group=SERVERS, action="store_true", help="start every server of a client configuration"),
-    Option(
-        "--login",
-        group=AUTHORIZATION,
-        action="store_true",
-        help="log in with the browser when a server requires authorization",
-    ),
+    Option(SERVERS, "--all", "start every server of a client configuration"),
+    Option(AUTHORIZATION, "--login", "log in with the browser when a server requires authorization"),
     CLIENT,
     starts_server=True,
 )
@@ -181,32 +154,32 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
 
 TARGETS = Options(
     Option(
-        "targets",
-        metavar="TARGET",
-        nargs="*",
-        help="a snapshot, Python source, a folder with either, -, a URL, FILE.json#NAME of a client configuration, "
+        ARGUMENTS,
+        "targets TARGET",
+        "a snapshot, Python source, a folder with either, -, a URL, FILE.json#NAME of a client configuration, "
         "or a name from the configuration (default: the files among the targets of the configuration, or else this "
         "folder). -- COMMAND ARG... at the end starts a server",
+        nargs="*",
     ),
     targets=lambda options: parse_targets(options, *options.targets),
 )
 SERVER = Options(
     Option(
-        "targets",
-        metavar="TARGET",
-        nargs="*",
-        help="a URL, FILE.json#NAME of a client configuration, or a name from the configuration. "
+        ARGUMENTS,
+        "targets TARGET",
+        "a URL, FILE.json#NAME of a client configuration, or a name from the configuration. "
         "-- COMMAND ARG... at the end starts a server",
+        nargs="*",
     ),
     targets=lambda options: parse_targets(options, *options.targets, needs_server=True),
 )
 """The target of the commands that call tools."""
 CATALOG = Option(
-    "target",
-    metavar="TARGET",
-    nargs="?",
-    help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
+    ARGUMENTS,
+    "target TARGET",
+    "a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
     "configuration; or -- COMMAND ARG... at the end",
+    nargs="?",
 )
 """The target of the commands that read one catalog."""
 

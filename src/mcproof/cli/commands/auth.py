@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.outputs import TEXT_OR_JSON
 from mcproof.cli.parser import whole_number
 from mcproof.cli.target_options import AUTHORIZATION, CLIENT, parse_authorization
@@ -136,16 +136,15 @@ COMMANDS = (
         "auth",
         "Log in to servers that require authorization.",
         (
-            Option("action", choices=("login", "status", "logout"), metavar="ACTION", help="login, status or logout"),
-            Option("url", metavar="URL", nargs="?", help="the URL of the server"),
+            Option(ARGUMENTS, "action ACTION", "login, status or logout", choices=("login", "status", "logout")),
+            Option(ARGUMENTS, "url URL", "the URL of the server", nargs="?"),
             CLIENT,
             Option(
-                "--callback-port",
-                group=AUTHORIZATION,
+                AUTHORIZATION,
+                "--callback-port PORT",
+                "port of the redirect URI, http://127.0.0.1:PORT/callback, if that is registered (default: any)",
                 type=whole_number("a port", 1, 65535),
                 default=0,
-                metavar="PORT",
-                help="port of the redirect URI, http://127.0.0.1:PORT/callback, if that is registered (default: any)",
             ),
             TEXT_OR_JSON,
         ),

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.checks.rule import RULESETS
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import (
     CLIENT_FIXING,
     COMPARISON,
@@ -110,22 +110,20 @@ COMMANDS = (
         (
             TARGETS,
             Option(
-                "--ruleset",
-                group=RULES,
-                repeatable=True,
-                metavar="NAME",
-                help=f"the rulesets to run, comma-separated, repeatable: {', '.join(RULESETS)} or all "
+                RULES,
+                "--ruleset NAME",
+                f"the rulesets to run, comma-separated, repeatable: {', '.join(RULESETS)} or all "
                 f"(default {','.join(LINT.rulesets)})",
+                repeatable=True,
             ),
             Option(
-                "--client",
-                group=RULES,
+                RULES,
+                "--client NAME[@VERSION]",
+                "a client that matters: what breaks there is an error, and all its facts are checked; "
+                "`mcproof clients` lists them; comma-separated, repeatable",
                 to="clients",
                 read=words,
                 repeatable=True,
-                metavar="NAME[@VERSION]",
-                help="a client that matters: what breaks there is an error, and all its facts are checked; "
-                "`mcproof clients` lists them; comma-separated, repeatable",
             ),
             SELECTION,
             *COMPARISON,
@@ -171,16 +169,13 @@ left too, with the reason. In Python source, the fix changes schemas that are on
         "Grade a catalog from A to F, with its token cost.",
         (
             TARGETS,
+            Option(GATES, "--min-grade LETTER", "fail below this grade", to="min_grade", type=_letter),
             Option(
-                "--min-grade", group=GATES, to="min_grade", type=_letter, metavar="LETTER", help="fail below this grade"
-            ),
-            Option(
-                "--max-tokens",
-                group=GATES,
+                GATES,
+                "--max-tokens N",
+                "fail if the tools cost more tokens than this",
                 to="max_tokens",
                 type=_number_of("tokens"),
-                metavar="N",
-                help="fail if the tools cost more tokens than this",
             ),
             policy(GRADE.fail_on),
             CHECK_OUTPUTS,
@@ -201,36 +196,32 @@ mcproof grade tools.json --min-grade B  fail below B
         (
             TARGETS,
             Option(
-                "--client",
-                group="Clients",
+                "Clients",
+                "--client NAME[@VERSION]",
+                f"report only on these clients, with all their facts: {_LISTED}",
                 repeatable=True,
-                metavar="NAME[@VERSION]",
-                help=f"report only on these clients, with all their facts: {_LISTED}",
             ),
             Option(
-                "--server-key",
-                group="Clients",
+                "Clients",
+                "--server-key KEY",
+                "the server's name in client configurations (default: its own)",
                 to="server_key",
                 default="",
-                metavar="KEY",
-                help="the server's name in client configurations (default: its own)",
             ),
             Option(
-                "--require",
-                group=GATES,
+                GATES,
+                "--require NAME",
+                f"fail if the server breaks in one of these: {_LISTED}",
                 to="require",
                 read=_required,
                 repeatable=True,
-                metavar="NAME",
-                help=f"fail if the server breaks in one of these: {_LISTED}",
             ),
             Option(
-                "--min-clients",
-                group=GATES,
+                GATES,
+                "--min-clients N",
+                "fail if it works in fewer clients than this",
                 to="min_clients",
                 type=_number_of("clients"),
-                metavar="N",
-                help="fail if it works in fewer clients than this",
             ),
             CLIENT_FIXING,
             policy(COMPAT.fail_on),
@@ -253,20 +244,16 @@ mcproof compat tools.json --diff  the edits that help clients and harm none
         (
             TARGETS,
             Option(
+                GATES,
                 "--fail-on-verdict",
-                group=GATES,
+                "exit 1 on this verdict or a worse one (default block)",
                 to="fails_on",
                 choices=("review", "block"),
                 default="block",
-                help="exit 1 on this verdict or a worse one (default block)",
             ),
             *COMPARISON,
             Option(
-                "--deep",
-                group="Observing",
-                to="deep",
-                action="store_true",
-                help="also call up to 3 tools that are read-only by their own annotation",
+                "Observing", "--deep", "also call up to 3 tools that are read-only by their own annotation", to="deep"
             ),
             SELECTION,
             policy(SCAN.fail_on),
@@ -287,16 +274,14 @@ mcproof scan .mcp.json --all --fail-on-verdict review  every configured server, 
         "diff",
         "Show what changed between two catalogs, and what breaks callers.",
         (
-            Option("old", metavar="OLD", help=f"the catalog that callers know: {_CATALOG}"),
+            Option(ARGUMENTS, "old OLD", f"the catalog that callers know: {_CATALOG}"),
+            Option(ARGUMENTS, "new NEW", f"the new catalog: {_CATALOG}; or -- COMMAND ARG... at the end", nargs="?"),
             Option(
-                "new", metavar="NEW", nargs="?", help=f"the new catalog: {_CATALOG}; or -- COMMAND ARG... at the end"
-            ),
-            Option(
+                "Failing",
                 "--fail-on",
-                group="Failing",
+                "exit 1 on changes at or above this level (default error)",
                 choices=FAIL_ON,
                 default="error",
-                help="exit 1 on changes at or above this level (default error)",
             ),
             OUTPUTS,
             LIVE,

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.rule import RULESETS, Thresholds
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import CONFIG, parse_config
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON
 from mcproof.core.console import Style, display_width, print_lines
@@ -211,18 +211,13 @@ COMMANDS = (
         "Show the settings for a target, and the source of each.",
         (
             Option(
-                "target",
-                metavar="TARGET",
+                ARGUMENTS,
+                "target TARGET",
+                "a snapshot, a folder, or a name from the configuration (default: this folder)",
                 nargs="?",
-                help="a snapshot, a folder, or a name from the configuration (default: this folder)",
             ),
             CONFIG,
-            Option(
-                "--schema",
-                group=OUTPUT,
-                action="store_true",
-                help="print the JSON Schema of the configuration, for editors",
-            ),
+            Option(OUTPUT, "--schema", "print the JSON Schema of the configuration, for editors"),
             TEXT_OR_JSON,
         ),
         usage="[OPTIONS] [TARGET]",

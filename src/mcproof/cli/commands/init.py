@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import mcproof
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.main import command_named
 from mcproof.cli.options import CALLS, PERMISSIONS
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY, refuse_unwritable
@@ -50,10 +50,10 @@ def _demo(options: argparse.Namespace) -> int:
         sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
         sys.stdout.flush()
         command = command_named(name)
-        words = ["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER]
-        options_of_run = command.parser().parse_args(words)
-        options_of_run.stores_failures = False  # the demo leaves no files, so its output has no ids to replay
-        code = run_check(command, options_of_run)
+        arguments = ["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER]
+        parsed = command.parser().parse_args(arguments)
+        parsed.stores_failures = False  # the demo leaves no files, so its output has no ids to replay
+        code = run_check(command, parsed)
         if code not in (OK, FINDINGS):
             return code
         sys.stdout.write("\n")
@@ -343,22 +343,16 @@ COMMANDS = (
         "Write a first test suite for a server, for `mcproof run`.",
         (
             Option(
-                "target",
-                metavar="TARGET",
-                nargs="?",
-                help="a URL, FILE.json#NAME of a client configuration (FILE.json with --all), a snapshot, Python "
+                ARGUMENTS,
+                "target TARGET",
+                "a URL, FILE.json#NAME of a client configuration (FILE.json with --all), a snapshot, Python "
                 "source, or a name from the configuration; or -- COMMAND ARG... at the end",
+                nargs="?",
             ),
-            Option(
-                "-o",
-                "--output",
-                group=OUTPUT,
-                metavar="FILE",
-                help="the suite to write (default mcproof.yaml); - prints it",
-            ),
-            Option("--force", group=OUTPUT, action="store_true", help="overwrite an existing suite"),
+            Option(OUTPUT, "-o, --output FILE", "the suite to write (default mcproof.yaml); - prints it"),
+            Option(OUTPUT, "--force", "overwrite an existing suite"),
             VERBOSITY,
-            Option("--no-calls", group=CALLS, action="store_true", help="call and read nothing; only list the catalog"),
+            Option(CALLS, "--no-calls", "call and read nothing; only list the catalog"),
             PERMISSIONS,
             LIVE,
         ),

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import ANSWER, CALL_OPTIONS, CALLS, SECURITY, policy
 from mcproof.cli.outputs import CHECK_OUTPUTS, TEXT_OR_JSON, VERBOSITY
 from mcproof.cli.parser import seconds, whole_number, words
@@ -203,25 +203,23 @@ def _document(failed: StoredFailure, result: ReplayResult) -> str:
 _PROBING = (
     SERVER,
     Option(
-        "--checks",
-        group=CALLS,
+        CALLS,
+        "--checks PROBE",
+        "send only these probes; comma-separated, repeatable",
         to="checks",
         read=words,
         repeatable=True,
-        metavar="PROBE",
-        help="send only these probes; comma-separated, repeatable",
     ),
     CALL_OPTIONS,
     Option(
-        "--oversize",
-        group=CALLS,
+        CALLS,
+        "--oversize BYTES",
+        "length of the oversized string (default 1048576)",
         to="oversize",
         type=whole_number("bytes", 1, 32 * 1024 * 1024),
         default=1024 * 1024,
-        metavar="BYTES",
-        help="length of the oversized string (default 1048576)",
     ),
-    Option("--max-time", group=CALLS, to="max_seconds", type=seconds, metavar="SECONDS", help="stop after this time"),
+    Option(CALLS, "--max-time SECONDS", "stop after this time", to="max_seconds", type=seconds),
     policy(PROBE.fail_on),
     CHECK_OUTPUTS,
     LIVE,
@@ -247,20 +245,18 @@ mcproof probe --checks unknown_tool,missing_required -- python server.py
         (
             *_PROBING,
             Option(
-                "--max-calls",
-                group=CALLS,
+                CALLS,
+                "--max-calls N",
+                f"probes per tool; one of each kind first (default {MAX_CALLS})",
                 to="max_calls",
                 type=whole_number("calls", 1, 1_000_000),
                 default=MAX_CALLS,
-                metavar="N",
-                help=f"probes per tool; one of each kind first (default {MAX_CALLS})",
             ),
             Option(
+                CALLS,
                 "--strict",
-                group=CALLS,
+                'also fail if a value of a wrong type is converted, such as "5" for 5',
                 to="is_strict",
-                action="store_true",
-                help='also fail if a value of a wrong type is converted, such as "5" for 5',
             ),
             SECURITY,
         ),
@@ -278,45 +274,29 @@ mcproof prove --output report.html -- python server.py  a page with every reques
         (
             SERVER,
             Option(
-                "--seed",
-                group=CASES,
+                CASES,
+                "--seed N",
+                "seed of the random cases; the same seed gives the same cases (default 0)",
                 to="seed",
                 type=whole_number("seeds", 0, 2**63 - 1),
                 default=0,
-                metavar="N",
-                help="seed of the random cases; the same seed gives the same cases (default 0)",
             ),
             Option(
-                "--cases",
-                group=CASES,
+                CASES,
+                "--cases N",
+                "cases per tool (default 200)",
                 to="cases",
                 type=whole_number("cases", 1, 100_000_000),
                 default=200,
-                metavar="N",
-                help="cases per tool (default 200)",
             ),
+            Option(CASES, "--max-time SECONDS", "stop after this time", to="max_seconds", type=seconds),
+            Option(CASES, "--strict", "also fail if an invalid call is accepted", to="is_strict"),
             Option(
-                "--max-time",
-                group=CASES,
-                to="max_seconds",
-                type=seconds,
-                metavar="SECONDS",
-                help="stop after this time",
-            ),
-            Option(
-                "--strict",
-                group=CASES,
-                to="is_strict",
-                action="store_true",
-                help="also fail if an invalid call is accepted",
-            ),
-            Option(
-                "--processes",
-                group=CASES,
+                CASES,
+                "--processes N",
+                "server processes at once (default: one per core, up to 4; one connection to a URL)",
                 to="processes",
                 type=whole_number("processes", 1, 64),
-                metavar="N",
-                help="server processes at once (default: one per core, up to 4; one connection to a URL)",
             ),
             CALL_OPTIONS,
             SECURITY,
@@ -337,25 +317,23 @@ mcproof fuzz --security -- python server.py  hostile arguments, too
         "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
         "list the failures stored in .mcproof.",
         (
-            Option("id", metavar="ID", nargs="?", help="the id of the failure, from a report, or the beginning of it"),
+            Option(ARGUMENTS, "id ID", "the id of the failure, from a report, or the beginning of it", nargs="?"),
             Option(
-                "target",
-                metavar="TARGET",
-                nargs="?",
-                help="the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, a name from the "
+                ARGUMENTS,
+                "target TARGET",
+                "the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, a name from the "
                 "configuration, or -- COMMAND ARG...",
+                nargs="?",
             ),
             Option(
+                "What to do with it",
                 "--trust",
-                group="What to do with it",
-                action="store_true",
-                help="send a failure that somebody else stored to the server that it names: this starts its command",
+                "send a failure that somebody else stored to the server that it names: this starts its command",
             ),
             Option(
-                "--to-suite",
-                group="What to do with it",
-                metavar="FILE",
-                help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
+                "What to do with it",
+                "--to-suite FILE",
+                "send nothing; add the failure to this suite as a test, which fails until the server is fixed",
             ),
             ANSWER,
             TEXT_OR_JSON,

@@ -13,7 +13,7 @@ from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.fixes.snippets import example_help
 from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
 from mcproof.checks.rulebook import RuleCase, cases_of, compact_json, facts_of, rule_record, rules_of_fault
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.help import all_commands
 from mcproof.cli.main import COMMANDS as SUMMARIES
 from mcproof.cli.options import CONFIG, parse_config
@@ -300,7 +300,7 @@ COMMANDS = (
     Command(
         "advisories",
         "List the known vulnerabilities of MCP servers and frameworks that `scan` checks.",
-        (Option("packages", metavar="PACKAGE", nargs="*", help="names of packages (default: all)"), TEXT_OR_JSON),
+        (Option(ARGUMENTS, "packages PACKAGE", "names of packages (default: all)", nargs="*"), TEXT_OR_JSON),
         usage="[OPTIONS] [PACKAGE...]",
         examples="mcproof advisories  all of them\nmcproof advisories mcp-remote  those of one package",
         notes="""\
@@ -313,7 +313,7 @@ its command, source or capture shows with a version; an unknown version is repor
         "clients",
         "List the clients, model APIs and SDKs that `compat` knows, or the facts about one, with sources and dates.",
         (
-            Option("names", metavar="NAME", nargs="*", help="ids of clients, such as claude-code (default: all)"),
+            Option(ARGUMENTS, "names NAME", "ids of clients, such as claude-code (default: all)", nargs="*"),
             CONFIG,
             TEXT_OR_JSON,
         ),
@@ -324,7 +324,7 @@ its command, source or capture shows with a version; an unknown version is repor
     Command(
         "explain",
         "Show what a rule checks, why, and how to fix a finding.",
-        (Option("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id"), TEXT_OR_JSON),
+        (Option(ARGUMENTS, "id ID", "a rule's id or name, a ruleset, or a fault's id"), TEXT_OR_JSON),
         usage="[OPTIONS] ID",
         examples="mcproof explain SCH-001",
         run=_explain,
@@ -343,7 +343,7 @@ An editor with a YAML language server checks suites while you type, if their fir
     Command(
         "completion",
         "Print a shell script that completes commands, options and rules.",
-        (Option("shell", choices=list(SCRIPTS), help="the shell"),),
+        (Option(ARGUMENTS, "shell", "the shell", choices=list(SCRIPTS)),),
         usage="{bash,zsh,fish}",
         examples="""\
 eval "$(mcproof completion bash)"  in ~/.bashrc

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import ANSWER, CALLS, parse_object, read_object
 from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import ConsoleListener
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     import argparse
 
 
-TARGET = (
+_TARGET = (
     "TARGET is a URL, FILE.json#NAME of a client configuration or a name from the configuration; "
     "or put -- COMMAND ARG... at the end instead"
 )
 
-
-ARGUMENTS = "ARGS are key=value words, a JSON object, or - for one on standard input"
+_ARGS = "ARGS are key=value words, a JSON object, or - for one on standard input"
 
 
 def _send(options: argparse.Namespace, method: Method, item: str) -> int:
@@ -145,12 +144,7 @@ def _tools(options: argparse.Namespace) -> int:
     return OK
 
 
-_UNCHECKED = Option(
-    "--unchecked",
-    group=CALLS,
-    action="store_true",
-    help="send it even if the name is unknown or the arguments are invalid",
-)
+_UNCHECKED = Option(CALLS, "--unchecked", "send it even if the name is unknown or the arguments are invalid")
 
 
 def _item_command(
@@ -158,12 +152,12 @@ def _item_command(
 ) -> Command:
     """The row of `mcproof COMMAND TARGET ITEM`, with arguments after the item if it takes some."""
     words = f"{item} [ARGS...]" if takes_arguments else item
-    described = f"{TARGET}; {ARGUMENTS}" if takes_arguments else TARGET
+    described = f"{_TARGET}; {_ARGS}" if takes_arguments else _TARGET
     return Command(
         name,
         description,
         (
-            Option("words", metavar=f"TARGET {words}", nargs="*", help=described),
+            Option(ARGUMENTS, f"words TARGET {words}", described, nargs="*"),
             TEXT_OR_JSON,
             VERBOSITY,
             *((_UNCHECKED,) if takes_arguments else ()),
@@ -244,13 +238,7 @@ error.
         "Save the catalog of a live server, or of any other target.",
         (
             CATALOG,
-            Option(
-                "-o",
-                "--output",
-                group=OUTPUT,
-                metavar="FILE",
-                help="the file to write (default, and -: standard output)",
-            ),
+            Option(OUTPUT, "-o, --output FILE", "the file to write (default, and -: standard output)"),
             VERBOSITY,
             LIVE,
         ),

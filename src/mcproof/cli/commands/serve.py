@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import HELP, Command, Option
+from mcproof.cli.command import ARGUMENTS, HELP, Command, Option
 from mcproof.cli.options import parse_store, store
 from mcproof.cli.parser import whole_number
 from mcproof.core.console import Style, display_width, print_lines, remark
@@ -208,79 +208,51 @@ COMMANDS = (
         "serve",
         "Serve the recorded results: a page with every server, their history and badges, and a REST API.",
         (
-            Option("action", nargs="*", metavar="token ACTION", help="create, list or revoke tokens of the REST API"),
+            Option(ARGUMENTS, "action token ACTION", "create, list or revoke tokens of the REST API", nargs="*"),
+            Option(SERVER, "--host ADDRESS", "where to listen (default 127.0.0.1)", default="127.0.0.1"),
+            Option(SERVER, "--port N", "the port (default 8000; 0 for a free one)", type=_port, default=8000),
             Option(
-                "--host",
-                group=SERVER,
-                default="127.0.0.1",
-                metavar="ADDRESS",
-                help="where to listen (default 127.0.0.1)",
-            ),
-            Option(
-                "--port",
-                group=SERVER,
-                type=_port,
-                default=8000,
-                metavar="N",
-                help="the port (default 8000; 0 for a free one)",
-            ),
-            Option(
-                "--allow-host",
-                group=SERVER,
+                SERVER,
+                "--allow-host NAME",
+                "a host name that is served, besides this machine's; repeatable",
                 repeatable=True,
-                metavar="NAME",
-                help="a host name that is served, besides this machine's; repeatable",
             ),
             Option(
-                "--allow-network",
-                group=SERVER,
+                SERVER,
+                "--allow-network CIDR",
+                "a network that visitors' URLs and webhooks may lead to, besides public addresses; repeatable",
                 repeatable=True,
                 type=_network,
-                metavar="CIDR",
-                help="a network that visitors' URLs and webhooks may lead to, besides public addresses; repeatable",
             ),
+            Option(SERVER, "--demo", "serve an example, from a store that is deleted at the end"),
             Option(
-                "--demo",
-                group=SERVER,
-                action="store_true",
-                help="serve an example, from a store that is deleted at the end",
-            ),
-            Option(
-                "--require-token",
-                group=SERVER,
+                SERVER,
+                "--require-token SCOPE",
+                "serve only requests with a token of this scope, read or lint; repeatable",
                 repeatable=True,
                 choices=("read", "lint"),
-                metavar="SCOPE",
-                help="serve only requests with a token of this scope, read or lint; repeatable",
             ),
             Option(
+                SERVER,
                 "--log-format",
-                group=SERVER,
+                "the lines on standard error (default text)",
                 choices=("text", "json"),
                 default="text",
-                help="the lines on standard error (default text)",
             ),
+            Option("Watched servers", "--allow-commands", "start the commands that [[watch]] entries of --config name"),
             Option(
-                "--allow-commands",
-                group="Watched servers",
-                action="store_true",
-                help="start the commands that [[watch]] entries of --config name",
-            ),
-            Option(
-                "--scope",
-                group=TOKENS,
+                TOKENS,
+                "--scope SCOPE",
+                "what a new token is for: read, lint or record (the default); repeatable",
                 repeatable=True,
                 choices=SCOPES,
-                metavar="SCOPE",
-                help="what a new token is for: read, lint or record (the default); repeatable",
             ),
-            Option("--server", group=TOKENS, metavar="NAME", help="a new token records only this server; may have `*`"),
+            Option(TOKENS, "--server NAME", "a new token records only this server; may have `*`"),
             Option(
-                "--days",
-                group=TOKENS,
+                TOKENS,
+                "--days N",
+                f"a new token expires after this time (default {DAYS})",
                 type=whole_number("a number of days", 1, 3650),
-                metavar="N",
-                help=f"a new token expires after this time (default {DAYS})",
             ),
             store("use this configuration, and watch the servers that it names"),
         ),
@@ -300,10 +272,7 @@ mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from th
         "Serve an editor: findings while you type, fixes, completion, and token counts over tools.",
         (
             Option(
-                "--stdio",
-                group=HELP,
-                action="store_true",
-                help="speak on standard input and output: the default, accepted for editors that pass it",
+                HELP, "--stdio", "speak on standard input and output: the default, accepted for editors that pass it"
             ),
         ),
         examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
@@ -319,18 +288,16 @@ no server and writes no file: every change goes through the editor.
         "Serve the static checks of mcproof to agents, as an MCP server.",
         (
             Option(
-                "--root",
-                group=SERVER,
-                repeatable=True,
-                metavar="FOLDER",
-                help="a folder that may be read; repeatable (default: the roots of the client, or the working "
+                SERVER,
+                "--root FOLDER",
+                "a folder that may be read; repeatable (default: the roots of the client, or the working "
                 "directory unless that is the home directory)",
+                repeatable=True,
             ),
             Option(
-                "--http",
-                group=SERVER,
-                metavar="HOST:PORT",
-                help="serve Streamable HTTP on this machine, at /mcp (default: standard input and output)",
+                SERVER,
+                "--http HOST:PORT",
+                "serve Streamable HTTP on this machine, at /mcp (default: standard input and output)",
             ),
         ),
         examples="""\

@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import parse_store, store
 from mcproof.cli.outputs import (
     AMOUNT,
@@ -151,17 +151,10 @@ COMMANDS = (
         "history",
         "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
         (
-            Option("name", metavar="NAME", help="the server: its --name, or the target as it was given"),
+            Option(ARGUMENTS, "name NAME", "the server: its --name, or the target as it was given"),
             store(),
             TEXT_OR_JSON,
-            Option(
-                "--last",
-                group=OUTPUT,
-                type=_number_up_to(10_000),
-                default=20,
-                metavar="N",
-                help="how many runs to show (default 20)",
-            ),
+            Option(OUTPUT, "--last N", "how many runs to show (default 20)", type=_number_up_to(10_000), default=20),
         ),
         usage="[OPTIONS] NAME",
         examples="""\
@@ -174,22 +167,10 @@ mcproof history tools.json  grade, tokens and findings over time
         "store",
         "Export, import, prune or check the store of recorded runs.",
         (
-            Option("action", choices=ACTIONS, metavar="ACTION", help="export, import, prune or check"),
-            Option("file", nargs="?", metavar="FILE", help="the file to import; - for standard input"),
-            Option(
-                "--days",
-                group="Pruning",
-                type=_number_up_to(1_000_000),
-                metavar="N",
-                help="delete runs that are older than this",
-            ),
-            Option(
-                "--keep",
-                group="Pruning",
-                type=_number_up_to(1_000_000),
-                metavar="N",
-                help="keep at most this many runs of a server",
-            ),
+            Option(ARGUMENTS, "action ACTION", "export, import, prune or check", choices=ACTIONS),
+            Option(ARGUMENTS, "file FILE", "the file to import; - for standard input", nargs="?"),
+            Option("Pruning", "--days N", "delete runs that are older than this", type=_number_up_to(1_000_000)),
+            Option("Pruning", "--keep N", "keep at most this many runs of a server", type=_number_up_to(1_000_000)),
             store(),
         ),
         usage="[OPTIONS] export | import FILE | prune | check",
@@ -205,7 +186,7 @@ mcproof store check  verify that every run and catalog is readable
         "report",
         "Render a stored run report in any format.",
         (
-            Option("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -"),
+            Option(ARGUMENTS, "file FILE", "a run report that `--report FILE` wrote, or -"),
             FORMATS_AND_FILES,
             VERBOSITY,
             COLOR,

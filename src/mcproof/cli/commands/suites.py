@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import Command, Option, Options
+from mcproof.cli.command import ARGUMENTS, Command, Option, Options
 from mcproof.cli.outputs import OUTPUTS, TEXT_OR_JSON, OutputOptions, parse_outputs
 from mcproof.cli.parser import seconds, whole_number, words
 from mcproof.cli.target_options import SERVERS, START_TIMEOUT, TRACE
@@ -15,15 +15,15 @@ from mcproof.core.console import Style, tell
 from mcproof.core.errors import FAILED, OK, McproofError, UsageError
 from mcproof.runs.requests import SuiteRequest
 
-TESTS = "Tests"
-"""The title of a group of options."""
-
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
     from mcproof.testing.suites.loading import SuiteError, SuiteProblem
     from mcproof.testing.suites.model import Suite
+
+TESTS = "Tests"
+"""The title of a group of options."""
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -161,11 +161,11 @@ def _watch(request: SuiteRequest, outputs: OutputOptions) -> int:
 
 SUITES = Options(
     Option(
-        "suites",
-        metavar="SUITE",
-        nargs="*",
-        help="a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
+        ARGUMENTS,
+        "suites SUITE",
+        "a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
         "mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
+        nargs="*",
     ),
     files=_files,
     tests=lambda options: tuple(_named_tests(options.suites)),
@@ -176,67 +176,41 @@ RUN = Command(
     (
         SUITES,
         Option(
-            "-k",
-            group=TESTS,
+            TESTS,
+            "-k EXPRESSION",
+            "run only tests whose names or tags contain these words; with and, or, not and parentheses",
             to="keyword",
             dest="keyword",
-            metavar="EXPRESSION",
             default="",
-            help="run only tests whose names or tags contain these words; with and, or, not and parentheses",
         ),
+        Option(TESTS, "--filter TEXT", "run only tests with this text in their names", to="filter", default=""),
         Option(
-            "--filter",
-            group=TESTS,
-            to="filter",
-            metavar="TEXT",
-            default="",
-            help="run only tests with this text in their names",
-        ),
-        Option(
-            "--tag",
-            group=TESTS,
+            TESTS,
+            "--tag TAG",
+            "run only tests with one of these tags; comma-separated, repeatable",
             to="tags",
             read=words,
             repeatable=True,
-            metavar="TAG",
-            help="run only tests with one of these tags; comma-separated, repeatable",
         ),
+        Option(TESTS, "--fail-fast", "stop at the first test that fails", to="fail_fast"),
         Option(
-            "--fail-fast", group=TESTS, to="fail_fast", action="store_true", help="stop at the first test that fails"
-        ),
-        Option(
-            "--retry",
-            group=TESTS,
+            TESTS,
+            "--retry N",
+            "retry a test that does not pass up to N times; the report names tests that pass late",
             to="retries",
             type=whole_number("times", 0, 100),
             default=0,
-            metavar="N",
-            help="retry a test that does not pass up to N times; the report names tests that pass late",
         ),
-        Option(
-            "--watch",
-            group=TESTS,
-            action="store_true",
-            help="rerun when a file here, beside a suite or of a server changes, until Ctrl-C",
-        ),
-        Option(
-            "--update-snapshots",
-            group="Snapshots",
-            to="update_snapshots",
-            action="store_true",
-            help="accept current results as snapshots",
-        ),
-        Option(
-            "--allow-update-in-ci", group="Snapshots", action="store_true", help="allow --update-snapshots in a CI job"
-        ),
+        Option(TESTS, "--watch", "rerun when a file here, beside a suite or of a server changes, until Ctrl-C"),
+        Option("Snapshots", "--update-snapshots", "accept current results as snapshots", to="update_snapshots"),
+        Option("Snapshots", "--allow-update-in-ci", "allow --update-snapshots in a CI job"),
         OUTPUTS,
         Option(
-            "--timeout",
-            group=SERVERS,
+            SERVERS,
+            "--timeout SECONDS",
+            "time limit for a response if the suite sets none (default 30, and 10 for probes)",
             to="timeout",
             type=seconds,
-            metavar="SECONDS",
-            help="time limit for a response if the suite sets none (default 30, and 10 for probes)",
         ),
         START_TIMEOUT,
         TRACE,

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option
 from mcproof.cli.options import CONFIG, DATABASE, RECORDING, SELECTION, parse_config, parse_selection
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY
 from mcproof.cli.parser import seconds, whole_number
@@ -105,110 +105,70 @@ COMMANDS = (
         "Grade thousands of servers. A sweep that was interrupted or killed goes on with the same command.",
         (
             Option(
-                "sources",
-                nargs="+",
-                metavar="SOURCE",
-                help="a folder of captures, a list of targets (one a line, or JSON lines), a client configuration, a "
+                ARGUMENTS,
+                "sources SOURCE",
+                "a folder of captures, a list of targets (one a line, or JSON lines), a client configuration, a "
                 "document of the MCP registry, a capture, a URL, or - for a list on standard input",
+                nargs="+",
             ),
-            Option("--scan", group=_CHECKS, action="store_true", help="also judge whether an agent may connect"),
-            Option("--prove", group=_CHECKS, action="store_true", help="also call the read-only tools of live servers"),
+            Option(_CHECKS, "--scan", "also judge whether an agent may connect"),
+            Option(_CHECKS, "--prove", "also call the read-only tools of live servers"),
             SELECTION,
+            Option(_TRUST, "--allow-commands", "start the commands of lists and configurations"),
             Option(
-                "--allow-commands",
-                group=_TRUST,
-                action="store_true",
-                help="start the commands of lists and configurations",
-            ),
-            Option(
+                _TRUST,
                 "--run-packages",
-                group=_TRUST,
-                action="store_true",
-                help="download and run the packages of registry documents that have no remote (npx, uvx, docker, dnx)",
+                "download and run the packages of registry documents that have no remote (npx, uvx, docker, dnx)",
             ),
             Option(
-                "--allow-env",
-                group=_TRUST,
+                _TRUST,
+                "--allow-env NAME",
+                "fill in this environment variable where a target needs it; repeatable",
                 repeatable=True,
-                metavar="NAME",
-                help="fill in this environment variable where a target needs it; repeatable",
             ),
+            Option(_POLITENESS, "--timeout SECONDS", "per target (default 60)", type=seconds, default=60.0),
             Option(
-                "--timeout",
-                group=_POLITENESS,
-                type=seconds,
-                default=60.0,
-                metavar="SECONDS",
-                help="per target (default 60)",
-            ),
-            Option(
-                "--at-once",
-                group=_POLITENESS,
+                _POLITENESS,
+                "--at-once N",
+                "live servers that are checked at once (default 32)",
                 type=whole_number("servers", 1, 1000),
                 default=32,
-                metavar="N",
-                help="live servers that are checked at once (default 32)",
             ),
             Option(
-                "--per-host",
-                group=_POLITENESS,
+                _POLITENESS,
+                "--per-host N",
+                "of them, at one host and port (default 2)",
                 type=whole_number("servers", 1, 1000),
                 default=2,
-                metavar="N",
-                help="of them, at one host and port (default 2)",
             ),
             Option(
-                "--retries",
-                group=_POLITENESS,
+                _POLITENESS,
+                "--retries N",
+                "further tries after connection errors, HTTP 429 and 5xx (default 2)",
                 type=whole_number("tries", 0, 20),
                 default=2,
-                metavar="N",
-                help="further tries after connection errors, HTTP 429 and 5xx (default 2)",
             ),
+            Option(_MACHINES, "--engine", "where to work (default local)", choices=("local", "ray"), default="local"),
+            Option(_MACHINES, "--address ADDRESS", "the Ray cluster (default: one on this machine)"),
             Option(
-                "--engine",
-                group=_MACHINES,
-                choices=("local", "ray"),
-                default="local",
-                help="where to work (default local)",
-            ),
-            Option(
-                "--address", group=_MACHINES, metavar="ADDRESS", help="the Ray cluster (default: one on this machine)"
-            ),
-            Option(
-                "--jobs",
-                group=_MACHINES,
+                _MACHINES,
+                "--jobs N",
+                "processes that check captures (default: one per core)",
                 type=whole_number("processes", 1, 1000),
-                metavar="N",
-                help="processes that check captures (default: one per core)",
             ),
             CONFIG,
+            Option(OUTPUT, "--results FILE", "one JSON line per target (default sweep.jsonl)", default="sweep.jsonl"),
+            Option(OUTPUT, "--restart", "replace the results instead of going on"),
+            Option(OUTPUT, "--format", "of the summary (default text)", choices=("text", "json"), default="text"),
             Option(
-                "--results",
-                group=OUTPUT,
-                default="sweep.jsonl",
-                metavar="FILE",
-                help="one JSON line per target (default sweep.jsonl)",
-            ),
-            Option("--restart", group=OUTPUT, action="store_true", help="replace the results instead of going on"),
-            Option(
-                "--format", group=OUTPUT, choices=("text", "json"), default="text", help="of the summary (default text)"
-            ),
-            Option(
-                "--output",
-                group=OUTPUT,
+                OUTPUT,
+                "--output FILE",
+                "also write the summary (.json, .txt), a leaderboard (.html) or a table (.parquet); repeatable",
                 repeatable=True,
-                metavar="FILE",
-                help="also write the summary (.json, .txt), a leaderboard (.html) or a table (.parquet); repeatable",
             ),
             COLOR,
             VERBOSITY,
-            Option(
-                "--record",
-                group=RECORDING,
-                action="store_true",
-                help="also keep every result in the store, for `mcproof serve`",
-            ),
+            Option(RECORDING, "--record", "also keep every result in the store, for `mcproof serve`"),
             DATABASE,
         ),
         usage="[OPTIONS] SOURCE...",
