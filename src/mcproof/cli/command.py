@@ -1,6 +1,7 @@
 """Commands as data: what a command is called, which options it takes, and which request they fill.
 
 The parser, the help, the completion scripts and the reference page read the same rows.
+Why not a function for each command: docs/decisions/0061-commands-as-rows.md.
 """
 
 from __future__ import annotations

@@ -103,6 +103,8 @@ _LISTED = "`mcproof clients` lists them; comma-separated, repeatable"
 _CATALOG = (
     "a snapshot, Python source, -, a URL, FILE.json#NAME of a client configuration, or a name from the configuration"
 )
+_COMMON = (CHECK_OUTPUTS, LIVE, CONFIGURED_LIVE)
+"""The options that all checks end with."""
 COMMANDS = (
     Command(
         "lint",
@@ -129,9 +131,7 @@ COMMANDS = (
             *COMPARISON,
             policy(LINT.fail_on),
             STRICT_FIXING,
-            CHECK_OUTPUTS,
-            LIVE,
-            CONFIGURED_LIVE,
+            *_COMMON,
         ),
         usage=TARGETS_USAGE,
         examples="""\
@@ -150,7 +150,7 @@ mcproof lint --locked  fail if anything changed since `mcproof lock`
     Command(
         "schema-lint",
         "Check how strictly input schemas constrain calls, and tighten them.",
-        (TARGETS, STRICT_FIXING, SELECTION, policy(SCHEMA_LINT.fail_on), CHECK_OUTPUTS, LIVE, CONFIGURED_LIVE),
+        (TARGETS, STRICT_FIXING, SELECTION, policy(SCHEMA_LINT.fail_on), *_COMMON),
         usage=TARGETS_USAGE,
         examples="""\
 mcproof schema-lint tools.json  report; exit 1 on any finding
@@ -178,9 +178,7 @@ left too, with the reason. In Python source, the fix changes schemas that are on
                 type=_number_of("tokens"),
             ),
             policy(GRADE.fail_on),
-            CHECK_OUTPUTS,
-            LIVE,
-            CONFIGURED_LIVE,
+            *_COMMON,
         ),
         usage=TARGETS_USAGE,
         examples="""\
@@ -225,9 +223,7 @@ mcproof grade tools.json --min-grade B  fail below B
             ),
             CLIENT_FIXING,
             policy(COMPAT.fail_on),
-            CHECK_OUTPUTS,
-            LIVE,
-            CONFIGURED_LIVE,
+            *_COMMON,
         ),
         usage=TARGETS_USAGE,
         examples="""\
@@ -257,9 +253,7 @@ mcproof compat tools.json --diff  the edits that help clients and harm none
             ),
             SELECTION,
             policy(SCAN.fail_on),
-            CHECK_OUTPUTS,
-            LIVE,
-            CONFIGURED_LIVE,
+            *_COMMON,
         ),
         usage=TARGETS_USAGE,
         examples="""\
