@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from mcproof.cli.help import parser_of
+from mcproof.cli.main import command_named
 from testing.installed import python_path
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -114,7 +114,7 @@ COMMAND_LINES = [
 def test_a_command_line_of_the_documentation_is_understood(line: str) -> None:
     """Lines without output: what they print depends on the server of the reader."""
     _, name, *words = shlex.split(re.split(r" [|>] ", line)[0], comments=True)
-    parser_of(name).parse_args(words)
+    command_named(name).parser().parse_args(words)
 
 
 def test_the_readme_installs_what_is_there() -> None:

@@ -22,8 +22,7 @@ import pytest
 
 from mcproof import api
 from mcproof.checks.rule import RULESETS, rules_of
-from mcproof.cli.help import parser_of
-from mcproof.cli.main import COMMANDS
+from mcproof.cli.main import COMMANDS, command_named
 from mcproof.core.console import Style
 from mcproof.report.formats import FORMATS, harmless, render_target
 from mcproof.runs.results import Kind, RunResult, TargetResult, empty_payload
@@ -39,7 +38,7 @@ NO_MODULES = re.compile(
     r"mcproof\.(?:toml|ya?ml|lock|py|lua|json|sarif|snapshots\.json|schema\.json|example\.com|fish|sqlite|html|openRulePage)(?!\w)"
 )
 """Names of files, of a host, and of a command of the language server."""
-DYNAMIC = {"__getattr__", "_in_order", "command_functions", "render", "render_target", "rules_of"}
+DYNAMIC = {"__getattr__", "_in_order", "command_named", "render", "render_target", "rules_of"}
 """The functions that build the name of a module; the tests at the end call each with every name of its table."""
 CATALOG = {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -337,7 +336,7 @@ def test_only_known_functions_build_the_names_of_modules() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_module(name: str) -> None:
-    assert parser_of(name).prog == f"mcproof {name}"
+    assert command_named(name).parser().prog == f"mcproof {name}"
 
 
 @pytest.mark.parametrize("name", RULESETS)

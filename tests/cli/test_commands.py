@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mcproof
+from mcproof.cli.main import COMMANDS as SUMMARIES
+from mcproof.cli.main import command_named
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, document_of, fails, run, write
 
@@ -221,6 +223,15 @@ def test_every_command_has_help_of_its_own(command: str) -> None:
     assert done.returncode == 0
     assert f"mcproof {command}" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_options_fill_fields_of_the_request_once(name: str) -> None:
+    command = command_named(name)
+    filled = [field for option in command.options for field in option.fills]
+    assert len(filled) == len(set(filled))
+    assert set(filled) <= set(getattr(command.request, "_fields", filled))
+    assert command.run is not None or "targets" in filled
 
 
 @pytest.mark.parametrize("argument", ["--version", "-V"])

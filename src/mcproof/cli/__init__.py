@@ -1,7 +1,7 @@
 """The command line: arguments in, exit code out.
 
-A command parses its arguments into a request, `runs` executes it, and `outputs` writes the result. There is no
-logic about servers here. A command's module is imported only when it is called, because start-up time counts.
+A command is a row of a table: its arguments fill a request, `runs` executes it, and `outputs` writes the result. There
+is no logic about servers here. A command's module is imported only when it is called, because start-up time counts.
 
 Public modules: main.
 """

@@ -9,10 +9,10 @@ import os
 import re
 from contextlib import suppress
 from textwrap import wrap
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, command_functions
-from mcproof.cli.parser import Parser, filled, help_width, laid_out
+from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, command_named
+from mcproof.cli.parser import filled, help_width, laid_out
 from mcproof.core.console import shell_word
 from mcproof.core.errors import McproofError, UsageError, nearest
 from mcproof.report.formats import FORMATS
@@ -23,80 +23,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-
-class Argument(NamedTuple):
-    """An option or a positional argument of a command."""
-
-    flags: tuple[str, ...]
-    """The names of an option; empty for a positional argument."""
-    value: str
-    """The placeholder of the value; empty for a switch."""
-    choices: tuple[str, ...]
-    repeatable: bool
-    help: str
+    from mcproof.cli.command import Command, Option
+    from mcproof.cli.parser import Parser
 
 
-class CommandArguments(NamedTuple):
-    """A command with its arguments."""
-
-    name: str
-    summary: str
-    description: str
-    usage: str
-    notes: str
-    examples: str
-    groups: tuple[tuple[str, tuple[Argument, ...]], ...]
-    """The titles of groups, each with its arguments, in the order of the help."""
-
-    @property
-    def positionals(self) -> list[Argument]:
-        return [each for _, arguments in self.groups for each in arguments if not each.flags]
-
-    @property
-    def options(self) -> list[Argument]:
-        return [each for _, arguments in self.groups for each in arguments if each.flags]
-
-
-def parser_of(command: str) -> Parser:
-    _, parser = command_functions(command)
-    return parser()
-
-
-def all_commands() -> list[CommandArguments]:
+def all_commands() -> list[Command]:
     """All commands, in the order of the help."""
-    return [_command(name, summary) for name, summary in COMMANDS.items()]
-
-
-def _command(name: str, summary: str) -> CommandArguments:
-    parser = parser_of(name)
-    return CommandArguments(
-        name=name,
-        summary=summary,
-        description=parser.description or "",
-        usage=_usage(parser),
-        notes=parser.notes,
-        examples=parser.examples,
-        groups=tuple((title, tuple(map(_argument, actions))) for title, actions in parser.groups),
-    )
-
-
-def _usage(parser: Parser) -> str:
-    """The ways to call a command, one a line."""
-    ways = parser.format_usage().removeprefix("usage: ").split(f"\n       {parser.prog} ")
-    return f"\n{parser.prog} ".join(" ".join(way.split()) for way in ways)
-
-
-def _argument(action: argparse.Action) -> Argument:
-    takes_value = action.nargs != 0
-    choices = tuple(map(str, action.choices)) if action.choices is not None else ()
-    metavar = action.metavar if isinstance(action.metavar, str) else "|".join(choices) or action.dest.upper()
-    return Argument(
-        tuple(action.option_strings),
-        metavar if takes_value else "",
-        choices,
-        type(action).__name__ == "_AppendAction" or action.nargs in ("*", "+"),
-        action.help or "",
-    )
+    return list(map(command_named, COMMANDS))
 
 
 _COMMANDS = {
@@ -179,7 +112,9 @@ def option_error(parser: Parser, message: str) -> UsageError:
     if message.startswith("unrecognized arguments: -"):
         hint = _option_hint(message.split()[2].partition("=")[0], parser.option_names)
     elif choice := _CHOICE.match(message):
-        known = next((list(map(str, each.choices or ())) for each in parser._actions if _is_named(each, choice[1])), [])
+        name = choice[1].removeprefix("argument ")
+        named = (option for option in parser.command.arguments if name in ("/".join(option.names), option.value))
+        known = list(next(named).choices)
         message = f"{choice[1]}: invalid choice: '{choice[2]}' (choose from {', '.join(known)})"
         hint = nearest(choice[2], known)
     message = " ".join(redacted_command(message.split(" ")))
@@ -189,13 +124,6 @@ def option_error(parser: Parser, message: str) -> UsageError:
 def _option_hint(name: str, known: list[str]) -> str:
     meant = _OPTIONS.get(name.lower(), "")
     return f" (did you mean `{meant}`?)" if meant.partition(" ")[0] in known else nearest(name, known)
-
-
-def _is_named(action: object, name: str) -> bool:
-    """Whether an error message about `argument NAME` is about an action."""
-    return name.removeprefix("argument ") == "/".join(getattr(action, "option_strings", ())) or (
-        name.removeprefix("argument ") in (getattr(action, "metavar", None), getattr(action, "dest", None))
-    )
 
 
 def shown_words(words: Iterable[str]) -> str:
@@ -232,7 +160,7 @@ def refuse_mistakes(options: argparse.Namespace, names: Iterable[str], *, needs_
 
 def misplaced_command(parser: Parser, arguments: Sequence[str]) -> UsageError | None:
     """The error for a command of a server without `--` before it, or as one quoted word; None if there is none."""
-    if "--" in arguments or parser.get_default("server_command") is None:
+    if "--" in arguments or not parser.command.starts_server:
         return None
     is_first = True
     for at, word in _positionals(parser, arguments):
@@ -242,8 +170,8 @@ def misplaced_command(parser: Parser, arguments: Sequence[str]) -> UsageError | 
             ours, others = ([], words) if words else _separated(parser, arguments[at:])
             before = [*arguments[:at], *(arguments[at + 1 :] if words else ours)]
             what = f"`{word}` is a command, not a target"
-            if parser.item and is_first:
-                shown = f"{parser.prog} {parser.item} -- {shown_words(others)}"
+            if parser.command.item and is_first:
+                shown = f"{parser.prog} {parser.command.item} -- {shown_words(others)}"
             else:
                 shown = _command_line(parser, before, (), others)
             return UsageError(f"{what}; put `--` before it: `{shown}`")
@@ -324,12 +252,12 @@ Exit codes: 0 no findings, 1 findings or a failed gate, 2 could not do the job, 
 """
 
 
-def overview(groups: Mapping[str, Mapping[str, str]]) -> str:
+def overview() -> str:
     """The help of mcproof itself, in the width of the terminal."""
     width = help_width()
     lines = ["mcproof proves that an MCP server is fit for agents.", "", "Usage: mcproof COMMAND [OPTIONS] TARGET..."]
-    for title, commands in groups.items():
-        lines += ["", f"{title}:", *_table(commands, width)]
+    for title, commands in COMMAND_GROUPS.items():
+        lines += ["", f"{title}:", *_table({name: summary for name, (_, summary) in commands.items()}, width)]
     lines += ["", "Use this when:", *_table(USES, width)]
     lines += ["", filled(_TARGETS, width), "", "Examples:", *laid_out(_EXAMPLES, width), "", filled(_END, width), ""]
     return "\n".join(lines)
@@ -359,25 +287,25 @@ Findings go to standard output; progress, hints and notices to standard error.
 def reference_page() -> str:
     """All commands with their arguments, and the formats."""
     return "\n".join(
-        [_INTRODUCTION, *_overview(), *(line for each in all_commands() for line in _section(each)), *_formats()]
+        [_INTRODUCTION, *_overview(), *(line for command in all_commands() for line in _section(command)), *_formats()]
     )
 
 
 def _overview() -> Iterator[str]:
     for title, commands in COMMAND_GROUPS.items():
         yield from (f"| {title} | |", "| --- | --- |")
-        yield from (f"| [{name}](#{name}) | {summary} |" for name, summary in commands.items())
+        yield from (f"| [{name}](#{name}) | {summary} |" for name, (_, summary) in commands.items())
         yield ""
     yield from ("| Use | when |", "| --- | --- |")
     yield from (f"| [{name}](#{name}) | {when} |" for name, when in USES.items())
     yield ""
 
 
-def _section(command: CommandArguments) -> Iterator[str]:
-    yield from (f"## {command.name}", "", command.description, "", "```text", command.usage, "```", "")
-    for title, arguments in command.groups:
+def _section(command: Command) -> Iterator[str]:
+    yield from (f"## {command.name}", "", command.description, "", "```text", *command.ways, "```", "")
+    for title, options in command.groups.items():
         yield from (f"| {title} | |", "| --- | --- |")
-        yield from (f"| {_names(each)} | {_cell(each.help)} |" for each in arguments)
+        yield from (f"| {_names(option)} | {_cell(option.help)} |" for option in options)
         yield ""
     if command.notes:
         yield from (" ".join(command.notes.split()), "")
@@ -393,9 +321,9 @@ def _commented(examples: str) -> Iterator[str]:
         yield f"{command:{longest}}  # {purpose}" if purpose else command
 
 
-def _names(argument: Argument) -> str:
-    names = argument.flags or ("",)
-    value = _cell(argument.value)
+def _names(option: Option) -> str:
+    names = option.flags or ("",)
+    value = _cell(option.value)
     return ", ".join(f"`{f'{name} {value}'.strip()}`" for name in names)
 
 

@@ -18,117 +18,62 @@ from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import FAILED, INTERRUPTED, OK, McproofError, from_exception, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from mcproof.cli.parser import Parser
+    from mcproof.cli.command import Command
 
 COMMAND_GROUPS = {
     "Check a catalog": {
-        "lint": "check a catalog for problems that confuse agents and clients",
-        "schema-lint": "check how strictly input schemas constrain calls, and tighten them",
-        "grade": "grade a catalog from A to F, with its token cost",
-        "compat": "show in which MCP clients a server breaks, and what to change",
-        "scan": "report whether an agent may connect to a server, and why",
-        "diff": "show what changed between two catalogs, and what breaks callers",
-        "lock": "lock what servers offer, so that later changes are noticed",
-        "sweep": "grade thousands of servers, on one machine or a cluster",
+        "lint": ("checks", "check a catalog for problems that confuse agents and clients"),
+        "schema-lint": ("checks", "check how strictly input schemas constrain calls, and tighten them"),
+        "grade": ("checks", "grade a catalog from A to F, with its token cost"),
+        "compat": ("checks", "show in which MCP clients a server breaks, and what to change"),
+        "scan": ("checks", "report whether an agent may connect to a server, and why"),
+        "diff": ("checks", "show what changed between two catalogs, and what breaks callers"),
+        "lock": ("checks", "lock what servers offer, so that later changes are noticed"),
+        "sweep": ("sweep", "grade thousands of servers, on one machine or a cluster"),
     },
     "Test a live server": {
-        "probe": "send a live server bad requests, and check that it rejects them",
-        "prove": "show which promises of its schemas a live server keeps, tool by tool",
-        "fuzz": "call the tools of a live server with generated arguments",
-        "replay": "send a stored failure again: fixed, or still failing",
+        "probe": ("live", "send a live server bad requests, and check that it rejects them"),
+        "prove": ("live", "show which promises of its schemas a live server keeps, tool by tool"),
+        "fuzz": ("live", "call the tools of a live server with generated arguments"),
+        "replay": ("live", "send a stored failure again: fixed, or still failing"),
     },
     "Look at a server": {
-        "tools": "list the tools of a server, with parameters, hints and token cost",
-        "call": "call a tool, with its arguments checked first, and show its result",
-        "read": "read a resource, and show its contents",
-        "prompt": "get a prompt, and show its messages",
-        "capture": "save the catalog of a live server, or of any other target",
-        "auth": "log in to servers that require authorization",
+        "tools": ("requests", "list the tools of a server, with parameters, hints and token cost"),
+        "call": ("requests", "call a tool, with its arguments checked first, and show its result"),
+        "read": ("requests", "read a resource, and show its contents"),
+        "prompt": ("requests", "get a prompt, and show its messages"),
+        "capture": ("requests", "save the catalog of a live server, or of any other target"),
+        "auth": ("auth", "log in to servers that require authorization"),
     },
     "Test suites": {
-        "init": "write a first test suite for a server",
-        "run": "run test suites in YAML",
-        "validate": "check test suites without starting anything",
-        "schema": "print the JSON Schema of test suites, for editors",
+        "init": ("init", "write a first test suite for a server"),
+        "run": ("suites", "run test suites in YAML"),
+        "validate": ("suites", "check test suites without starting anything"),
+        "schema": ("reference", "print the JSON Schema of test suites, for editors"),
     },
     "Results over time": {
-        "serve": "serve the recorded results as web pages and a REST API",
-        "history": "show grade, tokens and findings of a server over time",
-        "store": "export, import, prune or check the store of recorded runs",
+        "serve": ("serve", "serve the recorded results as web pages and a REST API"),
+        "history": ("store", "show grade, tokens and findings of a server over time"),
+        "store": ("store", "export, import, prune or check the store of recorded runs"),
     },
     "In editors and agents": {
-        "lsp": "serve an editor: findings while you type, fixes, completion",
-        "mcp": "serve agents: the static checks as an MCP server",
+        "lsp": ("serve", "serve an editor: findings while you type, fixes, completion"),
+        "mcp": ("serve", "serve agents: the static checks as an MCP server"),
     },
     "Rules, reports and settings": {
-        "rules": "list all rules",
-        "advisories": "list known vulnerabilities of MCP servers and frameworks",
-        "clients": "list MCP clients and model APIs, and what is known of each",
-        "explain": "show what a rule checks, why, and how to fix a finding",
-        "report": "render a stored run report in another format",
-        "config": "show the settings for a target, and the source of each",
-        "completion": "print a shell completion script",
-        "demo": "lint, grade and prove an example server",
+        "rules": ("reference", "list all rules"),
+        "advisories": ("reference", "list known vulnerabilities of MCP servers and frameworks"),
+        "clients": ("reference", "list MCP clients and model APIs, and what is known of each"),
+        "explain": ("reference", "show what a rule checks, why, and how to fix a finding"),
+        "report": ("store", "render a stored run report in another format"),
+        "config": ("config", "show the settings for a target, and the source of each"),
+        "completion": ("reference", "print a shell completion script"),
+        "demo": ("init", "lint, grade and prove an example server"),
     },
 }
-_MODULES = {
-    "mcproof.cli.commands.checks": (
-        "lint",
-        "schema-lint",
-        "grade",
-        "compat",
-        "scan",
-        "diff",
-        "lock",
-    ),
-    "mcproof.cli.commands.sweep": ("sweep",),
-    "mcproof.cli.commands.live": (
-        "probe",
-        "prove",
-        "fuzz",
-        "replay",
-    ),
-    "mcproof.cli.commands.requests": (
-        "tools",
-        "call",
-        "read",
-        "prompt",
-        "capture",
-    ),
-    "mcproof.cli.commands.auth": ("auth",),
-    "mcproof.cli.commands.init": (
-        "init",
-        "demo",
-    ),
-    "mcproof.cli.commands.suites": (
-        "run",
-        "validate",
-    ),
-    "mcproof.cli.commands.reference": (
-        "schema",
-        "rules",
-        "advisories",
-        "clients",
-        "explain",
-        "completion",
-    ),
-    "mcproof.cli.commands.serve": (
-        "serve",
-        "lsp",
-        "mcp",
-    ),
-    "mcproof.cli.commands.store": (
-        "history",
-        "store",
-        "report",
-    ),
-    "mcproof.cli.commands.config": ("config",),
-}
-"""The commands of each module: its functions are named for the command, such as `lint_command` and `lint_parser`."""
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, summary in commands.items()}
+"""The commands in the order of the help, each with its module in `cli.commands` and its purpose."""
+COMMANDS = {name: summary for commands in COMMAND_GROUPS.values() for name, (_, summary) in commands.items()}
+_MODULES = {name: module for commands in COMMAND_GROUPS.values() for name, (module, _) in commands.items()}
 
 
 def run() -> None:
@@ -181,19 +126,30 @@ def _dispatch(arguments: list[str]) -> int:
         from mcproof.cli.help import command_error
 
         raise command_error(arguments, COMMANDS)
-    command, parser = command_functions(name)
+    command = command_named(name)
     if any(word.startswith("--trace") for word in arguments):  # else nothing is imported: start-up time counts
-        from mcproof.cli.target_options import is_traced, traced
+        from mcproof.cli.target_options import TRACE, is_traced, traced
 
-        if is_traced(arguments) and "--trace" in parser().option_names:
-            return traced(command, arguments[1:])
-    return command(arguments[1:])
+        if is_traced(arguments) and TRACE in command.arguments:
+            return traced(lambda words: run_command(command, words), arguments[1:])
+    return run_command(command, arguments[1:])
 
 
-def command_functions(name: str) -> tuple[Callable[[list[str]], int], Callable[[], Parser]]:
-    """The function that runs a command, and the one that makes its parser; its module is imported here, not before."""
-    module, stem = import_module(_MODULE_OF[name]), name.replace("-", "_")
-    return getattr(module, f"{stem}_command"), getattr(module, f"{stem}_parser")
+def command_named(name: str) -> Command:
+    """The row of a command; its module is imported here, not before."""
+    module = import_module(f"mcproof.cli.commands.{_MODULES[name]}")
+    command: Command = next(command for command in module.COMMANDS if command.name == name)
+    return command
+
+
+def run_command(command: Command, arguments: list[str]) -> int:
+    """Parse the arguments of a command and run it; return its exit code."""
+    options = command.parser().parse_args(arguments)
+    if command.run is not None:
+        return command.run(options)
+    from mcproof.cli.run import run_check
+
+    return run_check(command, options)
 
 
 def _help(names: list[str]) -> int:
@@ -202,7 +158,7 @@ def _help(names: list[str]) -> int:
         return _dispatch([names[0], "--help"])
     from mcproof.cli.help import overview
 
-    sys.stdout.write(overview(COMMAND_GROUPS))
+    sys.stdout.write(overview())
     return OK
 
 

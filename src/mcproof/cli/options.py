@@ -1,6 +1,6 @@
 """Options that commands share: which rules and tools, how to fix, what to record, where the store is.
 
-Each group adds its arguments to a parser and parses them into a part of a request. Options that name targets are in
+Each group has a function beside it that parses it into a part of a request. Options that name targets are in
 `target_options`, those for formats and files in `outputs`.
 """
 
@@ -11,7 +11,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.cli.parser import Parser, whole_number, words
+from mcproof.cli.command import Option, Options
+from mcproof.cli.parser import whole_number, words
 from mcproof.core.errors import ConfigError, UsageError
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import Settings, StoreSettings, settings_for
@@ -22,77 +23,27 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-
 CALLS = "Calls"
 """The title of a group of options."""
-
 _PATTERNS = "wildcards * and ? allowed; comma-separated, repeatable"
 
-
-def add_calls(parser: Parser) -> None:
-    group = parser.group(CALLS)
-    group.add_argument(
-        "--tool",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"call only these tools; {_PATTERNS}",
-    )
-    add_permissions(parser)
-    group.add_argument(
-        "--allow-writes", action="store_true", help="call every tool, also those that may change something"
-    )
-    group.add_argument(
-        "--args",
-        action="append",
-        default=[],
-        metavar="[TOOL=]JSON",
-        help="valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
-        "repeatable",
-    )
-    group.add_argument(
-        "--max-call-ms",
-        type=whole_number("milliseconds", 1, 3_600_000),
-        default=10_000,
-        metavar="N",
-        help="time limit for a call, after which it counts as a hang (default 10000)",
-    )
-    add_answer(parser)
-
-
-def add_answer(parser: Parser) -> None:
-    parser.group(CALLS).add_argument(
-        "--answer",
-        metavar="FILE",
-        help="answer what the server asks the user, a model or for roots, with the replies in this YAML or JSON file",
-    )
-
-
-def add_security(parser: Parser) -> None:
-    parser.group(CALLS).add_argument(
-        "--security",
-        action="store_true",
-        help="also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
-    )
-
-
-def add_permissions(parser: Parser) -> None:
-    group = parser.group(CALLS)
-    group.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="TOOL",
-        help=f"call these tools although they may change something; {_PATTERNS}",
-    )
-    group.add_argument(
-        "--deny",
-        "--skip",
-        action="append",
-        default=[],
-        metavar="TOOL",
-        help=f"never call these tools, whatever else allows it; {_PATTERNS}",
-    )
+ANSWER = Option(
+    CALLS,
+    "--answer FILE",
+    "answer what the server asks the user, a model or for roots, with the replies in this YAML or JSON file",
+)
+SECURITY = Option(
+    CALLS,
+    "--security",
+    "also send hostile arguments: path traversal, injected commands, SQL and templates, loopback URLs",
+    to="security",
+)
+PERMISSIONS = Options(
+    Option(CALLS, "--allow TOOL", f"call these tools although they may change something; {_PATTERNS}", repeatable=True),
+    Option(
+        CALLS, "--deny, --skip TOOL", f"never call these tools, whatever else allows it; {_PATTERNS}", repeatable=True
+    ),
+)
 
 
 def parse_calls(options: argparse.Namespace) -> CallOptions:
@@ -103,7 +54,31 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
         allow_writes=options.allow_writes,
         arguments=tuple(each for word in options.args for each in _given(word)),
         limit=options.max_call_ms / 1000,
+        stores_failures=getattr(options, "stores_failures", True),
     )
+
+
+CALL_OPTIONS = Options(
+    Option(CALLS, "--tool NAME", f"call only these tools; {_PATTERNS}", repeatable=True),
+    PERMISSIONS,
+    Option(CALLS, "--allow-writes", "call every tool, also those that may change something"),
+    Option(
+        CALLS,
+        "--args [TOOL=]JSON",
+        "valid arguments for a tool, instead of generated ones; @FILE reads an object with arguments by tool; "
+        "repeatable",
+        repeatable=True,
+    ),
+    Option(
+        CALLS,
+        "--max-call-ms N",
+        "time limit for a call, after which it counts as a hang (default 10000)",
+        type=whole_number("milliseconds", 1, 3_600_000),
+        default=10_000,
+    ),
+    ANSWER,
+    calls=parse_calls,
+)
 
 
 def _given(word: str) -> Iterator[GivenArguments]:
@@ -147,33 +122,30 @@ def _object(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-RULES, POLICY = "Rules", "Failing and configuration"
+RULES, POLICY, FIXING = "Rules", "Failing and configuration", "Fixing"
 """Titles of groups of options."""
 FAIL_ON = ("error", "warning", "note", "never")
+_RULE = "a rule's id or name, or a ruleset; comma-separated, repeatable"
 
 
-def add_selection(parser: Parser) -> None:
-    rule = "a rule's id or name, or a ruleset; comma-separated, repeatable"
-    group = parser.group(RULES)
-    group.add_argument("--select", action="append", default=[], metavar="RULE", help=f"run only these: {rule}")
-    group.add_argument("--ignore", action="append", default=[], metavar="RULE", help=f"do not run these: {rule}")
+def parse_selection(options: argparse.Namespace) -> RuleSelection:
+    return RuleSelection(words(getattr(options, "ruleset", [])), words(options.select), words(options.ignore))
 
 
-def parse_selection(options: argparse.Namespace, rulesets: tuple[str, ...] = ()) -> RuleSelection:
-    return RuleSelection(rulesets, words(options.select), words(options.ignore))
-
-
-def add_comparison(parser: Parser) -> None:
-    """Add the options for an earlier state to compare with."""
-    group = parser.group("Comparing")
-    group.add_argument("--locked", action="store_true", help="fail on any difference from mcproof.lock")
-    group.add_argument("--against", metavar="CAPTURE", help="report how the server differs from this capture")
-
-
-def add_config(parser: Parser) -> None:
-    group = parser.group(POLICY)
-    group.add_argument("--config", metavar="FILE", help="use this configuration, not the nearest above each target")
-    group.add_argument("--no-config", action="store_true", help="use no configuration")
+SELECTION = Options(
+    Option(RULES, "--select RULE", f"run only these: {_RULE}", repeatable=True),
+    Option(RULES, "--ignore RULE", f"do not run these: {_RULE}", repeatable=True),
+    rules=parse_selection,
+)
+COMPARISON = (
+    Option("Comparing", "--locked", "fail on any difference from mcproof.lock", to="locked"),
+    Option("Comparing", "--against CAPTURE", "report how the server differs from this capture", to="against"),
+)
+"""An earlier state to compare with."""
+CONFIG = Options(
+    Option(POLICY, "--config FILE", "use this configuration, not the nearest above each target"),
+    Option(POLICY, "--no-config", "use no configuration"),
+)
 
 
 def parse_config(options: argparse.Namespace) -> SettingsSource:
@@ -182,18 +154,21 @@ def parse_config(options: argparse.Namespace) -> SettingsSource:
     return SettingsSource(options.config, options.no_config)
 
 
-def add_policy(parser: Parser, fail_on: str) -> None:
-    """Add the options for configuration, baseline and failing level, with the default of the last."""
-    group = parser.group(POLICY)
+def policy(fail_on: str) -> Options:
+    """The options for configuration, baseline and failing level, with the default of the last."""
     if fail_on in FAIL_ON:
+        levels: tuple[str, ...] = FAIL_ON
         meaning = f"exit 1 on findings at or above this level (default {fail_on})"
-        group.add_argument("--fail-on", choices=FAIL_ON, help=meaning)
     else:
+        levels = (fail_on, *FAIL_ON)
         meaning = f"exit 1 on: {fail_on}, what the server did wrong (the default), or findings at or above a level"
-        group.add_argument("--fail-on", choices=(fail_on, *FAIL_ON), help=meaning)
-    add_config(parser)
-    group.add_argument("--baseline", metavar="FILE", help="accept the findings in this file; fail on new ones")
-    group.add_argument("--update-baseline", action="store_true", help="accept current findings: write the baseline")
+    return Options(
+        Option(POLICY, "--fail-on", meaning, choices=levels),
+        CONFIG,
+        Option(POLICY, "--baseline FILE", "accept the findings in this file; fail on new ones"),
+        Option(POLICY, "--update-baseline", "accept current findings: write the baseline"),
+        policy=parse_policy,
+    )
 
 
 def parse_policy(options: argparse.Namespace) -> Policy:
@@ -208,44 +183,43 @@ class FixOptions(NamedTuple):
     keep_optional: bool
 
 
-def add_fixing(parser: Parser) -> None:
-    group = _add_fixing(parser, "print the tightened catalog or Python file")
-    group.add_argument(
-        "--keep-optional",
-        action="store_true",
-        help="leave parameters with a default, or that may be null, out of a new `required` list",
+def _fixing(help_of_fix: str) -> tuple[Option, ...]:
+    return (
+        Option(FIXING, "--fix", help_of_fix),
+        Option(FIXING, "--write", "with --fix: replace the files instead of printing"),
+        Option(FIXING, "--diff", "print what --fix would change; change nothing"),
     )
 
 
-def add_client_fixing(parser: Parser) -> None:
-    group = _add_fixing(parser, "print the snapshot with the edits that help clients and harm none")
-    group.add_argument(
-        "--for",
-        action="append",
-        default=[],
+STRICT_FIXING = Options(
+    *_fixing("print the tightened catalog or Python file"),
+    Option(
+        FIXING, "--keep-optional", "leave parameters with a default, or that may be null, out of a new `required` list"
+    ),
+)
+CLIENT_FIXING = Options(
+    *_fixing("print the snapshot with the edits that help clients and harm none"),
+    Option(
+        FIXING,
+        "--for NAME[@VERSION]",
+        "with --fix or --diff: fix for these clients (default: all), comma-separated, repeatable",
+        repeatable=True,
         dest="for_clients",
-        metavar="NAME[@VERSION]",
-        help="with --fix or --diff: fix for these clients (default: all), comma-separated, repeatable",
-    )
-    parser.set_defaults(keep_optional=False)
-
-
-def _add_fixing(parser: Parser, help_of_fix: str) -> argparse._ArgumentGroup:
-    group = parser.group("Fixing")
-    group.add_argument("--fix", action="store_true", help=help_of_fix)
-    group.add_argument("--write", action="store_true", help="with --fix: replace the files instead of printing")
-    group.add_argument("--diff", action="store_true", help="print what --fix would change; change nothing")
-    return group
+    ),
+    clients=lambda options: words(options.client or options.for_clients),
+)
 
 
 def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
-    """Parse the options of `add_fixing`; None for no fix. Raises a UsageError if they contradict others."""
-    wanted = options.fix or options.diff
+    """Parse the options for fixing; None for no fix. Raises a UsageError if they contradict others."""
+    if "fix" not in options:
+        return None
+    wanted, keep_optional = options.fix or options.diff, getattr(options, "keep_optional", False)
     if options.write and options.diff:
         raise UsageError("--write and --diff exclude each other: --diff changes nothing")
     if options.write and not options.fix:
         raise UsageError("--write needs --fix")
-    if options.keep_optional and not wanted:
+    if keep_optional and not wanted:
         raise UsageError("--keep-optional needs --fix or --diff")
     if options.write and "-" in options.targets:
         raise UsageError("--write needs a file: standard input cannot be replaced")
@@ -253,7 +227,14 @@ def parse_fixing(options: argparse.Namespace) -> FixOptions | None:
         raise UsageError(f"--diff prints a diff; it does not go with --format {options.format}")
     if wanted and (options.output or options.report or options.update_baseline):
         raise UsageError("--fix and --diff print no report; for --output, --report or --update-baseline, run again")
-    return FixOptions(options.diff, options.write, options.keep_optional) if wanted else None
+    if wanted and (getattr(options, "locked", False) or getattr(options, "against", None) is not None):
+        raise UsageError("--locked and --against compare catalogs, and nothing is compared with --fix")
+    for_clients = getattr(options, "for_clients", None)
+    if for_clients and not wanted:
+        raise UsageError("--for needs --fix or --diff; --client chooses the clients of a report")
+    if wanted and for_clients is not None and (options.client or options.require or options.min_clients is not None):
+        raise UsageError("--client, --require and --min-clients are about the report; --fix takes --for")
+    return FixOptions(options.diff, options.write, keep_optional) if wanted else None
 
 
 RECORDING = "Store"
@@ -269,17 +250,20 @@ class RecordOptions(NamedTuple):
     """A file or a URL; None for the user's own store."""
 
 
-def add_database(parser: Parser) -> None:
-    which = "the store: a file, or postgresql://… (default: as configured, or a file in the user's data folder)"
-    parser.group(RECORDING).add_argument("--database", metavar="URL", help=which)
+DATABASE = Option(
+    RECORDING,
+    "--database URL",
+    "the store: a file, or postgresql://… (default: as configured, or a file in the user's data folder)",
+)
 
 
-def add_store(parser: Parser, meaning: str = "use this configuration, not the nearest above this folder") -> None:
-    """Add the options for the store and for the configuration that may name it."""
-    add_database(parser)
-    group = parser.group(RECORDING)
-    group.add_argument("--config", metavar="FILE", help=meaning)
-    group.add_argument("--no-config", action="store_true", help="use no configuration")
+def store(config: str = "use this configuration, not the nearest above this folder") -> Options:
+    """The options for the store and for the configuration that may name it, which means `config`."""
+    return Options(
+        DATABASE,
+        Option(RECORDING, "--config FILE", config),
+        Option(RECORDING, "--no-config", "use no configuration"),
+    )
 
 
 def parse_store(options: argparse.Namespace) -> StoreSettings:
@@ -287,11 +271,11 @@ def parse_store(options: argparse.Namespace) -> StoreSettings:
     return store_settings(parse_config(options), options.database)
 
 
-def add_recording(parser: Parser) -> None:
-    group = parser.group(RECORDING)
-    group.add_argument("--record", action="store_true", help="keep the result in the store, for `mcproof history`")
-    group.add_argument("--name", metavar="NAME", help="the server's name in the store (default: the target)")
-    add_database(parser)
+RECORD_OPTIONS = Options(
+    Option(RECORDING, "--record", "keep the result in the store, for `mcproof history`"),
+    Option(RECORDING, "--name NAME", "the server's name in the store (default: the target)"),
+    DATABASE,
+)
 
 
 def parse_recording(options: argparse.Namespace) -> RecordOptions | None:

@@ -9,7 +9,8 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.cli.options import RecordOptions, add_recording, parse_recording
+from mcproof.cli.command import Option, Options
+from mcproof.cli.options import RECORD_OPTIONS, RecordOptions, parse_recording
 from mcproof.core.console import (
     EXAMPLES,
     NORMAL,
@@ -30,7 +31,6 @@ from mcproof.runs.requests import Detail
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from mcproof.cli.parser import Parser
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.results import AppliedConfiguration, RunResult, TargetResult
     from mcproof.services.store.database import Database
@@ -113,82 +113,53 @@ class OutputOptions(NamedTuple):
         )
 
 
-def add_color(parser: Parser) -> None:
-    parser.group(OUTPUT).add_argument(
-        "--color",
-        choices=("auto", "always", "never"),
-        default="auto",
-        help="colour text (default auto: on terminals; NO_COLOR and FORCE_COLOR are respected)",
-    )
-
-
-def add_verbosity(parser: Parser) -> None:
-    """Add `--quiet` and `--verbose`."""
-    group = parser.group(OUTPUT)
-    group.add_argument(
-        "-q",
-        "--quiet",
+COLOR = Option(
+    OUTPUT,
+    "--color",
+    "colour text (default auto: on terminals; NO_COLOR and FORCE_COLOR are respected)",
+    choices=("auto", "always", "never"),
+    default="auto",
+)
+VERBOSITY = Options(
+    Option(
+        OUTPUT,
+        "-q, --quiet",
+        "print only results and errors: no progress, hints or notices",
         dest="verbosity",
         action="store_const",
         const=QUIET,
         default=NORMAL,
-        help="print only results and errors: no progress, hints or notices",
-    )
-    group.add_argument(
-        "-v",
-        "--verbose",
+    ),
+    Option(
+        OUTPUT,
+        "-v, --verbose",
+        "also report every skipped file, and the time that each target takes",
         dest="verbosity",
         action="store_const",
         const=VERBOSE,
-        help="also report every skipped file, and the time that each target takes",
-    )
-
-
-def add_format(parser: Parser, *formats: str) -> None:
-    parser.group(OUTPUT).add_argument(
-        "--format", choices=formats, default=formats[0], help=f"how to print (default {formats[0]})"
-    )
-    add_color(parser)
-
-
-def add_outputs(parser: Parser, *, stores: bool = True, records: bool = False) -> None:
-    """Add the options for formats and files; with `stores`, also for the run report, with `records` for the store."""
-    group = parser.group(OUTPUT)
-    group.add_argument(
-        "--format",
+    ),
+)
+TEXT_OR_JSON = Options(
+    Option(OUTPUT, "--format", "how to print (default text)", choices=("text", "json"), default="text"),
+    COLOR,
+)
+FORMATS_AND_FILES = Options(
+    Option(
+        OUTPUT,
+        "--format FORMAT",
+        f"how to print: {', '.join(FORMATS)} (default text)",
         choices=list(FORMATS),
         default="text",
-        metavar="FORMAT",
-        help=f"how to print: {', '.join(FORMATS)} (default text)",
-    )
-    group.add_argument(
-        "--output",
-        action="append",
-        default=[],
-        metavar="[FORMAT:]FILE",
-        help="also write a file, in the format of its extension or prefix; repeatable",
-    )
-    if stores:
-        group.add_argument("--report", metavar="FILE", help="also write the run report, for `mcproof report`")
-    else:
-        parser.set_defaults(report=None)
-    if records:
-        add_recording(parser)
-    add_verbosity(parser)
-    add_color(parser)
-
-
-def add_amount(parser: Parser) -> None:
-    """Add the options for how much text shows of the findings."""
-    group = parser.group(OUTPUT)
-    group.add_argument(
-        "--show",
-        type=_examples,
-        default=EXAMPLES,
-        metavar="N",
-        help=f"how many findings of each rule the text shows: a number, or all (default {EXAMPLES})",
-    )
-    group.add_argument("--statistics", action="store_true", help="print only the number of findings of each rule")
+    ),
+    Option(
+        OUTPUT,
+        "--output [FORMAT:]FILE",
+        "also write a file, in the format of its extension or prefix; repeatable",
+        repeatable=True,
+    ),
+)
+REPORT = Option(OUTPUT, "--report FILE", "also write the run report, for `mcproof report`")
+OUTPUTS = Options(FORMATS_AND_FILES, REPORT, VERBOSITY, COLOR)
 
 
 def _examples(text: str) -> int | None:
@@ -199,12 +170,29 @@ def _examples(text: str) -> int | None:
     return int(text)
 
 
+AMOUNT = Options(
+    Option(
+        OUTPUT,
+        "--show N",
+        f"how many findings of each rule the text shows: a number, or all (default {EXAMPLES})",
+        type=_examples,
+        default=EXAMPLES,
+    ),
+    Option(OUTPUT, "--statistics", "print only the number of findings of each rule"),
+)
+"""How much text shows of the findings."""
+CHECK_OUTPUTS = Options(
+    FORMATS_AND_FILES, REPORT, RECORD_OPTIONS, VERBOSITY, COLOR, AMOUNT, detail=lambda options: options.outputs.detail
+)
+"""The outputs of a check, which can be recorded; `run_check` parses them into `options.outputs`."""
+
+
 def parse_outputs(options: argparse.Namespace) -> OutputOptions:
-    """Parse the options of `add_outputs`. Raises a UsageError if a file cannot be written, before any work is done."""
+    """Parse the options for outputs. Raises a UsageError if a file cannot be written, before any work is done."""
     outputs = OutputOptions(
         format=options.format,
         files=tuple(map(parse_output, options.output)),
-        report=options.report,
+        report=getattr(options, "report", None),
         examples=getattr(options, "show", EXAMPLES),
         statistics=getattr(options, "statistics", False),
         recording=parse_recording(options),

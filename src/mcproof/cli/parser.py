@@ -7,11 +7,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from mcproof.cli.command import ARGUMENTS, HELP
 from mcproof.core.console import set_console
 from mcproof.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mcproof.cli.command import Command
 
 _NARROWEST, _WIDEST = 40, 100
 """The limits of the width of help texts."""
@@ -29,59 +32,38 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises instead of printing and exiting."""
+    """The parser of a command; it raises instead of printing and exiting."""
 
-    def __init__(
-        self,
-        command: str,
-        description: str,
-        *,
-        usage: str = "[OPTIONS]",
-        examples: str = "",
-        notes: str = "",
-        item: str = "",
-    ) -> None:
-        """Create the parser of a command. `usage` is what follows its name, one way to call it per line.
-
-        `examples` are commands, one per line, each with its purpose after two spaces. `notes` are paragraphs. With
-        `item`, what follows the target, options may be between positional arguments.
-        """
-        prog = f"mcproof {command}"
+    def __init__(self, command: Command) -> None:
         super().__init__(
-            prog=prog,
-            usage="\n       ".join(f"{prog} {way}".rstrip() for way in usage.splitlines() or [""]),
-            description=description,
+            prog=f"mcproof {command.name}",
+            usage="\n       ".join(command.ways),
+            description=command.description,
             allow_abbrev=False,
             formatter_class=_HelpFormatter,
         )
-        self.examples = examples
-        self.notes = notes
-        self.item = item
+        self.command = command
         self.arguments: list[str] = []
         """The command line that is parsed."""
-        self._groups: dict[str, argparse._ArgumentGroup] = {}
-        self._positionals.title, self._optionals.title = "Arguments", "Help"
-
-    def group(self, title: str) -> argparse._ArgumentGroup:
-        """The group of options with this title, which is created if it does not exist."""
-        if title not in self._groups:
-            self._groups[title] = self.add_argument_group(title)
-        return self._groups[title]
-
-    @property
-    def groups(self) -> list[tuple[str, list[argparse.Action]]]:
-        """The titles of the groups that have arguments, each with its arguments; the help option comes last."""
-        first, last, *others = self._action_groups
-        return [(each.title or "", each._group_actions) for each in (first, *others, last) if each._group_actions]
+        self._positionals.title, self._optionals.title = ARGUMENTS, HELP
+        groups = {ARGUMENTS: self._positionals, HELP: self._optionals}
+        for option in command.arguments:
+            if option.group not in groups:
+                groups[option.group] = self.add_argument_group(option.group)
+            groups[option.group].add_argument(*option.names, **option.settings)
+        if command.starts_server:
+            self.set_defaults(server_command=())
 
     def parse_args(self, arguments: list[str]) -> argparse.Namespace:  # type: ignore[override]
         """Parse the options; the words after `--` are the command of a server."""
         at = arguments.index("--") if "--" in arguments else len(arguments)
+        if at < len(arguments) and self.command.without_server:
+            raise UsageError(self.command.without_server)
         self.arguments = arguments
         options = self._parse(arguments[:at])
         options.parser = self
         if at < len(arguments):
-            if not hasattr(options, "server_command"):
+            if not self.command.starts_server:
                 raise UsageError(f"`{self.prog}` starts no server; it takes nothing after `--`")
             options.server_command = tuple(arguments[at + 1 :])
             if not options.server_command:
@@ -90,7 +72,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
     def _parse(self, arguments: list[str]) -> argparse.Namespace:
-        return self.parse_intermixed_args(arguments) if self.item else super().parse_args(arguments)
+        return self.parse_intermixed_args(arguments) if self.command.item else super().parse_args(arguments)
 
     @property
     def option_names(self) -> list[str]:
@@ -107,13 +89,14 @@ class Parser(argparse.ArgumentParser):
         formatter = _HelpFormatter(self.prog, width)
         formatter.add_usage(self.usage, self._actions, [])
         formatter.add_text(filled(self.description or "", width))
-        for title, actions in self.groups:
-            formatter.start_section(title)
-            formatter.add_arguments(actions)
+        first, last, *others = self._action_groups
+        for group in (first, *others, last):
+            formatter.start_section(group.title)
+            formatter.add_arguments(group._group_actions)
             formatter.end_section()
-        formatter.add_text(filled(self.notes, width))
-        if self.examples:
-            formatter.add_text("\n".join(["Examples:", *laid_out(self.examples, width)]))
+        formatter.add_text(filled(self.command.notes, width))
+        if self.command.examples:
+            formatter.add_text("\n".join(["Examples:", *laid_out(self.command.examples, width)]))
         return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:

@@ -10,7 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.engine import NO_TOOLS
-from mcproof.cli.outputs import OutputOptions, Outputs
+from mcproof.cli.options import parse_fixing
+from mcproof.cli.outputs import OutputOptions, Outputs, parse_outputs
 from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell
 from mcproof.core.errors import FAILED, INTERRUPTED, McproofError
 from mcproof.runs import execute
@@ -29,11 +30,25 @@ from mcproof.runs.events import (
 from mcproof.runs.loop import interrupts_deferred
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.cli.command import Command
     from mcproof.probing.permission import Permission
     from mcproof.runs.requests import RunRequest
     from mcproof.runs.results import TargetResult
+
+
+def run_check(command: Command, options: argparse.Namespace) -> int:
+    """Build the request of a check from its options, execute it and write its outputs; return the exit code."""
+    fixing = parse_fixing(options)
+    options.outputs = parse_outputs(options)
+    request = command.request_of(options)
+    if fixing is None:
+        return run_request(request, options.outputs)
+    from mcproof.cli.fixing import run_fix
+
+    return run_fix(request, fixing)
 
 
 def run_request(request: RunRequest, options: OutputOptions) -> int:

@@ -13,8 +13,9 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
+from mcproof.cli.command import ARGUMENTS, Option, Options
 from mcproof.cli.outputs import refuse_unwritable
-from mcproof.cli.parser import Parser, seconds
+from mcproof.cli.parser import seconds
 from mcproof.client.endpoints import AccessOptions
 from mcproof.core.console import Style, safe, tell, without_commands
 from mcproof.core.errors import UsageError, WriteError, reason_of
@@ -29,37 +30,25 @@ if TYPE_CHECKING:
     from mcproof.client.questions import AnswerSource
     from mcproof.client.tracing import TracedMessage
 
-
 AUTHORIZATION = "Authorization"
 """The title of a group of options."""
 
-
-def add_authorization(parser: Parser) -> None:
-    """Add the options for live servers that require authorization."""
-    parser.group(AUTHORIZATION).add_argument(
-        "--login", action="store_true", help="log in with the browser when a server requires authorization"
-    )
-    add_client(parser)
-
-
-def add_client(parser: Parser) -> None:
-    """Add the options that name an OAuth client."""
-    group = parser.group(AUTHORIZATION)
-    group.add_argument(
-        "--client-id",
-        metavar="ID",
-        help="OAuth client id, or the URL of a client metadata document (default: mcproof registers itself)",
-    )
-    group.add_argument("--client-secret-env", metavar="NAME", help="variable with the secret of the OAuth client")
-    group.add_argument(
-        "--client-key-env", metavar="NAME", help="variable with the private key of the OAuth client, in PEM"
-    )
-    group.add_argument("--issuer", metavar="URL", help="use only this authorization server")
-    group.add_argument("--scope", metavar="SCOPES", help="request these scopes too, separated by spaces")
+CLIENT = Options(
+    Option(
+        AUTHORIZATION,
+        "--client-id ID",
+        "OAuth client id, or the URL of a client metadata document (default: mcproof registers itself)",
+    ),
+    Option(AUTHORIZATION, "--client-secret-env NAME", "variable with the secret of the OAuth client"),
+    Option(AUTHORIZATION, "--client-key-env NAME", "variable with the private key of the OAuth client, in PEM"),
+    Option(AUTHORIZATION, "--issuer URL", "use only this authorization server"),
+    Option(AUTHORIZATION, "--scope SCOPES", "request these scopes too, separated by spaces"),
+)
+"""The options that name an OAuth client."""
 
 
 def parse_authorization(options: argparse.Namespace, *, may_log_in: bool, callback_port: int = 0) -> AccessOptions:
-    """Parse the options of `add_client`."""
+    """Parse the options of `CLIENT`."""
     access = AccessOptions(
         client_id=options.client_id or "",
         secret_variable=options.client_secret_env or "",
@@ -88,91 +77,47 @@ SERVER_USAGE = "[OPTIONS] TARGET\n[OPTIONS] -- COMMAND ARG..."
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)", re.DOTALL)
 
-
-def add_targets(parser: Parser) -> None:
-    parser.add_argument(
-        "targets",
-        metavar="TARGET",
-        nargs="*",
-        help="a snapshot, Python source, a folder with either, -, a URL, FILE.json#NAME of a client configuration, "
-        "or a name from the configuration (default: the files among the targets of the configuration, or else this "
-        "folder). -- COMMAND ARG... at the end starts a server",
-    )
-
-
-def add_server(parser: Parser) -> None:
-    """Add the target of the commands that call tools."""
-    parser.add_argument(
-        "targets",
-        metavar="TARGET",
-        nargs="*",
-        help="a URL, FILE.json#NAME of a client configuration, or a name from the configuration. "
-        "-- COMMAND ARG... at the end starts a server",
-    )
-
-
-def add_configured_live(parser: Parser) -> None:
-    """Add the option for commands that check all targets of a configuration."""
-    parser.group(SERVERS).add_argument(
-        "--live",
-        action="store_true",
-        help="also check the live servers in `[targets]` of the configuration",
-    )
-
-
-def add_trace(parser: Parser) -> None:
-    """Add `--trace` for the help; `mcproof.cli.target_options` takes it off the command line."""
-    parser.group(SERVERS).add_argument(
-        "--trace",
-        nargs="?",
-        metavar="FILE",
-        help="show all messages to and from servers on standard error, or write them to FILE, such as trace.jsonl "
-        "(--trace=FILE for any name)",
-    )
-
-
-def add_live(parser: Parser) -> None:
-    """Add the options for live servers."""
-    parser.set_defaults(server_command=(), live=False)
-    group = parser.group(SERVERS)
-    group.add_argument(
-        "--env",
-        action="append",
-        default=[],
-        metavar="NAME[=VALUE]",
-        help="set a variable for a started server (default: its value here); repeatable",
-    )
-    group.add_argument(
-        "--header",
-        action="append",
-        default=[],
-        metavar="'NAME: VALUE'",
-        help="send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
-    )
-    group.add_argument("--cwd", metavar="FOLDER", help="start servers in this folder")
-    group.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="time limit for a response (default 30)",
-    )
-    add_start_timeout(parser)
-    group.add_argument(
-        "--protocol", metavar="REVISION", help="speak, and judge by, this protocol revision, such as 2025-06-18"
-    )
-    add_trace(parser)
-    group.add_argument("--all", action="store_true", help="start every server of a client configuration")
-    add_authorization(parser)
-
-
-def add_start_timeout(parser: Parser) -> None:
-    """Add `--start-timeout`."""
-    parser.group(SERVERS).add_argument(
-        "--start-timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="time limit from the start of a server to its first response (default 60)",
-    )
+CONFIGURED_LIVE = Option(SERVERS, "--live", "also check the live servers in `[targets]` of the configuration")
+"""For commands that check all targets of a configuration."""
+TRACE = Option(
+    SERVERS,
+    "--trace FILE",
+    "show all messages to and from servers on standard error, or write them to FILE, such as trace.jsonl "
+    "(--trace=FILE for any name)",
+    nargs="?",
+)
+"""For the help: `traced` takes it off the command line."""
+START_TIMEOUT = Option(
+    SERVERS,
+    "--start-timeout SECONDS",
+    "time limit from the start of a server to its first response (default 60)",
+    to="start_timeout",
+    type=seconds,
+)
+LIVE = Options(
+    Option(
+        SERVERS,
+        "--env NAME[=VALUE]",
+        "set a variable for a started server (default: its value here); repeatable",
+        repeatable=True,
+    ),
+    Option(
+        SERVERS,
+        "--header 'NAME: VALUE'",
+        "send a header to a URL; ${VARIABLE} is replaced from the environment; repeatable",
+        repeatable=True,
+    ),
+    Option(SERVERS, "--cwd FOLDER", "start servers in this folder"),
+    Option(SERVERS, "--timeout SECONDS", "time limit for a response (default 30)", type=seconds),
+    START_TIMEOUT,
+    Option(SERVERS, "--protocol REVISION", "speak, and judge by, this protocol revision, such as 2025-06-18"),
+    TRACE,
+    Option(SERVERS, "--all", "start every server of a client configuration"),
+    Option(AUTHORIZATION, "--login", "log in with the browser when a server requires authorization"),
+    CLIENT,
+    starts_server=True,
+)
+"""The options for live servers."""
 
 
 def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool = False) -> TargetSelection:
@@ -195,7 +140,7 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
         access=parse_authorization(options, may_log_in=options.login),
         directory=options.cwd,
         all_configured=options.all,
-        uses_configured=options.live,
+        uses_configured=getattr(options, "live", False),
     )
     return TargetSelection(
         names=names,
@@ -205,6 +150,38 @@ def parse_targets(options: argparse.Namespace, *names: str, needs_server: bool =
         protocol=options.protocol,
         answers=_answers(getattr(options, "answer", None)),
     )
+
+
+TARGETS = Options(
+    Option(
+        ARGUMENTS,
+        "targets TARGET",
+        "a snapshot, Python source, a folder with either, -, a URL, FILE.json#NAME of a client configuration, "
+        "or a name from the configuration (default: the files among the targets of the configuration, or else this "
+        "folder). -- COMMAND ARG... at the end starts a server",
+        nargs="*",
+    ),
+    targets=lambda options: parse_targets(options, *options.targets),
+)
+SERVER = Options(
+    Option(
+        ARGUMENTS,
+        "targets TARGET",
+        "a URL, FILE.json#NAME of a client configuration, or a name from the configuration. "
+        "-- COMMAND ARG... at the end starts a server",
+        nargs="*",
+    ),
+    targets=lambda options: parse_targets(options, *options.targets, needs_server=True),
+)
+"""The target of the commands that call tools."""
+CATALOG = Option(
+    ARGUMENTS,
+    "target TARGET",
+    "a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
+    "configuration; or -- COMMAND ARG... at the end",
+    nargs="?",
+)
+"""The target of the commands that read one catalog."""
 
 
 def _answers(file: str | None) -> AnswerSource | None:

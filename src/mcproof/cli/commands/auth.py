@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.outputs import add_format
-from mcproof.cli.parser import Parser, whole_number
-from mcproof.cli.target_options import AUTHORIZATION, add_client, parse_authorization
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.outputs import TEXT_OR_JSON
+from mcproof.cli.parser import whole_number
+from mcproof.cli.target_options import AUTHORIZATION, CLIENT, parse_authorization
 from mcproof.core.console import Style, print_document, print_lines, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
 
@@ -18,43 +19,8 @@ if TYPE_CHECKING:
     from mcproof.client.auth.tokens import AccessToken
     from mcproof.client.endpoints import UrlEndpoint
 
-AUTH_EXAMPLES = """\
-mcproof auth login https://host/mcp  log in with the browser, for all later commands
-mcproof auth status  list the servers with a stored token
-mcproof auth logout https://host/mcp  revoke and delete the token
-"""
-AUTH_NOTES = """\
-Tokens are stored in the state folder of the user, readable by the user only. `auth status URL` exits with 1 if no token
-is stored for it.
-"""
 
-
-def auth_parser() -> Parser:
-    parser = Parser(
-        "auth",
-        "Log in to servers that require authorization.",
-        usage="[OPTIONS] login URL\n[OPTIONS] status [URL]\n[OPTIONS] logout URL",
-        examples=AUTH_EXAMPLES,
-        notes=AUTH_NOTES,
-    )
-    parser.add_argument(
-        "action", choices=("login", "status", "logout"), metavar="ACTION", help="login, status or logout"
-    )
-    parser.add_argument("url", metavar="URL", nargs="?", help="the URL of the server")
-    add_client(parser)
-    parser.group(AUTHORIZATION).add_argument(
-        "--callback-port",
-        type=whole_number("a port", 1, 65535),
-        default=0,
-        metavar="PORT",
-        help="port of the redirect URI, http://127.0.0.1:PORT/callback, if that is registered (default: any)",
-    )
-    add_format(parser, "text", "json")
-    return parser
-
-
-def auth_command(arguments: list[str]) -> int:
-    options = auth_parser().parse_args(arguments)
+def _auth(options: argparse.Namespace) -> int:
     if options.action == "status":
         return _status(options)
     if options.url is None:
@@ -163,3 +129,35 @@ def _lines(url: str, token: AccessToken, style: Style) -> Iterator[str]:
         yield f"  scopes: {style.text(' '.join(record['scopes']))}\n"
     if record["expires_at"] is not None:
         yield f"  expires: {record['expires_at']}\n"
+
+
+COMMANDS = (
+    Command(
+        "auth",
+        "Log in to servers that require authorization.",
+        (
+            Option(ARGUMENTS, "action ACTION", "login, status or logout", choices=("login", "status", "logout")),
+            Option(ARGUMENTS, "url URL", "the URL of the server", nargs="?"),
+            CLIENT,
+            Option(
+                AUTHORIZATION,
+                "--callback-port PORT",
+                "port of the redirect URI, http://127.0.0.1:PORT/callback, if that is registered (default: any)",
+                type=whole_number("a port", 1, 65535),
+                default=0,
+            ),
+            TEXT_OR_JSON,
+        ),
+        usage="[OPTIONS] login URL\n[OPTIONS] status [URL]\n[OPTIONS] logout URL",
+        examples="""\
+mcproof auth login https://host/mcp  log in with the browser, for all later commands
+mcproof auth status  list the servers with a stored token
+mcproof auth logout https://host/mcp  revoke and delete the token
+""",
+        notes="""\
+Tokens are stored in the state folder of the user, readable by the user only. `auth status URL` exits with 1 if no token
+is stored for it.
+""",
+        run=_auth,
+    ),
+)

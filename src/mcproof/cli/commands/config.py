@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.rule import RULESETS, Thresholds
-from mcproof.cli.options import add_config, parse_config
-from mcproof.cli.outputs import OUTPUT, add_format
-from mcproof.cli.parser import Parser
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.options import CONFIG, parse_config
+from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON
 from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
 from mcproof.runs.config import directory_of, settings_for
@@ -20,43 +20,17 @@ from mcproof.runs.planning import given_settings, resolve_target, shown_target
 from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from mcproof.checks.ignores import IgnoreFor
     from mcproof.runs.config import Settings, WatchEntry
     from mcproof.runs.requests import SettingsSource
 
-CONFIG_NOTES = """\
-The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest
-folder above it.
-"""
 DEFAULT = "default"
 
 
-def config_parser() -> Parser:
-    parser = Parser(
-        "config",
-        "Show the settings for a target, and the source of each.",
-        usage="[OPTIONS] [TARGET]",
-        examples="mcproof config src/  the settings that apply to a folder",
-        notes=CONFIG_NOTES,
-    )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        nargs="?",
-        help="a snapshot, a folder, or a name from the configuration (default: this folder)",
-    )
-    add_config(parser)
-    parser.group(OUTPUT).add_argument(
-        "--schema", action="store_true", help="print the JSON Schema of the configuration, for editors"
-    )
-    add_format(parser, "text", "json")
-    return parser
-
-
-def config_command(arguments: list[str]) -> int:
-    options = config_parser().parse_args(arguments)
+def _config(options: argparse.Namespace) -> int:
     if options.schema:
         if options.target is not None or options.config is not None or options.no_config:
             raise UsageError("--schema is the same for every target and configuration; it takes neither")
@@ -229,3 +203,29 @@ def _table(title: str, rows: list[list[str]], style: Style) -> Iterator[str]:
     for *row, last in cells:
         padded = "  ".join(cell + " " * (width - display_width(cell)) for cell, width in zip(row, widths, strict=False))
         yield f"  {padded}  {style.paint(last, 'dim')}\n"
+
+
+COMMANDS = (
+    Command(
+        "config",
+        "Show the settings for a target, and the source of each.",
+        (
+            Option(
+                ARGUMENTS,
+                "target TARGET",
+                "a snapshot, a folder, or a name from the configuration (default: this folder)",
+                nargs="?",
+            ),
+            CONFIG,
+            Option(OUTPUT, "--schema", "print the JSON Schema of the configuration, for editors"),
+            TEXT_OR_JSON,
+        ),
+        usage="[OPTIONS] [TARGET]",
+        examples="mcproof config src/  the settings that apply to a folder",
+        notes="""\
+The configuration is mcproof.toml, or [tool.mcproof] in pyproject.toml, in the folder of the target or the nearest
+folder above it.
+""",
+        run=_config,
+    ),
+)

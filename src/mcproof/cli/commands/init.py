@@ -7,11 +7,13 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import mcproof
-from mcproof.cli.commands import checks, live
-from mcproof.cli.options import CALLS, add_permissions
-from mcproof.cli.outputs import OUTPUT, add_color, add_verbosity, refuse_unwritable
-from mcproof.cli.parser import Parser, words
-from mcproof.cli.target_options import SERVER_USAGE, add_live, header_variables, parse_targets
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.main import command_named
+from mcproof.cli.options import CALLS, PERMISSIONS
+from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY, refuse_unwritable
+from mcproof.cli.parser import words
+from mcproof.cli.run import run_check
+from mcproof.cli.target_options import LIVE, SERVER_USAGE, header_variables, parse_targets
 from mcproof.core.console import Counter, Style, plural, print_document, remark, shell_word
 from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, McproofError, UsageError
 from mcproof.runs.config import settings_for
@@ -20,6 +22,8 @@ from mcproof.runs.planning import resolve_target, shown_target
 from mcproof.runs.requests import CallOptions, TargetSelection
 
 if TYPE_CHECKING:
+    import argparse
+
     from mcproof.core.catalog.model import Catalog
     from mcproof.targets.arguments import Input, Target
     from mcproof.targets.snapshots import LiveCatalogs
@@ -38,73 +42,24 @@ _ENVIRONMENT = (
 """Makes Python import the server from this package, whatever the current folder contains."""
 
 
-def demo_parser() -> Parser:
-    parser = Parser(
-        "demo", "Lint, grade and prove an example server, with the faults of real ones.", examples="mcproof demo"
-    )
-    add_color(parser)
-    return parser
-
-
-def demo_command(arguments: list[str]) -> int:
-    options = demo_parser().parse_args(arguments)
+def _demo(options: argparse.Namespace) -> int:
     style = Style.of(sys.stdout)
     # Makes `python` this interpreter, whether or not its environment is active.
     os.environ["PATH"] = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    for name, run in (("lint", checks.lint_command), ("grade", checks.grade_command), ("prove", _prove)):
+    for name in ("lint", "grade", "prove"):
         sys.stdout.write(style.paint(f"$ mcproof {name} -- {' '.join(SERVER)}", "bold") + "\n\n")
         sys.stdout.flush()
-        code = run(["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER])
+        command = command_named(name)
+        arguments = ["--no-config", "--color", options.color, *_ENVIRONMENT, "--", *SERVER]
+        parsed = command.parser().parse_args(arguments)
+        parsed.stores_failures = False  # the demo leaves no files, so its output has no ids to replay
+        code = run_check(command, parsed)
         if code not in (OK, FINDINGS):
             return code
         sys.stdout.write("\n")
     sys.stdout.write("Now try it on a server of your own: mcproof prove -- python server.py\n")
     sys.stdout.write("Or see such results in the browser: mcproof serve --demo (pip install 'mcproof[web]')\n")
     return OK
-
-
-def _prove(arguments: list[str]) -> int:
-    """Prove without storing failures: the demo leaves no files, so its output has no ids to replay."""
-    return live.prove_command(arguments, stores_failures=False)
-
-
-INIT_NOTES = """\
-Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
-`mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
-reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
-environment variables instead.
-"""
-INIT_EXAMPLES = """\
-mcproof init -- python server.py  write mcproof.yaml
-mcproof init .mcp.json --all -o tests/servers.yaml  every server of a client configuration
-"""
-
-
-def init_parser() -> Parser:
-    parser = Parser(
-        "init",
-        "Write a first test suite for a server, for `mcproof run`.",
-        usage=SERVER_USAGE,
-        examples=INIT_EXAMPLES,
-        notes=INIT_NOTES,
-    )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        nargs="?",
-        help="a URL, FILE.json#NAME of a client configuration (FILE.json with --all), a snapshot, Python source, "
-        "or a name from the configuration; or -- COMMAND ARG... at the end",
-    )
-    group = parser.group(OUTPUT)
-    group.add_argument("-o", "--output", metavar="FILE", help="the suite to write (default mcproof.yaml); - prints it")
-    group.add_argument("--force", action="store_true", help="overwrite an existing suite")
-    add_verbosity(parser)
-    parser.group(CALLS).add_argument(
-        "--no-calls", action="store_true", help="call and read nothing; only list the catalog"
-    )
-    add_permissions(parser)
-    add_live(parser)
-    return parser
 
 
 class _Options(NamedTuple):
@@ -131,8 +86,8 @@ class _Found(NamedTuple):
     trouble: McproofError | None = None
 
 
-def init_command(arguments: list[str]) -> int:
-    options = _parse(arguments)
+def _init(parsed: argparse.Namespace) -> int:
+    options = _parse(parsed)
     file = options.file
     found = _read(options)
     servers, variables = _servers(found, options)
@@ -150,8 +105,7 @@ def init_command(arguments: list[str]) -> int:
     return FAILED if any(each.trouble is not None for each in found) else OK
 
 
-def _parse(arguments: list[str]) -> _Options:
-    options = init_parser().parse_args(arguments)
+def _parse(options: argparse.Namespace) -> _Options:
     if options.target is not None and options.server_command:
         raise UsageError("name a TARGET or `-- COMMAND ARG...`, not both")
     if options.target is None and not options.server_command:
@@ -381,3 +335,45 @@ def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretV
         steps.append(f"set {', '.join(variables.unset)}")
     steps.append(f"`mcproof run{_named(file)}`" if file != "-" else "save this to FILE, then `mcproof run FILE`")
     remark(f"next: {', then '.join(steps)}")
+
+
+COMMANDS = (
+    Command(
+        "init",
+        "Write a first test suite for a server, for `mcproof run`.",
+        (
+            Option(
+                ARGUMENTS,
+                "target TARGET",
+                "a URL, FILE.json#NAME of a client configuration (FILE.json with --all), a snapshot, Python "
+                "source, or a name from the configuration; or -- COMMAND ARG... at the end",
+                nargs="?",
+            ),
+            Option(OUTPUT, "-o, --output FILE", "the suite to write (default mcproof.yaml); - prints it"),
+            Option(OUTPUT, "--force", "overwrite an existing suite"),
+            VERBOSITY,
+            Option(CALLS, "--no-calls", "call and read nothing; only list the catalog"),
+            PERMISSIONS,
+            LIVE,
+        ),
+        usage=SERVER_USAGE,
+        examples="""\
+mcproof init -- python server.py  write mcproof.yaml
+mcproof init .mcp.json --all -o tests/servers.yaml  every server of a client configuration
+""",
+        notes="""\
+Tools of a live server that, by their annotations and words, change nothing are called once and probed as by
+`mcproof probe`; resources and prompts are read once. Tests that do not pass today are written as comments, with the
+reason. Other tools are not called, and nothing of a snapshot is. Secrets are never written: the suite refers to
+environment variables instead.
+""",
+        run=_init,
+    ),
+    Command(
+        "demo",
+        "Lint, grade and prove an example server, with the faults of real ones.",
+        (COLOR,),
+        examples="mcproof demo",
+        run=_demo,
+    ),
+)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from mcproof.cli.options import CALLS, add_answer, add_calls, add_policy, add_security, parse_calls, parse_policy
-from mcproof.cli.outputs import OutputOptions, add_amount, add_format, add_outputs, add_verbosity, parse_outputs
-from mcproof.cli.parser import Parser, seconds, whole_number, words
-from mcproof.cli.run import ConsoleListener, run_request
-from mcproof.cli.target_options import SERVER_USAGE, add_live, add_server, parse_targets
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.options import ANSWER, CALL_OPTIONS, CALLS, SECURITY, policy
+from mcproof.cli.outputs import CHECK_OUTPUTS, TEXT_OR_JSON, VERBOSITY
+from mcproof.cli.parser import seconds, whole_number, words
+from mcproof.cli.run import ConsoleListener
+from mcproof.cli.target_options import LIVE, SERVER, SERVER_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines, remark, wrapped
 from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
 from mcproof.core.observations.probes import MAX_CALLS
@@ -29,229 +30,12 @@ if TYPE_CHECKING:
     from mcproof.probing.replay import ReplayResult
 
 
-FUZZ_EXAMPLES = """\
-mcproof fuzz --max-time 60 -- python server.py
-mcproof fuzz --tool search --cases 2000 --seed 7 -- python server.py
-mcproof fuzz --security -- python server.py  hostile arguments, too
-"""
-
-
-def fuzz_parser() -> Parser:
-    parser = Parser(
-        "fuzz",
-        "Call the tools of a live server with generated arguments until something breaks.",
-        usage=SERVER_USAGE,
-        examples=FUZZ_EXAMPLES,
-    )
-    add_server(parser)
-    group = parser.group("Cases")
-    group.add_argument(
-        "--seed",
-        type=whole_number("seeds", 0, 2**63 - 1),
-        default=0,
-        metavar="N",
-        help="seed of the random cases; the same seed gives the same cases (default 0)",
-    )
-    group.add_argument(
-        "--cases",
-        type=whole_number("cases", 1, 100_000_000),
-        default=200,
-        metavar="N",
-        help="cases per tool (default 200)",
-    )
-    group.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
-    group.add_argument("--strict", action="store_true", help="also fail if an invalid call is accepted")
-    group.add_argument(
-        "--processes",
-        type=whole_number("processes", 1, 64),
-        metavar="N",
-        help="server processes at once (default: one per core, up to 4; one connection to a URL)",
-    )
-    add_calls(parser)
-    add_security(parser)
-    add_policy(parser, FUZZ.fail_on)
-    add_outputs(parser, records=True)
-    add_amount(parser)
-    add_live(parser)
-    return parser
-
-
-def fuzz_command(arguments: list[str]) -> int:
-    options = fuzz_parser().parse_args(arguments)
-    outputs = parse_outputs(options)
-    request = FuzzRequest(
-        targets=parse_targets(options, *options.targets, needs_server=True),
-        calls=parse_calls(options),
-        seed=options.seed,
-        cases=options.cases,
-        max_seconds=options.max_time,
-        is_strict=options.strict,
-        security=options.security,
-        processes=options.processes,
-        policy=parse_policy(options),
-        detail=outputs.detail,
-    )
-    return run_request(request, outputs)
-
-
-Request = TypeVar("Request", bound=ProbeRequest)
-
-PROBE_EXAMPLES = """\
-mcproof probe -- python server.py  every probe, on every tool that is read-only
-mcproof probe https://host/mcp --tool search  only one tool
-mcproof probe --checks unknown_tool,missing_required -- python server.py
-"""
-
-
-def probe_parser() -> Parser:
-    parser = Parser(
-        "probe",
-        "Send a live server bad requests, and check that it rejects them. `mcproof prove` sends more, one for each "
-        "promise of each schema.",
-        usage=SERVER_USAGE,
-        examples=PROBE_EXAMPLES,
-    )
-    add_probing(parser)
-    return parser
-
-
-def probe_command(arguments: list[str]) -> int:
-    options = probe_parser().parse_args(arguments)
-    outputs = parse_outputs(options)
-    return run_request(parse_probing(ProbeRequest, options, outputs), outputs)
-
-
-def add_probing(parser: Parser) -> None:
-    """Add the options of the commands that send probes."""
-    add_server(parser)
-    group = parser.group(CALLS)
-    group.add_argument(
-        "--checks",
-        action="append",
-        default=[],
-        metavar="PROBE",
-        help="send only these probes; comma-separated, repeatable",
-    )
-    add_calls(parser)
-    group.add_argument(
-        "--oversize",
-        type=whole_number("bytes", 1, 32 * 1024 * 1024),
-        default=1024 * 1024,
-        metavar="BYTES",
-        help="length of the oversized string (default 1048576)",
-    )
-    group.add_argument("--max-time", type=seconds, metavar="SECONDS", help="stop after this time")
-    add_policy(parser, PROBE.fail_on)
-    add_outputs(parser, records=True)
-    add_amount(parser)
-    add_live(parser)
-
-
-def parse_probing(kind: type[Request], options: argparse.Namespace, outputs: OutputOptions) -> Request:
-    """Parse the options of `add_probing` into a request of a kind."""
-    return kind(
-        targets=parse_targets(options, *options.targets, needs_server=True),
-        calls=parse_calls(options),
-        checks=words(options.checks),
-        max_seconds=options.max_time,
-        oversize=options.oversize,
-        policy=parse_policy(options),
-        detail=outputs.detail,
-    )
-
-
-PROVE_EXAMPLES = """\
-mcproof prove -- python server.py  the contract matrix of a server
-mcproof prove --allow create_note -- python server.py  also call a tool that changes something
-mcproof prove --output report.html -- python server.py  a page with every request and response
-"""
-
-
-def prove_parser() -> Parser:
-    parser = Parser(
-        "prove",
-        "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side.",
-        usage=SERVER_USAGE,
-        examples=PROVE_EXAMPLES,
-    )
-    add_probing(parser)
-    group = parser.group(CALLS)
-    group.add_argument(
-        "--max-calls",
-        type=whole_number("calls", 1, 1_000_000),
-        default=MAX_CALLS,
-        metavar="N",
-        help=f"probes per tool; one of each kind first (default {MAX_CALLS})",
-    )
-    group.add_argument(
-        "--strict",
-        action="store_true",
-        help='also fail if a value of a wrong type is converted, such as "5" for 5',
-    )
-    add_security(parser)
-    return parser
-
-
-def prove_command(arguments: list[str], *, stores_failures: bool = True) -> int:
-    options = prove_parser().parse_args(arguments)
-    outputs = parse_outputs(options)
-    request = parse_probing(ProveRequest, options, outputs)
-    request = request._replace(
-        max_calls=options.max_calls,
-        is_strict=options.strict,
-        security=options.security,
-        calls=request.calls._replace(stores_failures=stores_failures),
-    )
-    return run_request(request, outputs)
-
-
+CASES = "Cases"
+"""The title of a group of options."""
 _CODES = {"fixed": OK, "still failing": FINDINGS, "could not tell": FAILED}
 
-REPLAY_EXAMPLES = """\
-mcproof replay  list the stored failures
-mcproof replay 00e4a5  send one again; the beginning of an id is enough
-mcproof replay 00e4a5 --to-suite mcproof.yaml  keep it as a test
-"""
 
-
-def replay_parser() -> Parser:
-    parser = Parser(
-        "replay",
-        "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
-        "list the failures stored in .mcproof.",
-        usage="[OPTIONS] [ID [TARGET]]\n[OPTIONS] ID -- COMMAND ARG...",
-        examples=REPLAY_EXAMPLES,
-    )
-    parser.add_argument(
-        "id", metavar="ID", nargs="?", help="the id of the failure, from a report, or the beginning of it"
-    )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        nargs="?",
-        help="the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, a name from the "
-        "configuration, or -- COMMAND ARG...",
-    )
-    group = parser.group("What to do with it")
-    group.add_argument(
-        "--trust",
-        action="store_true",
-        help="send a failure that somebody else stored to the server that it names: this starts its command",
-    )
-    group.add_argument(
-        "--to-suite",
-        metavar="FILE",
-        help="send nothing; add the failure to this suite as a test, which fails until the server is fixed",
-    )
-    add_answer(parser)
-    add_format(parser, "text", "json")
-    add_verbosity(parser)
-    add_live(parser)
-    return parser
-
-
-def replay_command(arguments: list[str]) -> int:
-    options = replay_parser().parse_args(arguments)
+def _replay(options: argparse.Namespace) -> int:
     if options.all:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
@@ -414,3 +198,154 @@ def _document(failed: StoredFailure, result: ReplayResult) -> str:
         "answer": result.response,
     }
     return printable(encode(record)) + "\n"
+
+
+_PROBING = (
+    SERVER,
+    Option(
+        CALLS,
+        "--checks PROBE",
+        "send only these probes; comma-separated, repeatable",
+        to="checks",
+        read=words,
+        repeatable=True,
+    ),
+    CALL_OPTIONS,
+    Option(
+        CALLS,
+        "--oversize BYTES",
+        "length of the oversized string (default 1048576)",
+        to="oversize",
+        type=whole_number("bytes", 1, 32 * 1024 * 1024),
+        default=1024 * 1024,
+    ),
+    Option(CALLS, "--max-time SECONDS", "stop after this time", to="max_seconds", type=seconds),
+    policy(PROBE.fail_on),
+    CHECK_OUTPUTS,
+    LIVE,
+)
+"""The options of the commands that send probes."""
+COMMANDS = (
+    Command(
+        "probe",
+        "Send a live server bad requests, and check that it rejects them. `mcproof prove` sends more, one for each "
+        "promise of each schema.",
+        _PROBING,
+        usage=SERVER_USAGE,
+        examples="""\
+mcproof probe -- python server.py  every probe, on every tool that is read-only
+mcproof probe https://host/mcp --tool search  only one tool
+mcproof probe --checks unknown_tool,missing_required -- python server.py
+""",
+        request=ProbeRequest,
+    ),
+    Command(
+        "prove",
+        "Show which promises of its schemas a live server keeps: the strict rules and the probes side by side.",
+        (
+            *_PROBING,
+            Option(
+                CALLS,
+                "--max-calls N",
+                f"probes per tool; one of each kind first (default {MAX_CALLS})",
+                to="max_calls",
+                type=whole_number("calls", 1, 1_000_000),
+                default=MAX_CALLS,
+            ),
+            Option(
+                CALLS,
+                "--strict",
+                'also fail if a value of a wrong type is converted, such as "5" for 5',
+                to="is_strict",
+            ),
+            SECURITY,
+        ),
+        usage=SERVER_USAGE,
+        examples="""\
+mcproof prove -- python server.py  the contract matrix of a server
+mcproof prove --allow create_note -- python server.py  also call a tool that changes something
+mcproof prove --output report.html -- python server.py  a page with every request and response
+""",
+        request=ProveRequest,
+    ),
+    Command(
+        "fuzz",
+        "Call the tools of a live server with generated arguments until something breaks.",
+        (
+            SERVER,
+            Option(
+                CASES,
+                "--seed N",
+                "seed of the random cases; the same seed gives the same cases (default 0)",
+                to="seed",
+                type=whole_number("seeds", 0, 2**63 - 1),
+                default=0,
+            ),
+            Option(
+                CASES,
+                "--cases N",
+                "cases per tool (default 200)",
+                to="cases",
+                type=whole_number("cases", 1, 100_000_000),
+                default=200,
+            ),
+            Option(CASES, "--max-time SECONDS", "stop after this time", to="max_seconds", type=seconds),
+            Option(CASES, "--strict", "also fail if an invalid call is accepted", to="is_strict"),
+            Option(
+                CASES,
+                "--processes N",
+                "server processes at once (default: one per core, up to 4; one connection to a URL)",
+                to="processes",
+                type=whole_number("processes", 1, 64),
+            ),
+            CALL_OPTIONS,
+            SECURITY,
+            policy(FUZZ.fail_on),
+            CHECK_OUTPUTS,
+            LIVE,
+        ),
+        usage=SERVER_USAGE,
+        examples="""\
+mcproof fuzz --max-time 60 -- python server.py
+mcproof fuzz --tool search --cases 2000 --seed 7 -- python server.py
+mcproof fuzz --security -- python server.py  hostile arguments, too
+""",
+        request=FuzzRequest,
+    ),
+    Command(
+        "replay",
+        "Send a stored failure again: fixed (exit code 0), still failing (1), or could not tell (2). Without an ID, "
+        "list the failures stored in .mcproof.",
+        (
+            Option(ARGUMENTS, "id ID", "the id of the failure, from a report, or the beginning of it", nargs="?"),
+            Option(
+                ARGUMENTS,
+                "target TARGET",
+                "the server to send it to, instead of the one that failed: a URL, FILE.json#NAME, a name from the "
+                "configuration, or -- COMMAND ARG...",
+                nargs="?",
+            ),
+            Option(
+                "What to do with it",
+                "--trust",
+                "send a failure that somebody else stored to the server that it names: this starts its command",
+            ),
+            Option(
+                "What to do with it",
+                "--to-suite FILE",
+                "send nothing; add the failure to this suite as a test, which fails until the server is fixed",
+            ),
+            ANSWER,
+            TEXT_OR_JSON,
+            VERBOSITY,
+            LIVE,
+        ),
+        usage="[OPTIONS] [ID [TARGET]]\n[OPTIONS] ID -- COMMAND ARG...",
+        examples="""\
+mcproof replay  list the stored failures
+mcproof replay 00e4a5  send one again; the beginning of an id is enough
+mcproof replay 00e4a5 --to-suite mcproof.yaml  keep it as a test
+""",
+        run=_replay,
+    ),
+)

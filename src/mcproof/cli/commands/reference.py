@@ -13,10 +13,11 @@ from mcproof.checks.clients.profiles import Profile, known_profiles
 from mcproof.checks.fixes.snippets import example_help
 from mcproof.checks.rule import FAULTS, RULESETS, Fault, Rule, Ruleset, all_rules, find_rule, rules_of
 from mcproof.checks.rulebook import RuleCase, cases_of, compact_json, facts_of, rule_record, rules_of_fault
-from mcproof.cli.help import Argument, CommandArguments, all_commands
-from mcproof.cli.options import add_config, parse_config
-from mcproof.cli.outputs import add_format
-from mcproof.cli.parser import Parser
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.help import all_commands
+from mcproof.cli.main import COMMANDS as SUMMARIES
+from mcproof.cli.options import CONFIG, parse_config
+from mcproof.cli.outputs import TEXT_OR_JSON
 from mcproof.core.console import Style, print_lines, remark
 from mcproof.core.errors import OK, UsageError, nearest
 from mcproof.report.listings import advisory_document, advisory_lines, client_document, client_page, client_table
@@ -25,32 +26,13 @@ from mcproof.runs.planning import all_profiles, given_settings
 from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator, Mapping
 
     from mcproof.runs.requests import SettingsSource
 
 
-ADVISORIES_NOTES = """\
-The table ships with mcproof and has a date: newer advisories are not in it. `scan` checks the packages of a server that
-its command, source or capture shows with a version; an unknown version is reported as not checked.
-"""
-
-
-def advisories_parser() -> Parser:
-    parser = Parser(
-        "advisories",
-        "List the known vulnerabilities of MCP servers and frameworks that `scan` checks.",
-        usage="[OPTIONS] [PACKAGE...]",
-        examples="mcproof advisories  all of them\nmcproof advisories mcp-remote  those of one package",
-        notes=ADVISORIES_NOTES,
-    )
-    parser.add_argument("packages", metavar="PACKAGE", nargs="*", help="names of packages (default: all)")
-    add_format(parser, "text", "json")
-    return parser
-
-
-def advisories_command(arguments: list[str]) -> int:
-    options = advisories_parser().parse_args(arguments)
+def _advisories(options: argparse.Namespace) -> int:
     table = advisory_table()
     wanted = {name.lower() for name in options.packages}
     chosen = [each for each in table.advisories if not wanted or each.package in wanted]
@@ -65,21 +47,7 @@ def advisories_command(arguments: list[str]) -> int:
     return OK
 
 
-def clients_parser() -> Parser:
-    parser = Parser(
-        "clients",
-        "List the clients, model APIs and SDKs that `compat` knows, or the facts about one, with sources and dates.",
-        usage="[OPTIONS] [NAME...]",
-        examples="mcproof clients  all of them\nmcproof clients cursor  every fact about one",
-    )
-    parser.add_argument("names", metavar="NAME", nargs="*", help="ids of clients, such as claude-code (default: all)")
-    add_config(parser)
-    add_format(parser, "text", "json")
-    return parser
-
-
-def clients_command(arguments: list[str]) -> int:
-    options = clients_parser().parse_args(arguments)
+def _clients(options: argparse.Namespace) -> int:
     profiles = _profiles(parse_config(options))
     for name in options.names:
         if name not in profiles:
@@ -105,29 +73,12 @@ def _profiles(source: SettingsSource) -> Mapping[str, Profile]:
     return all_profiles(given_settings(source) or settings_for(os.curdir)) or known_profiles()
 
 
-COMPLETION_EXAMPLES = """\
-eval "$(mcproof completion bash)"  in ~/.bashrc
-mcproof completion zsh > ~/.zfunc/_mcproof  a folder of $fpath, then compinit
-mcproof completion fish > ~/.config/fish/completions/mcproof.fish
-"""
 _RULE_VALUES = ("RULE", "ID")
 """The placeholders of values that are rules."""
 
 
-def completion_parser() -> Parser:
-    parser = Parser(
-        "completion",
-        "Print a shell script that completes commands, options and rules.",
-        usage="{bash,zsh,fish}",
-        examples=COMPLETION_EXAMPLES,
-    )
-    parser.add_argument("shell", choices=list(SCRIPTS), help="the shell")
-    return parser
-
-
-def completion_command(arguments: list[str]) -> int:
-    shell = completion_parser().parse_args(arguments).shell
-    sys.stdout.write("\n".join(SCRIPTS[shell]()) + "\n")
+def _completion(options: argparse.Namespace) -> int:
+    sys.stdout.write("\n".join(SCRIPTS[options.shell]()) + "\n")
     return OK
 
 
@@ -135,7 +86,7 @@ def _rules() -> list[str]:
     return [*RULESETS, *(rule.id for rule in all_rules())]
 
 
-def _words_of(argument: Argument) -> list[str]:
+def _words_of(argument: Option) -> list[str]:
     """The possible values of an argument, if they are a closed list."""
     if argument.value in _RULE_VALUES:
         return [*_rules(), *(FAULTS if argument.value == "ID" else ())]
@@ -158,7 +109,7 @@ def _bash() -> Iterator[str]:
         '        case "$command $before" in',
     )
     for each in commands:
-        for option in each.options:
+        for option in each.listed:
             for flag in option.flags:
                 if words := _words_of(option):
                     yield f'            "{each.name} {flag}") words="{" ".join(words)}" ;;'
@@ -166,7 +117,7 @@ def _bash() -> Iterator[str]:
                     yield f'            "{each.name} {flag}") ;;'
     yield from ("            *)", '                case "$command" in')
     for each in commands:
-        flags = [flag for option in each.options for flag in option.flags]
+        flags = [flag for option in each.listed for flag in option.flags]
         values = [word for positional in each.positionals for word in _words_of(positional)]
         yield f'                    {each.name}) words="{" ".join(values)}" flags="{" ".join(flags)}" ;;'
     yield from (
@@ -189,7 +140,7 @@ def _zsh() -> Iterator[str]:
         "    commands=(",
     )
     for each in all_commands():
-        yield f"        {_single_quoted(f'{each.name}:{each.summary}')}"
+        yield f"        {_single_quoted(f'{each.name}:{SUMMARIES[each.name]}')}"
     yield from (
         "    )",
         "    if (( CURRENT == 2 )); then",
@@ -202,24 +153,24 @@ def _zsh() -> Iterator[str]:
         "    case $command in",
     )
     for each in all_commands():
-        specs = [spec for option in each.options for spec in _zsh_option(option)]
+        specs = [spec for option in each.listed for spec in _zsh_option(option)]
         specs += [_zsh_positional(positional) for positional in each.positionals]
         yield f"        {each.name}) _arguments {' '.join(map(_single_quoted, specs))} ;;"
     yield from ("    esac", "}", '_mcproof "$@"')
 
 
-def _zsh_option(option: Argument) -> Iterator[str]:
+def _zsh_option(option: Option) -> Iterator[str]:
     for flag in option.flags:
-        many = "*" if option.repeatable else ""
+        many = "*" if option.is_repeatable else ""
         value = f":{_zsh_text(option.value)}:{_zsh_words(option)}" if option.value else ""
         yield f"{many}{flag}[{_zsh_text(option.help)}]{value}"
 
 
-def _zsh_positional(positional: Argument) -> str:
-    return f"{'*' if positional.repeatable else ''}:{_zsh_text(positional.value)}:{_zsh_words(positional)}"
+def _zsh_positional(positional: Option) -> str:
+    return f"{'*' if positional.is_repeatable else ''}:{_zsh_text(positional.value)}:{_zsh_words(positional)}"
 
 
-def _zsh_words(argument: Argument) -> str:
+def _zsh_words(argument: Option) -> str:
     words = _words_of(argument)
     return f"({' '.join(words)})" if words else "_files"
 
@@ -231,10 +182,11 @@ def _zsh_text(text: str) -> str:
 def _fish() -> Iterator[str]:
     yield "# Completion of mcproof for fish."
     for each in all_commands():
-        name, summary = each.name, _single_quoted(each.summary)
+        name, summary = each.name, _single_quoted(SUMMARIES[each.name])
         yield f"complete -c mcproof -f -n __fish_use_subcommand -a {name} -d {summary}"
-        for option in each.options:
-            yield from _fish_option(each, option)
+        for option in each.listed:
+            if option.flags:
+                yield from _fish_option(each, option)
         for positional in each.positionals:
             if words := _words_of(positional):
                 listed = _single_quoted(" ".join(words))
@@ -243,7 +195,7 @@ def _fish() -> Iterator[str]:
                 yield f"complete -c mcproof -F -n '__fish_seen_subcommand_from {name}'"
 
 
-def _fish_option(command: CommandArguments, option: Argument) -> Iterator[str]:
+def _fish_option(command: Command, option: Option) -> Iterator[str]:
     names = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
     words = _words_of(option)
     value = f" -x -a {_single_quoted(' '.join(words))}" if words else " -r -F" if option.value else ""
@@ -258,20 +210,7 @@ def _single_quoted(text: str) -> str:
 SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 
 
-def explain_parser() -> Parser:
-    parser = Parser(
-        "explain",
-        "Show what a rule checks, why, and how to fix a finding.",
-        usage="[OPTIONS] ID",
-        examples="mcproof explain SCH-001",
-    )
-    parser.add_argument("id", metavar="ID", help="a rule's id or name, a ruleset, or a fault's id")
-    add_format(parser, "text", "json")
-    return parser
-
-
-def explain_command(arguments: list[str]) -> int:
-    options = explain_parser().parse_args(arguments)
+def _explain(options: argparse.Namespace) -> int:
     fault, ruleset = FAULTS.get(options.id.upper()), RULESETS.get(options.id.lower())
     if options.format == "json":
         if ruleset is not None:
@@ -330,14 +269,7 @@ def _indented(text: str, width: int = 4) -> str:
     return "\n".join(f"{' ' * width}{line}" for line in text.splitlines())
 
 
-def rules_parser() -> Parser:
-    parser = Parser("rules", "List all rules.", examples="mcproof rules --format json")
-    add_format(parser, "text", "json")
-    return parser
-
-
-def rules_command(arguments: list[str]) -> int:
-    options = rules_parser().parse_args(arguments)
+def _list_rules(options: argparse.Namespace) -> int:
     if options.format == "json":
         records = [rule_record(rule) for ruleset in RULESETS for rule in rules_of(ruleset)]
         listed = ",\n".join(map(json.dumps, records))
@@ -356,25 +288,68 @@ def rules_command(arguments: list[str]) -> int:
     return OK
 
 
-SCHEMA_NOTES = """\
-An editor with a YAML language server checks suites while you type, if their first line is
-`# yaml-language-server: $schema=mcproof.schema.json`.
-"""
+def _schema(_: argparse.Namespace) -> int:
+    from importlib.resources import files
+
+    sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
+    return OK
 
 
-def schema_parser() -> Parser:
-    return Parser(
+COMMANDS = (
+    Command("rules", "List all rules.", (TEXT_OR_JSON,), examples="mcproof rules --format json", run=_list_rules),
+    Command(
+        "advisories",
+        "List the known vulnerabilities of MCP servers and frameworks that `scan` checks.",
+        (Option(ARGUMENTS, "packages PACKAGE", "names of packages (default: all)", nargs="*"), TEXT_OR_JSON),
+        usage="[OPTIONS] [PACKAGE...]",
+        examples="mcproof advisories  all of them\nmcproof advisories mcp-remote  those of one package",
+        notes="""\
+The table ships with mcproof and has a date: newer advisories are not in it. `scan` checks the packages of a server that
+its command, source or capture shows with a version; an unknown version is reported as not checked.
+""",
+        run=_advisories,
+    ),
+    Command(
+        "clients",
+        "List the clients, model APIs and SDKs that `compat` knows, or the facts about one, with sources and dates.",
+        (
+            Option(ARGUMENTS, "names NAME", "ids of clients, such as claude-code (default: all)", nargs="*"),
+            CONFIG,
+            TEXT_OR_JSON,
+        ),
+        usage="[OPTIONS] [NAME...]",
+        examples="mcproof clients  all of them\nmcproof clients cursor  every fact about one",
+        run=_clients,
+    ),
+    Command(
+        "explain",
+        "Show what a rule checks, why, and how to fix a finding.",
+        (Option(ARGUMENTS, "id ID", "a rule's id or name, a ruleset, or a fault's id"), TEXT_OR_JSON),
+        usage="[OPTIONS] ID",
+        examples="mcproof explain SCH-001",
+        run=_explain,
+    ),
+    Command(
         "schema",
         "Print the JSON Schema of test suites, for editors.",
         usage="",
         examples="mcproof schema > mcproof.schema.json",
-        notes=SCHEMA_NOTES,
-    )
-
-
-def schema_command(arguments: list[str]) -> int:
-    from importlib.resources import files
-
-    schema_parser().parse_args(arguments)
-    sys.stdout.write((files("mcproof.testing.suites") / "suite.schema.json").read_text(encoding="utf-8"))
-    return OK
+        notes="""\
+An editor with a YAML language server checks suites while you type, if their first line is
+`# yaml-language-server: $schema=mcproof.schema.json`.
+""",
+        run=_schema,
+    ),
+    Command(
+        "completion",
+        "Print a shell script that completes commands, options and rules.",
+        (Option(ARGUMENTS, "shell", "the shell", choices=list(SCRIPTS)),),
+        usage="{bash,zsh,fish}",
+        examples="""\
+eval "$(mcproof completion bash)"  in ~/.bashrc
+mcproof completion zsh > ~/.zfunc/_mcproof  a folder of $fpath, then compinit
+mcproof completion fish > ~/.config/fish/completions/mcproof.fish
+""",
+        run=_completion,
+    ),
+)

@@ -6,11 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.options import CALLS, add_answer, parse_object, read_object
-from mcproof.cli.outputs import OUTPUT, add_format, add_verbosity, refuse_unwritable
-from mcproof.cli.parser import Parser
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.options import ANSWER, CALLS, parse_object, read_object
+from mcproof.cli.outputs import OUTPUT, TEXT_OR_JSON, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import ConsoleListener
-from mcproof.cli.target_options import SERVER_USAGE, add_live, parse_targets
+from mcproof.cli.target_options import CATALOG, LIVE, SERVER_USAGE, parse_targets
 from mcproof.core.console import Style, plural, print_document, print_lines, remark, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
 from mcproof.runs.call import Method, OneRequest, send_one
@@ -21,37 +21,16 @@ if TYPE_CHECKING:
     import argparse
 
 
-TARGET = (
+_TARGET = (
     "TARGET is a URL, FILE.json#NAME of a client configuration or a name from the configuration; "
     "or put -- COMMAND ARG... at the end instead"
 )
 
-
-ARGUMENTS = "ARGS are key=value words, a JSON object, or - for one on standard input"
-
-
-def item_parser(
-    command: str, description: str, item: str, *, takes_arguments: bool, examples: str, notes: str
-) -> Parser:
-    """A parser for `mcproof COMMAND TARGET ITEM`, with arguments after the item if it takes some."""
-    words = f"{item} [ARGS...]" if takes_arguments else item
-    usage = f"[OPTIONS] TARGET {words}\n[OPTIONS] {words} -- COMMAND ARG..."
-    parser = Parser(command, description, usage=usage, examples=examples, notes=notes, item=words)
-    described = f"{TARGET}; {ARGUMENTS}" if takes_arguments else TARGET
-    parser.add_argument("words", metavar=f"TARGET {words}", nargs="*", help=described)
-    add_format(parser, "text", "json")
-    add_verbosity(parser)
-    if takes_arguments:
-        parser.group(CALLS).add_argument(
-            "--unchecked", action="store_true", help="send it even if the name is unknown or the arguments are invalid"
-        )
-    add_answer(parser)
-    add_live(parser)
-    return parser
+_ARGS = "ARGS are key=value words, a JSON object, or - for one on standard input"
 
 
-def item_command(options: argparse.Namespace, method: Method, item: str) -> int:
-    """Send the request that the options of `item_parser` describe, and print the response; return the exit code."""
+def _send(options: argparse.Namespace, method: Method, item: str) -> int:
+    """Send a request, and print the response; return the exit code."""
     request = _request(options, method, item)
     if method == "resources/read" and (request.arguments or request.pairs):
         raise UsageError("a resource has no arguments; name one URI")
@@ -112,68 +91,7 @@ def _arguments(words: list[str]) -> tuple[dict[str, Any], tuple[tuple[str, str],
     return values, tuple(pairs)
 
 
-CALL_EXAMPLES = """\
-mcproof call search query=rose limit=5 -- python server.py
-mcproof call https://host/mcp search '{"query": "rose"}'
-echo '{"query": "rose"}' | mcproof call .mcp.json#library search -
-"""
-CALL_NOTES = """\
-The schema of the tool decides whether a value is a number, a boolean, JSON or text; a repeated key gives a list.
-Arguments are checked against the schema before anything is sent. Naming a tool is permission to call it. Exit code 1:
-the server responds with an error.
-"""
-
-
-def call_parser() -> Parser:
-    return item_parser(
-        "call",
-        "Call a tool, and show its result.",
-        "TOOL",
-        takes_arguments=True,
-        examples=CALL_EXAMPLES,
-        notes=CALL_NOTES,
-    )
-
-
-def call_command(arguments: list[str]) -> int:
-    return item_command(call_parser().parse_args(arguments), "tools/call", "TOOL")
-
-
-CAPTURE_NOTES = """\
-A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
-the same findings about the catalog. It has no facts about the connection, and no secrets.
-"""
-CAPTURE_EXAMPLES = """\
-mcproof capture -o tools.json -- python server.py  a snapshot of a live server
-mcproof capture src/  the catalog that Python source would serve
-"""
-
-
-def capture_parser() -> Parser:
-    parser = Parser(
-        "capture",
-        "Save the catalog of a live server, or of any other target.",
-        usage=SERVER_USAGE,
-        examples=CAPTURE_EXAMPLES,
-        notes=CAPTURE_NOTES,
-    )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        nargs="?",
-        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
-        "configuration; or -- COMMAND ARG... at the end",
-    )
-    parser.group(OUTPUT).add_argument(
-        "-o", "--output", metavar="FILE", help="the file to write (default, and -: standard output)"
-    )
-    add_verbosity(parser)
-    add_live(parser)
-    return parser
-
-
-def capture_command(arguments: list[str]) -> int:
-    options = capture_parser().parse_args(arguments)
+def _capture(options: argparse.Namespace) -> int:
     if options.all:
         raise UsageError("--all names several servers; a capture has one")
     if options.target is None and not options.server_command:
@@ -206,87 +124,7 @@ def _refuse_output(file: str, target: str | None) -> None:
         raise UsageError(f"`{file}` is what is read; name another file to write to")
 
 
-PROMPT_EXAMPLES = """\
-mcproof prompt recommend genre=crime -- python server.py
-"""
-PROMPT_NOTES = """\
-Arguments are checked against the list of the prompt before anything is sent. Exit code 1: the server responds with an
-error.
-"""
-
-
-def prompt_parser() -> Parser:
-    return item_parser(
-        "prompt",
-        "Get a prompt, and show its messages.",
-        "NAME",
-        takes_arguments=True,
-        examples=PROMPT_EXAMPLES,
-        notes=PROMPT_NOTES,
-    )
-
-
-def prompt_command(arguments: list[str]) -> int:
-    return item_command(prompt_parser().parse_args(arguments), "prompts/get", "NAME")
-
-
-READ_EXAMPLES = """\
-mcproof read library://hours -- python server.py
-mcproof read https://host/mcp library://hours
-"""
-READ_NOTES = """\
-The URI need not be listed: it may match a template. Exit code 1: the server responds with an error.
-"""
-
-
-def read_parser() -> Parser:
-    return item_parser(
-        "read",
-        "Read a resource, and show its contents.",
-        "URI",
-        takes_arguments=False,
-        examples=READ_EXAMPLES,
-        notes=READ_NOTES,
-    )
-
-
-def read_command(arguments: list[str]) -> int:
-    return item_command(read_parser().parse_args(arguments), "resources/read", "URI")
-
-
-TOOLS_EXAMPLES = """\
-mcproof tools -- python server.py  what a server offers
-mcproof tools tools.json --format json  the same of a snapshot, for programs
-"""
-TOOLS_NOTES = """\
-Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
-request of an agent.
-"""
-
-
-def tools_parser() -> Parser:
-    parser = Parser(
-        "tools",
-        "List the tools of a server, with parameters, hints and token cost.",
-        usage=SERVER_USAGE,
-        examples=TOOLS_EXAMPLES,
-        notes=TOOLS_NOTES,
-    )
-    parser.add_argument(
-        "target",
-        metavar="TARGET",
-        nargs="?",
-        help="a URL, FILE.json#NAME of a client configuration, a snapshot, Python source, -, or a name from the "
-        "configuration; or -- COMMAND ARG... at the end",
-    )
-    add_format(parser, "text", "json")
-    add_verbosity(parser)
-    add_live(parser)
-    return parser
-
-
-def tools_command(arguments: list[str]) -> int:
-    options = tools_parser().parse_args(arguments)
+def _tools(options: argparse.Namespace) -> int:
     if options.all:
         raise UsageError("--all names several servers; `mcproof tools` lists one")
     if options.target is None and not options.server_command:
@@ -304,3 +142,115 @@ def tools_command(arguments: list[str]) -> int:
     else:
         print_lines(tool_table(listing, Style.of(sys.stdout)), sys.stdout)
     return OK
+
+
+_UNCHECKED = Option(CALLS, "--unchecked", "send it even if the name is unknown or the arguments are invalid")
+
+
+def _item_command(
+    name: str, description: str, method: Method, item: str, *, takes_arguments: bool, examples: str, notes: str
+) -> Command:
+    """The row of `mcproof COMMAND TARGET ITEM`, with arguments after the item if it takes some."""
+    words = f"{item} [ARGS...]" if takes_arguments else item
+    described = f"{_TARGET}; {_ARGS}" if takes_arguments else _TARGET
+    return Command(
+        name,
+        description,
+        (
+            Option(ARGUMENTS, f"words TARGET {words}", described, nargs="*"),
+            TEXT_OR_JSON,
+            VERBOSITY,
+            *((_UNCHECKED,) if takes_arguments else ()),
+            ANSWER,
+            LIVE,
+        ),
+        usage=f"[OPTIONS] TARGET {words}\n[OPTIONS] {words} -- COMMAND ARG...",
+        examples=examples,
+        notes=notes,
+        run=lambda options: _send(options, method, item),
+        item=words,
+    )
+
+
+COMMANDS = (
+    Command(
+        "tools",
+        "List the tools of a server, with parameters, hints and token cost.",
+        (CATALOG, TEXT_OR_JSON, VERBOSITY, LIVE),
+        usage=SERVER_USAGE,
+        examples="""\
+mcproof tools -- python server.py  what a server offers
+mcproof tools tools.json --format json  the same of a snapshot, for programs
+""",
+        notes="""\
+Hints are the annotations of a tool, as the server declares them. Tokens are an estimate of what a tool adds to every
+request of an agent.
+""",
+        run=_tools,
+    ),
+    _item_command(
+        "call",
+        "Call a tool, and show its result.",
+        "tools/call",
+        "TOOL",
+        takes_arguments=True,
+        examples="""\
+mcproof call search query=rose limit=5 -- python server.py
+mcproof call https://host/mcp search '{"query": "rose"}'
+echo '{"query": "rose"}' | mcproof call .mcp.json#library search -
+""",
+        notes="""\
+The schema of the tool decides whether a value is a number, a boolean, JSON or text; a repeated key gives a list.
+Arguments are checked against the schema before anything is sent. Naming a tool is permission to call it. Exit code 1:
+the server responds with an error.
+""",
+    ),
+    _item_command(
+        "read",
+        "Read a resource, and show its contents.",
+        "resources/read",
+        "URI",
+        takes_arguments=False,
+        examples="""\
+mcproof read library://hours -- python server.py
+mcproof read https://host/mcp library://hours
+""",
+        notes="""\
+The URI need not be listed: it may match a template. Exit code 1: the server responds with an error.
+""",
+    ),
+    _item_command(
+        "prompt",
+        "Get a prompt, and show its messages.",
+        "prompts/get",
+        "NAME",
+        takes_arguments=True,
+        examples="""\
+mcproof prompt recommend genre=crime -- python server.py
+""",
+        notes="""\
+Arguments are checked against the list of the prompt before anything is sent. Exit code 1: the server responds with an
+error.
+""",
+    ),
+    Command(
+        "capture",
+        "Save the catalog of a live server, or of any other target.",
+        (
+            CATALOG,
+            Option(OUTPUT, "-o, --output FILE", "the file to write (default, and -: standard output)"),
+            VERBOSITY,
+            LIVE,
+        ),
+        usage=SERVER_USAGE,
+        examples="""\
+mcproof capture -o tools.json -- python server.py  a snapshot of a live server
+mcproof capture src/  the catalog that Python source would serve
+""",
+        notes="""\
+A capture has the server info and every list that the server serves, all pages of them. The other commands read it, with
+the same findings about the catalog. It has no facts about the connection, and no secrets.
+""",
+        run=_capture,
+    ),
+)

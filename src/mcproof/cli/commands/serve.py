@@ -13,8 +13,9 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mcproof.cli.options import add_store, parse_store
-from mcproof.cli.parser import Parser, whole_number
+from mcproof.cli.command import ARGUMENTS, HELP, Command, Option
+from mcproof.cli.options import parse_store, store
+from mcproof.cli.parser import whole_number
 from mcproof.core.console import Style, display_width, print_lines, remark
 from mcproof.core.errors import OK, InputError, UsageError, nearest, reason_of
 
@@ -25,31 +26,7 @@ if TYPE_CHECKING:
     from mcproof.services.store.queries import StoredToken
 
 
-LSP_NOTES = """\
-Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \
-suites and configurations while you type, with the nearest mcproof.toml. It never runs the code of a project, starts \
-no server and writes no file: every change goes through the editor.
-"""
-
-
-def lsp_parser() -> Parser:
-    parser = Parser(
-        "lsp",
-        "Serve an editor: findings while you type, fixes, completion, and token counts over tools.",
-        usage="[OPTIONS]",
-        notes=LSP_NOTES,
-        examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
-    )
-    parser.add_argument(
-        "--stdio",
-        action="store_true",
-        help="speak on standard input and output: the default, accepted for editors that pass it",
-    )
-    return parser
-
-
-def lsp_command(arguments: list[str]) -> int:
-    lsp_parser().parse_args(arguments)
+def _lsp(_: argparse.Namespace) -> int:
     try:
         from mcproof.services.lsp.server import serve
     except ImportError:
@@ -68,45 +45,10 @@ def lsp_command(arguments: list[str]) -> int:
     return OK
 
 
-MCP_EXAMPLES = """\
-mcproof mcp  for a client that starts servers, such as Claude Code
-mcproof mcp --root src --root catalogs  read only these folders
-mcproof mcp --http 127.0.0.1:8765  for clients that connect to a URL
-"""
-MCP_NOTES = """\
-The tools read snapshots and Python source in the allowed folders, or catalogs given as text. They start no server, open
-no URL, run no code of a project and write no file.
-"""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def mcp_parser() -> Parser:
-    parser = Parser(
-        "mcp",
-        "Serve the static checks of mcproof to agents, as an MCP server.",
-        usage="[OPTIONS]",
-        examples=MCP_EXAMPLES,
-        notes=MCP_NOTES,
-    )
-    group = parser.group("Server")
-    group.add_argument(
-        "--root",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="a folder that may be read; repeatable (default: the roots of the client, or the working directory unless "
-        "that is the home directory)",
-    )
-    group.add_argument(
-        "--http",
-        metavar="HOST:PORT",
-        help="serve Streamable HTTP on this machine, at /mcp (default: standard input and output)",
-    )
-    return parser
-
-
-def mcp_command(arguments: list[str]) -> int:
-    options = mcp_parser().parse_args(arguments)
+def _mcp(options: argparse.Namespace) -> int:
     try:
         from mcproof.services.mcp.server import PATH, RootPolicy, serve_http, serve_stdio
     except ImportError:
@@ -151,28 +93,10 @@ def _listener(address: str) -> socket.socket:
 
 
 ACTIONS = ("create", "list", "revoke")
-TOKENS = "Tokens"
-"""The title of a group of options."""
+SERVER, TOKENS = "Server", "Tokens"
+"""Titles of groups of options."""
 SCOPES = ("read", "lint", "record")
 DAYS = 90
-
-
-def add_tokens(parser: Parser) -> None:
-    group = parser.group(TOKENS)
-    group.add_argument(
-        "--scope",
-        action="append",
-        choices=SCOPES,
-        metavar="SCOPE",
-        help="what a new token is for: read, lint or record (the default); repeatable",
-    )
-    group.add_argument("--server", metavar="NAME", help="a new token records only this server; may have `*`")
-    group.add_argument(
-        "--days",
-        type=whole_number("a number of days", 1, 3650),
-        metavar="N",
-        help=f"a new token expires after this time (default {DAYS})",
-    )
 
 
 def run_token_action(words: list[str], options: argparse.Namespace) -> int:
@@ -237,52 +161,7 @@ def _table(tokens: list[StoredToken], style: Style) -> Iterator[str]:
         yield "  ".join(cells).rstrip() + "\n"
 
 
-SERVE_EXAMPLES = """\
-mcproof serve  the recorded servers, at http://127.0.0.1:8000
-mcproof serve --demo  an example with history, in a store of its own
-mcproof serve --config watch.toml  also check servers at intervals, and report changes
-mcproof serve token create ci --server books  a token with which CI records runs of a server
-mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
-mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from the page, too
-"""
-
-
-def serve_parser() -> Parser:
-    parser = Parser(
-        "serve",
-        "Serve the recorded results: a page with every server, their history and badges, and a REST API.",
-        usage="[OPTIONS]\n[OPTIONS] token create NAME | token list | token revoke NAME",
-        examples=SERVE_EXAMPLES,
-    )
-    parser.add_argument(
-        "action", nargs="*", metavar="token ACTION", help="create, list or revoke tokens of the REST API"
-    )
-    group = parser.group("Server")
-    group.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (default 127.0.0.1)")
-    group.add_argument(
-        "--port", type=_port, default=8000, metavar="N", help="the port (default 8000; 0 for a free one)"
-    )
-    named = "a host name that is served, besides this machine's; repeatable"
-    group.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=named)
-    reached = "a network that visitors' URLs and webhooks may lead to, besides public addresses; repeatable"
-    group.add_argument("--allow-network", action="append", type=_network, default=[], metavar="CIDR", help=reached)
-    group.add_argument("--demo", action="store_true", help="serve an example, from a store that is deleted at the end")
-    needed = "serve only requests with a token of this scope, read or lint; repeatable"
-    group.add_argument(
-        "--require-token", action="append", default=[], choices=("read", "lint"), metavar="SCOPE", help=needed
-    )
-    group.add_argument(
-        "--log-format", choices=("text", "json"), default="text", help="the lines on standard error (default text)"
-    )
-    starts = "start the commands that [[watch]] entries of --config name"
-    parser.group("Watched servers").add_argument("--allow-commands", action="store_true", help=starts)
-    add_tokens(parser)
-    add_store(parser, "use this configuration, and watch the servers that it names")
-    return parser
-
-
-def serve_command(arguments: list[str]) -> int:
-    options = serve_parser().parse_args(arguments)
+def _serve(options: argparse.Namespace) -> int:
     if options.action:
         if options.action[0] != "token":
             raise UsageError(f"`mcproof serve` takes no argument `{options.action[0]}`; there is `token`")
@@ -322,3 +201,114 @@ def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 5 or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"`{text}` is not a port")
     return int(text)
+
+
+COMMANDS = (
+    Command(
+        "serve",
+        "Serve the recorded results: a page with every server, their history and badges, and a REST API.",
+        (
+            Option(ARGUMENTS, "action token ACTION", "create, list or revoke tokens of the REST API", nargs="*"),
+            Option(SERVER, "--host ADDRESS", "where to listen (default 127.0.0.1)", default="127.0.0.1"),
+            Option(SERVER, "--port N", "the port (default 8000; 0 for a free one)", type=_port, default=8000),
+            Option(
+                SERVER,
+                "--allow-host NAME",
+                "a host name that is served, besides this machine's; repeatable",
+                repeatable=True,
+            ),
+            Option(
+                SERVER,
+                "--allow-network CIDR",
+                "a network that visitors' URLs and webhooks may lead to, besides public addresses; repeatable",
+                repeatable=True,
+                type=_network,
+            ),
+            Option(SERVER, "--demo", "serve an example, from a store that is deleted at the end"),
+            Option(
+                SERVER,
+                "--require-token SCOPE",
+                "serve only requests with a token of this scope, read or lint; repeatable",
+                repeatable=True,
+                choices=("read", "lint"),
+            ),
+            Option(
+                SERVER,
+                "--log-format",
+                "the lines on standard error (default text)",
+                choices=("text", "json"),
+                default="text",
+            ),
+            Option("Watched servers", "--allow-commands", "start the commands that [[watch]] entries of --config name"),
+            Option(
+                TOKENS,
+                "--scope SCOPE",
+                "what a new token is for: read, lint or record (the default); repeatable",
+                repeatable=True,
+                choices=SCOPES,
+            ),
+            Option(TOKENS, "--server NAME", "a new token records only this server; may have `*`"),
+            Option(
+                TOKENS,
+                "--days N",
+                f"a new token expires after this time (default {DAYS})",
+                type=whole_number("a number of days", 1, 3650),
+            ),
+            store("use this configuration, and watch the servers that it names"),
+        ),
+        usage="[OPTIONS]\n[OPTIONS] token create NAME | token list | token revoke NAME",
+        examples="""\
+mcproof serve  the recorded servers, at http://127.0.0.1:8000
+mcproof serve --demo  an example with history, in a store of its own
+mcproof serve --config watch.toml  also check servers at intervals, and report changes
+mcproof serve token create ci --server books  a token with which CI records runs of a server
+mcproof serve --host 0.0.0.0 --allow-host mcproof.example.com  on a network
+mcproof serve --allow-network 127.0.0.0/8  check servers on this machine from the page, too
+""",
+        run=_serve,
+    ),
+    Command(
+        "lsp",
+        "Serve an editor: findings while you type, fixes, completion, and token counts over tools.",
+        (
+            Option(
+                HELP, "--stdio", "speak on standard input and output: the default, accepted for editors that pass it"
+            ),
+        ),
+        examples="mcproof lsp  speak the Language Server Protocol on standard input and output\n",
+        notes="""\
+Editors start it; see docs/editors.md for their settings. It checks Python source that registers tools, snapshots, \
+suites and configurations while you type, with the nearest mcproof.toml. It never runs the code of a project, starts \
+no server and writes no file: every change goes through the editor.
+""",
+        run=_lsp,
+    ),
+    Command(
+        "mcp",
+        "Serve the static checks of mcproof to agents, as an MCP server.",
+        (
+            Option(
+                SERVER,
+                "--root FOLDER",
+                "a folder that may be read; repeatable (default: the roots of the client, or the working "
+                "directory unless that is the home directory)",
+                repeatable=True,
+            ),
+            Option(
+                SERVER,
+                "--http HOST:PORT",
+                "serve Streamable HTTP on this machine, at /mcp (default: standard input and output)",
+            ),
+        ),
+        examples="""\
+mcproof mcp  for a client that starts servers, such as Claude Code
+mcproof mcp --root src --root catalogs  read only these folders
+mcproof mcp --http 127.0.0.1:8765  for clients that connect to a URL
+""",
+        notes="""\
+The tools read snapshots and Python source in the allowed folders, or catalogs given as text. They start no server, open
+no URL, run no code of a project and write no file.
+""",
+        run=_mcp,
+    ),
+)

@@ -8,40 +8,28 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from mcproof.cli.options import add_store, parse_store
-from mcproof.cli.outputs import OUTPUT, Outputs, add_amount, add_format, add_outputs, parse_outputs
-from mcproof.cli.parser import Parser
+from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.options import parse_store, store
+from mcproof.cli.outputs import (
+    AMOUNT,
+    COLOR,
+    FORMATS_AND_FILES,
+    OUTPUT,
+    TEXT_OR_JSON,
+    VERBOSITY,
+    Outputs,
+    parse_outputs,
+)
 from mcproof.core.console import Style, plural, print_lines, remark, tell
 from mcproof.core.errors import FINDINGS, OK, InputError, UsageError, reason_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcproof.services.store.database import Database
 
 
-HISTORY_EXAMPLES = """\
-mcproof lint tools.json --record  keep a result
-mcproof history tools.json  grade, tokens and findings over time
-"""
-
-
-def history_parser() -> Parser:
-    parser = Parser(
-        "history",
-        "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
-        usage="[OPTIONS] NAME",
-        examples=HISTORY_EXAMPLES,
-    )
-    parser.add_argument("name", metavar="NAME", help="the server: its --name, or the target as it was given")
-    add_store(parser)
-    add_format(parser, "text", "json")
-    parser.group(OUTPUT).add_argument(
-        "--last", type=_number_of_runs, default=20, metavar="N", help="how many runs to show (default 20)"
-    )
-    return parser
-
-
-def history_command(arguments: list[str]) -> int:
-    options = history_parser().parse_args(arguments)
+def _history(options: argparse.Namespace) -> int:
     from mcproof.services.store.database import open_database
     from mcproof.services.store.history import history_document, history_lines
 
@@ -59,27 +47,7 @@ def history_command(arguments: list[str]) -> int:
     return OK
 
 
-def _number_of_runs(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 10_000:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 10,000")
-    return int(text)
-
-
-def report_parser() -> Parser:
-    parser = Parser(
-        "report",
-        "Render a stored run report in any format.",
-        usage="[OPTIONS] FILE",
-        examples="mcproof lint --report run.json && mcproof report run.json --format markdown",
-    )
-    parser.add_argument("file", metavar="FILE", help="a run report that `--report FILE` wrote, or -")
-    add_outputs(parser, stores=False)
-    add_amount(parser)
-    return parser
-
-
-def report_command(arguments: list[str]) -> int:
-    options = report_parser().parse_args(arguments)
+def _report(options: argparse.Namespace) -> int:
     from mcproof.runs.stored import read_run
     from mcproof.targets.arguments import Input, read_bytes
 
@@ -98,33 +66,10 @@ def report_command(arguments: list[str]) -> int:
     return OK
 
 
-STORE_EXAMPLES = """\
-mcproof store export > runs.jsonl  everything, as JSON lines
-mcproof store import runs.jsonl --database postgresql://host/mcproof  into another store
-mcproof store prune --days 90 --keep 100  delete old runs; the newest of a server always stays
-mcproof store check  verify that every run and catalog is readable
-"""
 ACTIONS = ("export", "import", "prune", "check")
 
 
-def store_parser() -> Parser:
-    parser = Parser(
-        "store",
-        "Export, import, prune or check the store of recorded runs.",
-        usage="[OPTIONS] export | import FILE | prune | check",
-        examples=STORE_EXAMPLES,
-    )
-    parser.add_argument("action", choices=ACTIONS, metavar="ACTION", help="export, import, prune or check")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the file to import; - for standard input")
-    prune = parser.group("Pruning")
-    prune.add_argument("--days", type=_number_to_keep, metavar="N", help="delete runs that are older than this")
-    prune.add_argument("--keep", type=_number_to_keep, metavar="N", help="keep at most this many runs of a server")
-    add_store(parser)
-    return parser
-
-
-def store_command(arguments: list[str]) -> int:
-    options = store_parser().parse_args(arguments)
+def _store(options: argparse.Namespace) -> int:
     action: str = options.action
     if (options.file is not None) != (action == "import"):
         raise UsageError("`import` takes a file" if action == "import" else f"`{action}` takes no file")
@@ -192,7 +137,63 @@ def _check(database: Database) -> int:
     return FINDINGS if found else OK
 
 
-def _number_to_keep(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 1,000,000")
-    return int(text)
+def _number_up_to(most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text[:9]) <= most:
+            raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to {most:,}")
+        return int(text)
+
+    return parse
+
+
+COMMANDS = (
+    Command(
+        "history",
+        "Show grade, tokens and findings of a server over time, from the runs that were recorded with --record.",
+        (
+            Option(ARGUMENTS, "name NAME", "the server: its --name, or the target as it was given"),
+            store(),
+            TEXT_OR_JSON,
+            Option(OUTPUT, "--last N", "how many runs to show (default 20)", type=_number_up_to(10_000), default=20),
+        ),
+        usage="[OPTIONS] NAME",
+        examples="""\
+mcproof lint tools.json --record  keep a result
+mcproof history tools.json  grade, tokens and findings over time
+""",
+        run=_history,
+    ),
+    Command(
+        "store",
+        "Export, import, prune or check the store of recorded runs.",
+        (
+            Option(ARGUMENTS, "action ACTION", "export, import, prune or check", choices=ACTIONS),
+            Option(ARGUMENTS, "file FILE", "the file to import; - for standard input", nargs="?"),
+            Option("Pruning", "--days N", "delete runs that are older than this", type=_number_up_to(1_000_000)),
+            Option("Pruning", "--keep N", "keep at most this many runs of a server", type=_number_up_to(1_000_000)),
+            store(),
+        ),
+        usage="[OPTIONS] export | import FILE | prune | check",
+        examples="""\
+mcproof store export > runs.jsonl  everything, as JSON lines
+mcproof store import runs.jsonl --database postgresql://host/mcproof  into another store
+mcproof store prune --days 90 --keep 100  delete old runs; the newest of a server always stays
+mcproof store check  verify that every run and catalog is readable
+""",
+        run=_store,
+    ),
+    Command(
+        "report",
+        "Render a stored run report in any format.",
+        (
+            Option(ARGUMENTS, "file FILE", "a run report that `--report FILE` wrote, or -"),
+            FORMATS_AND_FILES,
+            VERBOSITY,
+            COLOR,
+            AMOUNT,
+        ),
+        usage="[OPTIONS] FILE",
+        examples="mcproof lint --report run.json && mcproof report run.json --format markdown",
+        run=_report,
+    ),
+)

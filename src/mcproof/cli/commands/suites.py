@@ -7,9 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.outputs import OutputOptions, add_format, add_outputs, parse_outputs
-from mcproof.cli.parser import Parser, seconds, whole_number, words
-from mcproof.cli.target_options import SERVERS, add_start_timeout, add_trace
+from mcproof.cli.command import ARGUMENTS, Command, Option, Options
+from mcproof.cli.outputs import OUTPUTS, TEXT_OR_JSON, OutputOptions, parse_outputs
+from mcproof.cli.parser import seconds, whole_number, words
+from mcproof.cli.target_options import SERVERS, START_TIMEOUT, TRACE
 from mcproof.core.console import Style, tell
 from mcproof.core.errors import FAILED, OK, McproofError, UsageError
 from mcproof.runs.requests import SuiteRequest
@@ -21,33 +22,13 @@ if TYPE_CHECKING:
     from mcproof.testing.suites.loading import SuiteError, SuiteProblem
     from mcproof.testing.suites.model import Suite
 
-
-def validate_parser() -> Parser:
-    parser = Parser(
-        "validate",
-        "Check test suites without starting anything: all mistakes, with line and column.",
-        usage="[OPTIONS] [SUITE...]",
-        examples="mcproof validate  check mcproof.yaml\nmcproof validate tests/  check every suite below a folder",
-    )
-    add_suites(parser)
-    add_format(parser, "text", "json")
-    return parser
+TESTS = "Tests"
+"""The title of a group of options."""
 
 
-def add_suites(parser: Parser) -> None:
-    parser.add_argument(
-        "suites",
-        metavar="SUITE",
-        nargs="*",
-        help="a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
-        "mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
-    )
-
-
-def validate_command(arguments: list[str]) -> int:
+def _validate(options: argparse.Namespace) -> int:
     from mcproof.testing.suites.model import suite_files
 
-    options = validate_parser().parse_args(arguments)
     checked = [(file, _read(file)) for file in suite_files(options.suites)]
     if options.format == "json":
         _print_json(checked)
@@ -106,88 +87,23 @@ def _records(problems: list[SuiteProblem]) -> list[dict[str, Any]]:
     return [problem._asdict() for problem in problems]
 
 
-RUN_EXAMPLES = """\
-mcproof run  mcproof.yaml in this folder
-mcproof run tests/  every suite below a folder
-mcproof run -k "search and not slow"  only some tests
-mcproof run "mcproof.yaml::search finds"  one test
-mcproof run --watch  rerun after every change
-"""
-
-
-def run_parser() -> Parser:
-    parser = Parser("run", "Run test suites in YAML.", usage="[OPTIONS] [SUITE...]", examples=RUN_EXAMPLES)
-    add_suites(parser)
-    group = parser.group("Tests")
-    group.add_argument(
-        "-k",
-        dest="keyword",
-        metavar="EXPRESSION",
-        default="",
-        help="run only tests whose names or tags contain these words; with and, or, not and parentheses",
-    )
-    group.add_argument("--filter", metavar="TEXT", default="", help="run only tests with this text in their names")
-    group.add_argument(
-        "--tag",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="run only tests with one of these tags; comma-separated, repeatable",
-    )
-    group.add_argument("--fail-fast", action="store_true", help="stop at the first test that fails")
-    group.add_argument(
-        "--retry",
-        type=whole_number("times", 0, 100),
-        default=0,
-        metavar="N",
-        help="retry a test that does not pass up to N times; the report names tests that pass late",
-    )
-    group.add_argument(
-        "--watch",
-        action="store_true",
-        help="rerun when a file here, beside a suite or of a server changes, until Ctrl-C",
-    )
-    snapshots = parser.group("Snapshots")
-    snapshots.add_argument("--update-snapshots", action="store_true", help="accept current results as snapshots")
-    snapshots.add_argument("--allow-update-in-ci", action="store_true", help="allow --update-snapshots in a CI job")
-    add_outputs(parser)
-    parser.group(SERVERS).add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="time limit for a response if the suite sets none (default 30, and 10 for probes)",
-    )
-    add_start_timeout(parser)
-    add_trace(parser)
-    return parser
-
-
-def run_command(arguments: list[str]) -> int:
-    options = run_parser().parse_args(arguments)
-    request, outputs = _parse(options), parse_outputs(options)
-    return _watch(request, outputs) if options.watch else _run(request, outputs)
-
-
-def _parse(options: argparse.Namespace) -> SuiteRequest:
-    from mcproof.testing.suites.model import parse_expression, suite_files
+def _run_suites(options: argparse.Namespace) -> int:
+    from mcproof.testing.suites.model import parse_expression
     from mcproof.testing.suites.snapshots import refuse_update
 
     if options.keyword:
         parse_expression(options.keyword)  # before anything is started
     if options.update_snapshots:
         refuse_update(os.environ, is_allowed=options.allow_update_in_ci)
-    return SuiteRequest(
-        files=tuple(suite_files(options.suites)),
-        tests=tuple(_named_tests(options.suites)),
-        keyword=options.keyword,
-        filter=options.filter,
-        tags=words(options.tag),
-        fail_fast=options.fail_fast,
-        retries=options.retry,
-        timeout=options.timeout,
-        start_timeout=options.start_timeout,
-        update_snapshots=options.update_snapshots,
-    )
+    request: SuiteRequest = RUN.request_of(options)
+    outputs = parse_outputs(options)
+    return _watch(request, outputs) if options.watch else _run(request, outputs)
+
+
+def _files(options: argparse.Namespace) -> tuple[str, ...]:
+    from mcproof.testing.suites.model import suite_files
+
+    return tuple(suite_files(options.suites))
 
 
 def _named_tests(suites: list[str]) -> Iterator[tuple[str, str]]:
@@ -241,3 +157,83 @@ def _watch(request: SuiteRequest, outputs: OutputOptions) -> int:
         return known
 
     return watch(lambda: _run(request, outputs), watched, [*outputs.file_names, *map(snapshot_file, files)])
+
+
+SUITES = Options(
+    Option(
+        ARGUMENTS,
+        "suites SUITE",
+        "a suite in YAML, a folder for every suite below it, or SUITE::TEST for one test (default: mcproof.yaml, "
+        "mcproof.yml, mcptest.yaml or mcptest.yml in this folder)",
+        nargs="*",
+    ),
+    files=_files,
+    tests=lambda options: tuple(_named_tests(options.suites)),
+)
+RUN = Command(
+    "run",
+    "Run test suites in YAML.",
+    (
+        SUITES,
+        Option(
+            TESTS,
+            "-k EXPRESSION",
+            "run only tests whose names or tags contain these words; with and, or, not and parentheses",
+            to="keyword",
+            dest="keyword",
+            default="",
+        ),
+        Option(TESTS, "--filter TEXT", "run only tests with this text in their names", to="filter", default=""),
+        Option(
+            TESTS,
+            "--tag TAG",
+            "run only tests with one of these tags; comma-separated, repeatable",
+            to="tags",
+            read=words,
+            repeatable=True,
+        ),
+        Option(TESTS, "--fail-fast", "stop at the first test that fails", to="fail_fast"),
+        Option(
+            TESTS,
+            "--retry N",
+            "retry a test that does not pass up to N times; the report names tests that pass late",
+            to="retries",
+            type=whole_number("times", 0, 100),
+            default=0,
+        ),
+        Option(TESTS, "--watch", "rerun when a file here, beside a suite or of a server changes, until Ctrl-C"),
+        Option("Snapshots", "--update-snapshots", "accept current results as snapshots", to="update_snapshots"),
+        Option("Snapshots", "--allow-update-in-ci", "allow --update-snapshots in a CI job"),
+        OUTPUTS,
+        Option(
+            SERVERS,
+            "--timeout SECONDS",
+            "time limit for a response if the suite sets none (default 30, and 10 for probes)",
+            to="timeout",
+            type=seconds,
+        ),
+        START_TIMEOUT,
+        TRACE,
+    ),
+    usage="[OPTIONS] [SUITE...]",
+    examples="""\
+mcproof run  mcproof.yaml in this folder
+mcproof run tests/  every suite below a folder
+mcproof run -k "search and not slow"  only some tests
+mcproof run "mcproof.yaml::search finds"  one test
+mcproof run --watch  rerun after every change
+""",
+    request=SuiteRequest,
+    run=_run_suites,
+)
+COMMANDS = (
+    RUN,
+    Command(
+        "validate",
+        "Check test suites without starting anything: all mistakes, with line and column.",
+        (SUITES, TEXT_OR_JSON),
+        usage="[OPTIONS] [SUITE...]",
+        examples="mcproof validate  check mcproof.yaml\nmcproof validate tests/  check every suite below a folder",
+        run=_validate,
+    ),
+)
