@@ -17,15 +17,14 @@ from client.running import PATIENT, captured, outcome, tool_names
 from mcproof.client.connect import ConnectOptions, authorizer_of
 from mcproof.client.endpoints import AccessOptions, UrlEndpoint
 from mcproof.client.errors import ConnectError
-from mcproof.client.http.fetch import get_json
+from mcproof.client.http.fetch import get_json, new_client
 from mcproof.client.http.policy import (
     NetworkGuard,
     NetworkPolicy,
     PinnedBackend,
     RefusedAddressError,
-    guarded_client,
     is_own_address,
-    plain_url,
+    parse_strict_url,
     resolve,
 )
 from mcproof.client.perimeter.observe import observe_server
@@ -81,14 +80,14 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def guard(*, names: Names | None = None, allowed: tuple[Any, ...] = ()) -> NetworkGuard:
-    return NetworkGuard(NetworkPolicy(allowed, names or Names()))
+    return NetworkGuard(NetworkPolicy("public", allowed=allowed, resolver=names or Names()))
 
 
 def get(guard: NetworkGuard, url: str, *, follow: bool = False, checks: bool = True) -> int:
     async def send() -> int:
         if checks:
             guard.check_url(url)
-        async with guarded_client(guard, seconds=30) as client:
+        async with new_client({}, 30, guard=guard) as client:
             return (await client.get(url, follow_redirects=follow)).status_code
 
     return asyncio.run(send())
@@ -355,7 +354,6 @@ def test_no_stored_token_is_used_for_an_anonymous_request() -> None:
 
 
 def test_a_url_keeps_its_path_and_query() -> None:
-    plain = plain_url("HTTPS://Host.example:8443/a%20b?c=d%26e")
-    assert plain.url == "https://Host.example:8443/a%20b?c=d%26e"
-    assert (plain.scheme, plain.host, plain.port, plain.address) == ("https", "host.example", 8443, None)
+    strict = parse_strict_url("HTTPS://Host.example:8443/a%20b?c=d%26e")
+    assert strict == ("https://Host.example:8443/a%20b?c=d%26e", ("https", "host.example", 8443), "/a%20b")
     assert ssl.HAS_SNI

@@ -35,7 +35,7 @@ from mcproof.client.auth.tokens import (
 )
 from mcproof.client.connect import ConnectOptions, connect
 from mcproof.client.errors import AuthorizationError, ConnectError, LostError, UnauthorizedError, login_advice
-from mcproof.client.http.policy import canonical_url, is_same_issuer, origin_of
+from mcproof.client.http.policy import RefusedAddressError, canonical_url, is_same_issuer, origin_of
 from mcproof.client.redaction import hiding, redacted_url
 from mcproof.client.waiting import Interruptible
 from mcproof.core.errors import WriteError
@@ -186,7 +186,7 @@ class OAuthAuthorizer:
         url = canonical_url(self._url).partition("?")[0]
         try:
             is_secure = origin_of(url).is_secure
-        except ValueError:
+        except RefusedAddressError:
             raise AuthorizationError("the URL of the server has characters that no resource identifier has") from None
         if not is_secure:
             raise AuthorizationError("a token would be sent without encryption: use an https URL")
