@@ -248,6 +248,19 @@ def test_what_is_connected_to_is_what_was_checked(connected: list[tuple[str, int
     assert connected == [("93.184.216.34", 80)]
 
 
+def test_an_address_that_does_not_answer_leaves_time_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+
+    async def connect(_: Any, host: str, port: int, timeout: float | None, *__: Any) -> None:
+        limits.append(timeout)
+        raise httpcore2.ConnectTimeout
+
+    monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", connect)
+    with pytest.raises(httpx2.ConnectTimeout):
+        get(guard(), "http://public.test/")
+    assert limits == [15, 15]
+
+
 def test_tls_and_host_have_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))

@@ -404,10 +404,12 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
                 addresses = await self._guard.addresses(host)
         except TimeoutError:
             raise httpcore2.ConnectTimeout from None
+        # An address that does not answer, often the one of IPv6, must leave time for the others.
+        share = None if timeout is None else timeout / len(addresses)
         failure: Exception | None = None
         for address in addresses:
             try:
-                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await self._backend.connect_tcp(address, port, share, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = failure or error
         raise failure or httpcore2.ConnectError("no address")
