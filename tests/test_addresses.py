@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcproof.client.errors import AuthorizationError, ConnectError
-from mcproof.client.http.fetch import AddressGuard, RefusedUrlError
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, checked_url
 from mcproof.core.addresses import METADATA_ADDRESSES, METADATA_HOSTS, danger_of, internal_kind, is_this_machine
 
@@ -134,30 +133,23 @@ async def resolved(host: str) -> list[str]:
     return [RESOLVED[NAMES[host.lower().rstrip(".")]]]
 
 
-def strangers_may(host: str) -> bool:
-    """Whether a URL from a visitor of `serve`, a redirect of one or a webhook may lead there."""
-    guard = NetworkGuard(NetworkPolicy((), resolved))
+def may(policy: NetworkPolicy) -> Callable[[str], bool]:
+    """Whether a URL may lead to a host by a policy."""
 
-    async def ask() -> bool:
-        plain = guard.check_url(f"https://{in_url(host)}/")
-        return bool(await guard.addresses(plain.host))
-
-    try:
-        return asyncio.run(ask())
-    except ConnectError:
-        return False
-
-
-def scan_may(target: str, rank: int) -> Callable[[str], bool]:
-    """Whether a redirect of a scanned server, or the metadata that it names, may lead there."""
-
-    def may(host: str) -> bool:
+    def ask(host: str) -> bool:
+        guard = NetworkGuard(policy._replace(resolver=resolved))
         try:
-            return bool(asyncio.run(AddressGuard(target, rank).allowed_addresses(host, 443)))
-        except RefusedUrlError:
+            guard.check_url(f"https://{in_url(host)}/")
+            return bool(asyncio.run(guard.addresses(host.lower())))
+        except ConnectError:
             return False
 
-    return may
+    return ask
+
+
+def like(target: str) -> NetworkPolicy:
+    """The policy for redirects of a server, for metadata that it names, and for endpoints in that metadata."""
+    return NetworkPolicy("like-target", (ip_address(target),))
 
 
 def has_no_danger(host: str) -> bool:
@@ -180,12 +172,15 @@ def may_be_plain_http(host: str) -> bool:
 
 
 ENTRIES: dict[str, tuple[Callable[[str], bool], frozenset[str]]] = {
-    "strangers": (strangers_may, frozenset({PUBLIC})),
-    "scan of a public server": (scan_may("mcp.example.com", 0), frozenset({PUBLIC})),
+    "command line": (may(NetworkPolicy()), frozenset({PUBLIC, PRIVATE, LOOPBACK, METADATA, NEVER})),
+    # A visitor of `serve`, a redirect of one, a webhook.
+    "strangers": (may(NetworkPolicy("public")), frozenset({PUBLIC})),
+    "named by a public server": (may(like("93.184.216.34")), frozenset({PUBLIC})),
+    "named by a server of unknown address": (may(NetworkPolicy("like-target")), frozenset({PUBLIC})),
     # The user named the target: what it supplies may stay in its network, and lead out of it.
-    "scan of a private server": (scan_may("10.0.0.7", 1), frozenset({PUBLIC, PRIVATE})),
-    "scan of this machine": (scan_may("127.0.0.1", 2), frozenset({PUBLIC, PRIVATE, LOOPBACK})),
-    "scan of a link-local server": (scan_may("169.254.7.7", 3), frozenset({PUBLIC, PRIVATE, LOOPBACK})),
+    "named by a private server": (may(like("10.0.0.7")), frozenset({PUBLIC, PRIVATE})),
+    "named by this machine": (may(like("127.0.0.1")), frozenset({PUBLIC, PRIVATE, LOOPBACK})),
+    "named by a link-local server": (may(like("169.254.7.7")), frozenset({PUBLIC, PRIVATE, LOOPBACK})),
     "resource": (has_no_danger, frozenset({PUBLIC})),
     "endpoint": (is_public, frozenset({PUBLIC})),
     # What can be read on the way may only be sent to this machine.
@@ -202,14 +197,6 @@ STRICTER = {
     ("plain http", "carried"): "a gateway may take the packets elsewhere",
 }
 """Where a check refuses a form whatever the address is, and why."""
-
-
-@pytest.fixture(autouse=True)
-def _names(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def addresses(host: str, port: int) -> list[str]:
-        return await resolved(host)
-
-    monkeypatch.setattr("mcproof.client.http.fetch._addresses", addresses)
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

@@ -90,5 +90,5 @@ def test_a_service_checks_records_and_stops_cleanly(tmp_path: Path) -> None:
 def test_nothing_is_watched_unless_a_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mcproof.toml").write_text(f"{WATCH}'books.json'")
     monkeypatch.chdir(tmp_path)
-    assert watch_plan(None, NetworkPolicy(), allows_commands=True) == WatchPlan(())
-    assert len(watch_plan("mcproof.toml", NetworkPolicy(), allows_commands=True).entries) == 1
+    assert watch_plan(None, NetworkPolicy("public"), allows_commands=True) == WatchPlan(())
+    assert len(watch_plan("mcproof.toml", NetworkPolicy("public"), allows_commands=True).entries) == 1

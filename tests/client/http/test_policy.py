@@ -17,15 +17,14 @@ from client.running import PATIENT, captured, outcome, tool_names
 from mcproof.client.connect import ConnectOptions, authorizer_of
 from mcproof.client.endpoints import AccessOptions, UrlEndpoint
 from mcproof.client.errors import ConnectError
-from mcproof.client.http.fetch import get_json
+from mcproof.client.http.fetch import get_json, new_client
 from mcproof.client.http.policy import (
     NetworkGuard,
     NetworkPolicy,
     PinnedBackend,
     RefusedAddressError,
-    guarded_client,
     is_own_address,
-    plain_url,
+    parse_strict_url,
     resolve,
 )
 from mcproof.client.perimeter.observe import observe_server
@@ -81,14 +80,14 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def guard(*, names: Names | None = None, allowed: tuple[Any, ...] = ()) -> NetworkGuard:
-    return NetworkGuard(NetworkPolicy(allowed, names or Names()))
+    return NetworkGuard(NetworkPolicy("public", allowed=allowed, resolver=names or Names()))
 
 
 def get(guard: NetworkGuard, url: str, *, follow: bool = False, checks: bool = True) -> int:
     async def send() -> int:
         if checks:
             guard.check_url(url)
-        async with guarded_client(guard, seconds=30) as client:
+        async with new_client({}, 30, guard=guard) as client:
             return (await client.get(url, follow_redirects=follow)).status_code
 
     return asyncio.run(send())
@@ -249,6 +248,19 @@ def test_what_is_connected_to_is_what_was_checked(connected: list[tuple[str, int
     assert connected == [("93.184.216.34", 80)]
 
 
+def test_an_address_that_does_not_answer_leaves_time_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float | None] = []
+
+    async def connect(_: Any, host: str, port: int, timeout: float | None, *__: Any) -> None:
+        limits.append(timeout)
+        raise httpcore2.ConnectTimeout
+
+    monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", connect)
+    with pytest.raises(httpx2.ConnectTimeout):
+        get(guard(), "http://public.test/")
+    assert limits == [15, 15]
+
+
 def test_tls_and_host_have_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = Authority(tmp_path)
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -355,7 +367,6 @@ def test_no_stored_token_is_used_for_an_anonymous_request() -> None:
 
 
 def test_a_url_keeps_its_path_and_query() -> None:
-    plain = plain_url("HTTPS://Host.example:8443/a%20b?c=d%26e")
-    assert plain.url == "https://Host.example:8443/a%20b?c=d%26e"
-    assert (plain.scheme, plain.host, plain.port, plain.address) == ("https", "host.example", 8443, None)
+    strict = parse_strict_url("HTTPS://Host.example:8443/a%20b?c=d%26e")
+    assert strict == ("https://Host.example:8443/a%20b?c=d%26e", ("https", "host.example", 8443), "/a%20b")
     assert ssl.HAS_SNI

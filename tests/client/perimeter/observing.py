@@ -11,7 +11,7 @@ from mcproof.checks.engine import check
 from mcproof.checks.rule import FACTS, rules_of
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.http.fetch import ProbeLimits
+from mcproof.client.http.fetch import FetchLimits
 from mcproof.client.perimeter.endpoint import observe_perimeter
 from mcproof.client.perimeter.observe import observe_server
 from mcproof.runs.scan import usual_arguments
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
 
 W = TypeVar("W", bound=Web)
-LIMITS = ProbeLimits(seconds=30)
+LIMITS = FetchLimits(seconds=30)
 """Limits that no good server reaches on a busy machine; a test of a limit lowers that one."""
-BRIEF = ProbeLimits(seconds=0.5)
+BRIEF = FetchLimits(seconds=0.5)
 
 
 def web(kind: type[W], **attributes: Any) -> W:
@@ -38,7 +38,7 @@ def web(kind: type[W], **attributes: Any) -> W:
     return server
 
 
-def perimeter(url: str, limits: ProbeLimits = LIMITS, **headers: str) -> PerimeterObservation:
+def perimeter(url: str, limits: FetchLimits = LIMITS, **headers: str) -> PerimeterObservation:
     """What is observed around a server."""
     observed = asyncio.run(observe_perimeter(UrlEndpoint(url, headers), limits))
     gc.collect()  # whatever is left open shows now, and not in some other test

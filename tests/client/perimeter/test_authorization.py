@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.client.http.fetch import AddressGuard, ProbeClient, new_client
-from mcproof.client.perimeter.endpoint import Refusal, observe_authorization
+from mcproof.client.errors import ConnectError
+from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, like_target
+from mcproof.client.perimeter.endpoint import Prober, Refusal, observe_authorization
 from servers.perimeters import DeepMetadata, EndlessMetadata, Protected, RedirectTo, Walled
 from servers.web import Good
 
@@ -192,18 +194,16 @@ def test_a_challenge_with_a_token_is_stored_without_it() -> None:
 # A public server must not lead mcproof to private places.
 
 
-def _observed(url: str, guard: AddressGuard, challenge: str) -> AuthorizationFacts:
-    async def observe() -> AuthorizationFacts:
-        async with new_client({}, 30, None) as client:
-            probes = ProbeClient(client, guard, LIMITS)
-            return await observe_authorization(probes, url, Refusal(401, challenge), is_loopback=False)
-
-    return asyncio.run(observe())
+def _observed(url: str, policy: NetworkPolicy, challenge: str) -> AuthorizationFacts:
+    prober = Prober(url, NetworkGuard(policy), LIMITS)
+    return asyncio.run(observe_authorization(prober, Refusal(401, challenge), is_loopback=False))
 
 
-PUBLIC = AddressGuard("mcp.example.com", 0)
-PRIVATE = AddressGuard("10.0.0.7", 1)
-LOCAL = AddressGuard("127.0.0.1", 2)
+def _like(address: str) -> NetworkPolicy:
+    return NetworkPolicy("like-target", (ip_address(address),))
+
+
+PUBLIC, PRIVATE, LOCAL = map(_like, ("93.184.216.34", "10.0.0.7", "127.0.0.1"))
 
 
 def test_a_public_server_does_not_lead_to_this_machine() -> None:
@@ -240,37 +240,51 @@ def test_no_private_address_in_any_form_is_fetched_for_a_public_server(host: str
 
 
 def test_a_private_server_may_lead_to_its_own_network_but_not_to_this_machine() -> None:
-    async def allowed(guard: AddressGuard, host: str) -> bool:
+    async def allowed(policy: NetworkPolicy, host: str) -> bool:
         try:
-            return bool(await guard.allowed_addresses(host, 80))
-        except Exception:
+            return bool(await NetworkGuard(policy).addresses(host))
+        except ConnectError:
             return False
 
     hosts = ["93.184.216.34", "10.0.0.9", "127.0.0.1", "169.254.169.254", "169.254.1.1"]
-    for guard, expected in [
+    for policy, expected in [
         (PUBLIC, [True, False, False, False, False]),
         (PRIVATE, [True, True, False, False, False]),
         (LOCAL, [True, True, True, False, False]),
-        (AddressGuard("169.254.1.1", 3), [True, True, True, False, True]),
+        (_like("169.254.1.1"), [True, True, True, False, True]),
     ]:
-        assert [asyncio.run(allowed(guard, host)) for host in hosts] == expected
+        assert [asyncio.run(allowed(policy, host)) for host in hosts] == expected
 
 
-def test_the_guard_knows_where_the_target_is() -> None:
-    async def ranks() -> list[int]:
-        hosts = ["93.184.216.34", "10.0.0.7", "mcp.weather.test", "no-such-host.invalid"]
-        return [(await AddressGuard.of(host, 80))._rank for host in hosts]
+@pytest.mark.parametrize(
+    ("hosts", "target"),
+    [
+        (["93.184.216.34"], ["93.184.216.34"]),
+        (["10.0.0.7"], ["10.0.0.7"]),
+        (["mcp.weather.test"], ["127.0.0.1"]),
+        (["no-such-host.invalid"], []),
+        (["93.184.216.34", "10.0.0.7", "no-such-host.invalid"], ["10.0.0.7"]),
+    ],
+)
+def test_the_guard_knows_where_the_target_is(hosts: list[str], target: list[str]) -> None:
+    guard = asyncio.run(like_target(*(f"https://{host}/mcp" for host in hosts)))
+    assert list(map(str, guard.policy.target)) == target
 
-    assert asyncio.run(ranks()) == [0, 1, 2, 0]
+
+def test_a_host_with_addresses_inside_and_outside_is_reached_outside() -> None:
+    async def both(_: str) -> list[str]:
+        return ["10.0.0.9", "93.184.216.35"]
+
+    guard = NetworkGuard(PUBLIC._replace(resolver=both))
+    assert asyncio.run(guard.addresses("mixed.test")) == ["93.184.216.35"]
 
 
 def test_a_redirect_of_metadata_is_guarded_too() -> None:
     with web(Good) as inside, web(RedirectTo, location=inside.url) as server:
-        guard = AddressGuard("127.0.0.1", 2)
-        facts = _observed(server.url, guard, "Bearer")
+        facts = _observed(server.url, LOCAL, "Bearer")
         assert inside.requests  # from a server on this machine
         inside.requests.clear()
         server.location = "http://169.254.169.254/latest/meta-data"
-        facts = _observed(server.url, guard, "Bearer")
+        facts = _observed(server.url, LOCAL, "Bearer")
         assert inside.requests == []
     assert facts.fetches[0].error == "`169.254.169.254` is a cloud metadata address; not fetched"

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
-from mcproof.client.http.fetch import ProbeLimits
+from mcproof.client.http.fetch import FetchLimits
 from mcproof.client.perimeter.endpoint import FOREIGN_HOST, FOREIGN_ORIGIN, observe_perimeter
 from mcproof.client.perimeter.observe import observe_server
 from servers.perimeters import (
@@ -337,5 +337,5 @@ def test_a_server_that_does_not_speak_mcp_is_observed() -> None:
 
 def test_the_time_limit_is_for_a_probe_with_its_redirects() -> None:
     with web(RedirectHere) as server:
-        facts = perimeter(server.url, ProbeLimits(seconds=0)).perimeter
+        facts = perimeter(server.url, FetchLimits(seconds=0)).perimeter
     assert facts.unobserved["transport_redirects_within_bound"] == "no response within 0 seconds"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mcproof.services.store.database import Database
 
-LOOPBACK = NetworkPolicy((ip_network("127.0.0.0/8"),))
+LOOPBACK = NetworkPolicy("public", allowed=(ip_network("127.0.0.0/8"),))
 
 
 # --- signatures ---------------------------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_a_post_reaches_a_network_that_the_operator_allows(receiver: HTTPServer)
 )
 def test_a_post_goes_only_to_public_addresses(receiver: HTTPServer, url: str) -> None:
     with pytest.raises(WebhookError):
-        asyncio.run(post_guarded(NetworkPolicy(), url.replace("PORT", str(receiver.server_port)), {}, "{}"))
+        asyncio.run(post_guarded(NetworkPolicy("public"), url.replace("PORT", str(receiver.server_port)), {}, "{}"))
     assert receiver.received == []  # type: ignore[attr-defined]
 
 

@@ -35,7 +35,7 @@ from mcproof.client.auth.tokens import (
 )
 from mcproof.client.connect import ConnectOptions, connect
 from mcproof.client.errors import AuthorizationError, ConnectError, LostError, UnauthorizedError, login_advice
-from mcproof.client.http.policy import canonical_url, is_same_issuer, origin_of
+from mcproof.client.http.policy import RefusedAddressError, canonical_url, is_same_issuer, like_target, origin_of
 from mcproof.client.redaction import hiding, redacted_url
 from mcproof.client.waiting import Interruptible
 from mcproof.core.errors import WriteError
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from mcproof.client.endpoints import AccessOptions, UrlEndpoint
+    from mcproof.client.http.policy import NetworkGuard
 
 
 YOUNG = 60.0
@@ -109,9 +110,14 @@ class OAuthAuthorizer:
                 raise AuthorizationError(refusal.message, refusal.status)
             self._limit(refusal, is_refused=is_refused)
             was_accepted = not is_refused or self._uses > 1
-            if refusal.status == 401 and was_accepted and await self._is_refreshed():
-                return
-            await self._replace(refusal, challenge, is_refused=is_refused, was_accepted=was_accepted)
+            with (await self._guard()).applied():
+                if refusal.status == 401 and was_accepted and await self._is_refreshed():
+                    return
+                await self._replace(refusal, challenge, is_refused=is_refused, was_accepted=was_accepted)
+
+    async def _guard(self) -> NetworkGuard:
+        """The guard of all requests for a token: their URLs lead no further inside than those that the user typed."""
+        return await like_target(*filter(None, (self._url, self._options.issuer)))
 
     def _limit(self, refusal: UnauthorizedError, *, is_refused: bool) -> None:
         """Raise an AuthorizationError if the server refuses one token after another."""
@@ -170,10 +176,11 @@ class OAuthAuthorizer:
     async def request_token(self) -> AccessToken:
         """Get a token although the server has not required one. Raises AuthorizationError."""
         challenge = bearer_challenge("")
-        source = await self._source(challenge)
-        if not source.resource.is_published:
-            raise AuthorizationError("the server requires no authorization and publishes nothing about one")
-        token = await self._new_token(source, self._scope(source, challenge, None))
+        with (await self._guard()).applied():
+            source = await self._source(challenge)
+            if not source.resource.is_published:
+                raise AuthorizationError("the server requires no authorization and publishes nothing about one")
+            token = await self._new_token(source, self._scope(source, challenge, None))
         self._keep(token)
         return token
 
@@ -186,7 +193,7 @@ class OAuthAuthorizer:
         url = canonical_url(self._url).partition("?")[0]
         try:
             is_secure = origin_of(url).is_secure
-        except ValueError:
+        except RefusedAddressError:
             raise AuthorizationError("the URL of the server has characters that no resource identifier has") from None
         if not is_secure:
             raise AuthorizationError("a token would be sent without encryption: use an https URL")
@@ -276,7 +283,8 @@ def log_out_of(url: str) -> LogOut | None:
     async def job() -> None:
         nonlocal outcome
         try:
-            outcome = LogOut(is_revoked=await revoke(token))
+            with (await like_target(url)).applied():
+                outcome = LogOut(is_revoked=await revoke(token))
         except AuthorizationError as error:
             outcome = LogOut(why=error.message)
 

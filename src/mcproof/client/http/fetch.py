@@ -1,8 +1,7 @@
-"""HTTP requests within limits: of time, size and redirects, for transports, authorization and probes.
+"""HTTP requests within limits: of time, size and redirects, for transports, authorization, probes and webhooks.
 
-The limit on redirects is here: none for transports, `MOST_REDIRECTS` within one origin for metadata, `ProbeLimits`
-for probes, whose default is in `core.observations.perimeter`. Where a URL may lead is decided in `policy`.
-Why URLs of a server lead no further inside: docs/decisions/0047-server-supplied-urls.md.
+`fetch` sends one bounded request and follows redirects; transports, whose responses are streams, use `sent` below it.
+Where a URL may lead is decided in `policy`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import contextlib
 import json
 import os
 import re
-from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,10 +26,15 @@ from mcproof.client.errors import (
     login_advice,
     transient,
 )
-from mcproof.client.http.policy import RefusedAddressError, current_guard, origin_of
+from mcproof.client.http.policy import (
+    GuardedTransport,
+    NetworkGuard,
+    RefusedAddressError,
+    current_guard,
+    origin_of,
+)
 from mcproof.client.peer import Peer
 from mcproof.client.redaction import redacted_url
-from mcproof.core.addresses import address_of, internal_address
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
 
@@ -41,133 +44,11 @@ if TYPE_CHECKING:
 
     import httpx2
 
-
-LARGEST_DOCUMENT = 1024 * 1024
-METADATA_SECONDS = 20.0
-"""The time limit of one request, including its redirects."""
-MOST_REDIRECTS = 3
-_REDIRECTS = (301, 302, 303, 307, 308)
-
-
-class JsonReply(NamedTuple):
-    """The status of an HTTP response and its JSON value."""
-
-    status: int
-    value: Any
-    """None if the body is not JSON."""
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """The value if it is an object; else empty."""
-        return self.value if isinstance(self.value, dict) else {}
-
-
-async def get_json(url: str, what: str) -> JsonReply:
-    """Get a document. A few redirects within its origin are followed."""
-    return await _limited(what, url, _get(url, what))
-
-
-async def first_document(places: list[str], what: str) -> dict[str, Any] | None:
-    """The first JSON object at some places; None if there is none. A server error ends the search."""
-    for place in places:
-        reply = await get_json(place, what)
-        if reply.status == 200 and isinstance(reply.value, dict):
-            return reply.value
-        if reply.status >= 500:
-            raise AuthorizationError(f"{_named(what, place)} cannot be read: HTTP {reply.status}")
-    return None
-
-
-async def post_json(url: str, what: str, document: Mapping[str, Any]) -> JsonReply:
-    """Post a JSON document; no redirect is followed."""
-    return await _limited(what, url, _send("POST", url, what, json=dict(document)))
-
-
-async def post_form(url: str, what: str, form: Mapping[str, str], headers: Mapping[str, str]) -> JsonReply:
-    """Post a form; no redirect is followed."""
-    return await _limited(what, url, _send("POST", url, what, data=dict(form), headers=dict(headers)))
-
-
-async def _limited(what: str, url: str, work: Any) -> JsonReply:
-    try:
-        async with asyncio.timeout(METADATA_SECONDS):
-            reply: JsonReply = await work
-            return reply
-    except TimeoutError:
-        raise AuthorizationError(f"{_named(what, url)} does not respond within {METADATA_SECONDS:g} seconds") from None
-
-
-async def _get(url: str, what: str) -> JsonReply:
-    start = origin_of(url)
-    for _ in range(MOST_REDIRECTS + 1):
-        reply = await _send("GET", url, what)
-        if reply.status not in _REDIRECTS:
-            return reply
-        url = _joined(url, str(reply.value))
-        try:
-            is_same = origin_of(url) == start
-        except ValueError:
-            is_same = False
-        if not is_same:
-            raise AuthorizationError(f"{what} redirects to another origin, {redacted_url(url)}; not followed")
-    raise AuthorizationError(f"{_named(what, url)} redirects more than {MOST_REDIRECTS} times")
-
-
-def _joined(base: str, location: str) -> str:
-    from urllib.parse import urljoin
-
-    try:
-        return urljoin(base, location)
-    except ValueError:
-        return location
-
-
-async def _send(method: str, url: str, what: str, **content: Any) -> JsonReply:
-    import httpx2
-
-    headers = {"User-Agent": "mcproof", "Accept": "application/json", **content.pop("headers", {})}
-    try:
-        async with (
-            httpx2.AsyncClient(timeout=httpx2.Timeout(METADATA_SECONDS), **connection_settings()) as client,
-            client.stream(method, url, headers=headers, **content) as response,
-        ):
-            if response.status_code in _REDIRECTS:
-                if method != "GET":
-                    target = redacted_url(response.headers.get("location", ""))
-                    raise AuthorizationError(f"{_named(what, url)} redirects to {target or 'nowhere'}; not followed")
-                return JsonReply(response.status_code, response.headers.get("location", ""))
-            return JsonReply(response.status_code, _parsed(await _body(response, what, url)))
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, OverflowError, UnicodeError, ExceptionGroup) as error:
-        why = network_reason(error) or type(error).__name__
-        raise AuthorizationError(f"{_named(what, url)} cannot be reached: {why}") from None
-
-
-async def _body(response: httpx2.Response, what: str, url: str) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > LARGEST_DOCUMENT:
-            raise AuthorizationError(f"{_named(what, url)} returns more than {LARGEST_DOCUMENT:,} bytes")
-    return bytes(body)
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _named(what: str, url: str) -> str:
-    return f"{what} ({redacted_url(url)})"
-
-
-if TYPE_CHECKING:
     Sign = Callable[[httpx2.Request], httpx2.Request]
     """Adds the current authorization to a request."""
 
+
 LARGEST_BODY = 64 * 1024 * 1024
-_REDIRECT_STATUSES = range(300, 400)
 _BAD_HEADER = "a header has characters that HTTP does not allow"
 
 
@@ -213,28 +94,27 @@ def _tls_with(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def connection_settings() -> dict[str, Any]:
-    """The settings of every client: no redirects, no proxy, and only connections that the current guard allows."""
-    guard = current_guard()
-    settings: dict[str, Any] = {"follow_redirects": False, "trust_env": False}
-    if guard is None:
-        return {**settings, "verify": default_tls()}
-    from mcproof.client.http.policy import GuardedTransport
+def new_client(
+    headers: Mapping[str, str], connect: float, sign: Sign | None = None, guard: NetworkGuard | None = None
+) -> httpx2.AsyncClient:
+    """A client that follows no redirects and uses no proxy. Raises ConnectError for bad headers.
 
-    return {**settings, "transport": GuardedTransport(guard, default_tls())}
-
-
-def new_client(headers: dict[str, str], connect: float, sign: Sign | None) -> httpx2.AsyncClient:
-    """A client for one server, which follows no redirects and uses no proxy. Raises ConnectError for bad headers."""
+    It connects to what a guard allows, that of the run if none is given.
+    """
     import httpx2
 
+    guard = guard or current_guard()
+    is_free = guard.policy.reach == "anywhere"
     try:
         # The caller limits the time of a whole request; only connecting has its own limit.
         return httpx2.AsyncClient(
             auth=sign,
             headers={"User-Agent": "mcproof", **headers},
             timeout=httpx2.Timeout(None, connect=connect),
-            **connection_settings(),
+            follow_redirects=False,
+            trust_env=False,
+            verify=default_tls(),
+            transport=None if is_free else GuardedTransport(guard, default_tls()),
         )
     except ValueError:
         raise ConnectError(_BAD_HEADER) from None
@@ -250,34 +130,33 @@ async def sent(
     client: httpx2.AsyncClient,
     method: str,
     url: str,
-    headers: dict[str, str],
+    headers: Mapping[str, str],
     content: bytes | None = None,
-    extensions: dict[str, Any] | None = None,
 ) -> AsyncIterator[httpx2.Response]:
-    """The response to a request; HTTP errors are raised as ConnectError and LostError."""
+    """The response to a request; HTTP errors are raised as ConnectError and LostError, with their cause."""
     import httpx2
 
     try:
         encoded = [(name.encode("ascii"), value.encode()) for name, value in headers.items()]
-        request = client.build_request(method, url, content=content, headers=encoded, extensions=extensions)
+        request = client.build_request(method, url, content=content, headers=encoded)
         response = await client.send(request, stream=True)
-    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError):
-        raise UnreachableError("the server cannot be reached: not an HTTP URL") from None
-    except httpx2.ConnectTimeout:
-        raise transient(UnreachableError("the server cannot be reached: connecting timed out")) from None
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
+        raise UnreachableError("the server cannot be reached: not an HTTP URL") from error
+    except httpx2.ConnectTimeout as error:
+        raise transient(UnreachableError("the server cannot be reached: connecting timed out")) from error
     except httpx2.ConnectError as error:
         why = network_reason(error) or "connecting failed"
-        raise transient(UnreachableError(f"the server cannot be reached: {why}")) from None
-    except httpx2.LocalProtocolError:
-        raise ConnectError(_BAD_HEADER) from None
+        raise transient(UnreachableError(f"the server cannot be reached: {why}")) from error
+    except httpx2.LocalProtocolError as error:
+        raise ConnectError(_BAD_HEADER) from error
     except httpx2.HTTPError as error:
-        raise _broken(error) from None
-    except (OSError, OverflowError, ExceptionGroup):  # such as a port out of range
-        raise UnreachableError("the server cannot be reached: invalid address") from None
+        raise _broken(error) from error
+    except (OSError, OverflowError, ExceptionGroup) as error:  # such as a port out of range
+        raise UnreachableError("the server cannot be reached: invalid address") from error
     try:
         yield response
     except httpx2.HTTPError as error:
-        raise _broken(error) from None
+        raise _broken(error) from error
     finally:
         await response.aclose()
 
@@ -286,7 +165,7 @@ def _broken(error: httpx2.HTTPError) -> LostError:
     return transient(LostError(f"the connection broke: {str(error) or type(error).__name__}".rstrip(".")))
 
 
-def content_type(response: httpx2.Response) -> str:
+def content_type(response: httpx2.Response | FetchedResponse) -> str:
     """The media type of a response, in lower case and without parameters; empty if it has none."""
     kind: str = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind
@@ -321,7 +200,7 @@ def error_code(body: bytes) -> int | None:
 
 def refuse_redirect(response: httpx2.Response) -> None:
     """Raise an HttpStatusError with the new URL if a response is a redirect."""
-    if response.status_code in _REDIRECT_STATUSES:
+    if response.status_code in range(300, 400):
         target = redacted_url(response.headers.get("location", ""))
         raise HttpStatusError(
             response.status_code,
@@ -365,35 +244,34 @@ def _seconds_until(text: str) -> float | None:
 
 
 PROBE_SECONDS = 10.0
-"""The limit of one probe, with its redirects."""
-MOST_ADDRESSES = 3
-"""How many addresses of a host are tried."""
-_RANKS = {None: 0, "private-address": 1, "loopback": 2}
-_NEVER = 3
-"""The rank of link-local, metadata and reserved addresses."""
+REDIRECTS = (301, 302, 303, 307, 308)
 
 
-class ProbeLimits(NamedTuple):
-    """The limits of every probe."""
+class FetchLimits(NamedTuple):
+    """The limits of one request, with its redirects."""
 
     seconds: float = PROBE_SECONDS
     size: int = SIZE_CAP
+    """Bytes of a body; 0 if none is read."""
     redirects: int = REDIRECT_CAP
 
 
-LIMITS = ProbeLimits()
+LIMITS = FetchLimits()
 
 
-class UnobservedError(Exception):
-    """A probe without a response; its text is the reason."""
+class Identity(NamedTuple):
+    """The headers and the token of the user."""
+
+    headers: Mapping[str, str]
+    """Those of a request replace them."""
+    sign: Sign | None = None
 
 
-class RefusedUrlError(UnobservedError):
-    """A URL from a server that is not fetched."""
+ANONYMOUS = Identity({})
 
 
-class ProbeResponse(NamedTuple):
-    """A response, with as much of its body as the limit allows."""
+class FetchedResponse(NamedTuple):
+    """A response, with its body if the limit allows it."""
 
     url: str
     status: int
@@ -404,178 +282,188 @@ class ProbeResponse(NamedTuple):
     @property
     def location(self) -> str | None:
         """Where it redirects to; None if it does not."""
-        return self.headers.get("location") if self.status in _REDIRECTS else None
+        return self.headers.get("location") if self.status in REDIRECTS else None
 
     @property
     def kind(self) -> str:
         """The media type."""
-        return str(self.headers.get("content-type", "")).partition(";")[0].strip().lower()
+        return content_type(self)
 
 
-class FollowedResponse(NamedTuple):
+class Exchange(NamedTuple):
     """The responses of a chain of redirects."""
 
-    responses: list[ProbeResponse]
+    responses: list[FetchedResponse]
     has_too_many: bool = False
     refused: str = ""
     """Why the last redirect was not followed."""
 
     @property
-    def last(self) -> ProbeResponse:
+    def last(self) -> FetchedResponse:
         return self.responses[-1]
 
 
-class AddressGuard:
-    """Which addresses the URLs of a server may lead to."""
+async def fetch(
+    url: str,
+    *,
+    method: str = "GET",
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    identity: Identity = ANONYMOUS,
+    limits: FetchLimits = LIMITS,
+    guard: NetworkGuard,
+    typed_by_user: bool = False,
+    same_origin: bool = False,
+) -> Exchange:
+    """Send one bounded request, and follow redirects where the guard allows it, or `same_origin` requires less.
 
-    def __init__(self, host: str, rank: int) -> None:
-        self._host = host
-        self._rank = rank
+    A URL that is `typed_by_user` is asked of the guard of the run. Redirects get no body and no credentials. Raises
+    TimeoutError, ConnectError and LostError.
+    """
+    from urllib.parse import urljoin
 
-    @classmethod
-    async def of(cls, host: str, port: int) -> AddressGuard:
-        """The guard for the URLs that the server at a host supplies; a host that cannot be resolved is public."""
-        try:
-            ranks = [_rank_of(each) for each in await _addresses(host, port)]
-        except UnobservedError:
-            ranks = []
-        return cls(host, min(ranks, default=0))
-
-    async def allowed_addresses(self, host: str, port: int) -> list[str]:
-        """The addresses of a host, all checked. Raises RefusedUrlError."""
-        addresses = await _addresses(host, port)
-        for address in addresses:
-            rank = _rank_of(address)
-            if rank > self._rank or (rank == _NEVER and host != self._host):
-                kind = _kind_of(address)
-                raise RefusedUrlError(f"`{host}` is {_ARTICLES.get(kind, 'not a public address')}; not fetched")
-        return addresses[:MOST_ADDRESSES]
-
-
-_ARTICLES = {
-    "loopback": "a loopback address",
-    "private-address": "a private address",
-    "link-local": "a link-local address",
-    "cloud-metadata": "a cloud metadata address",
-}
-
-
-def _kind_of(address: str) -> str:
-    parsed = address_of(address)
-    return (None if parsed is None else internal_address(parsed)) or ""
-
-
-def _rank_of(address: str) -> int:
-    return _RANKS.get(_kind_of(address) or None, _NEVER)
-
-
-async def _addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host. Raises UnobservedError."""
-    import socket
-
-    try:
-        if (guard := current_guard()) is not None:
-            return await guard.addresses(host)
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except RefusedAddressError as error:
-        raise RefusedUrlError(error.message) from None
-    except (OSError, UnicodeError, ValueError, OverflowError):
-        raise UnobservedError(f"`{host}` cannot be resolved") from None
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
-
-
-class ProbeClient:
-    """Sends bounded requests."""
-
-    def __init__(self, client: httpx2.AsyncClient, guard: AddressGuard, limits: ProbeLimits) -> None:
-        self._client = client
-        self._guard = guard
-        self.limits = limits
-
-    async def send(self, method: str, url: str, headers: dict[str, str], content: bytes | None = None) -> ProbeResponse:
-        """The response to one request to the target, without its body. Raises UnobservedError."""
-        async with self._limited():
-            return await self._exchange(method, url, headers, content)
-
-    async def follow(self, url: str, headers: dict[str, str], *, is_target: bool = False) -> FollowedResponse:
-        """The response to a GET, after a few redirects. Raises UnobservedError.
-
-        The URL comes from a server unless it `is_target`; redirects always do.
-        """
-        from urllib.parse import urljoin
-
-        async with self._limited():
-            first = self._exchange("GET", url, headers, reads=True) if is_target else self._fetch(url, headers)
-            responses = [await first]
-            while (location := responses[-1].location) is not None:
-                if len(responses) > self.limits.redirects:
-                    return FollowedResponse(responses, has_too_many=True)
-                try:
-                    responses.append(await self._fetch(urljoin(responses[-1].url, location), headers))
-                except ValueError:
-                    return FollowedResponse(responses, refused="the redirect is not a valid URL")
-                except RefusedUrlError as error:
-                    return FollowedResponse(responses, refused=str(error))
-        return FollowedResponse(responses)
-
-    @asynccontextmanager
-    async def _limited(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(self.limits.seconds):
-                yield
-        except TimeoutError:
-            raise UnobservedError(f"no response within {self.limits.seconds:g} seconds") from None
-
-    async def _exchange(
-        self,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        content: bytes | None = None,
-        *,
-        reads: bool = False,
-        name: str | None = None,
-    ) -> ProbeResponse:
-        """One exchange; `name` is the host for TLS if the URL has an address instead."""
-        extensions = None if name is None else {"sni_hostname": name}
-        try:
-            async with sent(self._client, method, url, headers, content, extensions) as response:
-                seen = ProbeResponse(url, response.status_code, response.headers)
-                if not reads or content_type(response) == "text/event-stream":
-                    return seen
-                return await self._with_body(seen, response)
-        except (ConnectError, LostError) as error:
-            raise UnobservedError(error.message) from None
-
-    async def _with_body(self, seen: ProbeResponse, response: httpx2.Response) -> ProbeResponse:
-        body = bytearray()
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > self.limits.size:
-                return seen._replace(is_too_large=True)
-        return seen._replace(body=bytes(body))
-
-    async def _fetch(self, url: str, headers: dict[str, str]) -> ProbeResponse:
-        """The response to a GET of a URL that a server supplied. Raises UnobservedError; follows no redirect."""
-        from urllib.parse import urlsplit, urlunsplit
-
-        try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            raise RefusedUrlError("not a valid URL") from None
-        if parts.scheme not in ("http", "https") or not host:
-            raise RefusedUrlError("neither an http nor an https URL; not fetched")
-        port = port or (443 if parts.scheme == "https" else 80)
-        shown = f"[{host}]" if ":" in host else host
-        named = {**headers, "Connection": "close", "Host": shown if parts.port is None else f"{shown}:{port}"}
-        last = UnobservedError("no address")
-        for address in await self._guard.allowed_addresses(host, port):
-            literal = f"[{address}]" if ":" in address else address
-            pinned = urlunsplit((parts.scheme, f"{literal}:{port}", parts.path or "/", parts.query, ""))
+    async with asyncio.timeout(limits.seconds):
+        first = current_guard() if typed_by_user else guard
+        responses = [await _exchange(method, url, headers, body, identity, limits, first)]
+        while limits.redirects and (location := responses[-1].location) is not None:
+            if len(responses) > limits.redirects:
+                return Exchange(responses, has_too_many=True)
             try:
-                seen = await self._exchange("GET", pinned, named, reads=True, name=host)
-                return seen._replace(url=url)
-            except UnobservedError as error:
-                last = error
-        raise last
+                following = urljoin(responses[-1].url, location)
+            except ValueError:
+                following = location
+            if same_origin and not _has_same_origin(following, url):
+                return Exchange(
+                    responses, refused=f"redirects to another origin, {redacted_url(following)}; not followed"
+                )
+            try:
+                responses.append(await _exchange("GET", following, headers, None, ANONYMOUS, limits, guard))
+            except RefusedAddressError as error:
+                return Exchange(responses, refused=error.message)
+    return Exchange(responses)
+
+
+def _has_same_origin(one: str, other: str) -> bool:
+    try:
+        return origin_of(one) == origin_of(other)
+    except RefusedAddressError:
+        return False
+
+
+async def _exchange(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+    identity: Identity,
+    limits: FetchLimits,
+    guard: NetworkGuard,
+) -> FetchedResponse:
+    guard.check_url(url)
+    async with (
+        new_client(identity.headers, limits.seconds, identity.sign, guard) as client,
+        sent(client, method, url, headers, body) as response,
+    ):
+        seen = FetchedResponse(url, response.status_code, response.headers)
+        if not limits.size or content_type(response) == "text/event-stream":
+            return seen
+        read = bytearray()
+        async for chunk in response.aiter_bytes():
+            read += chunk
+            if len(read) > limits.size:
+                return seen._replace(is_too_large=True)
+        return seen._replace(body=bytes(read))
+
+
+LARGEST_DOCUMENT = 1024 * 1024
+METADATA_SECONDS = 20.0
+"""The time limit of one request, including its redirects."""
+MOST_REDIRECTS = 3
+
+
+class JsonReply(NamedTuple):
+    """The status of an HTTP response and its JSON value."""
+
+    status: int
+    value: Any
+    """None if the body is not JSON."""
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The value if it is an object; else empty."""
+        return self.value if isinstance(self.value, dict) else {}
+
+
+async def get_json(url: str, what: str) -> JsonReply:
+    """Get a document. A few redirects within its origin are followed."""
+    return await _json(url, what, MOST_REDIRECTS)
+
+
+async def first_document(places: list[str], what: str) -> dict[str, Any] | None:
+    """The first JSON object at some places; None if there is none. A server error ends the search."""
+    for place in places:
+        reply = await get_json(place, what)
+        if reply.status == 200 and isinstance(reply.value, dict):
+            return reply.value
+        if reply.status >= 500:
+            raise AuthorizationError(f"{_named(what, place)} cannot be read: HTTP {reply.status}")
+    return None
+
+
+async def post_json(url: str, what: str, document: Mapping[str, Any]) -> JsonReply:
+    """Post a JSON document; no redirect is followed."""
+    return await _json(url, what, 0, json.dumps(document).encode(), {"Content-Type": "application/json"})
+
+
+async def post_form(url: str, what: str, form: Mapping[str, str], headers: Mapping[str, str]) -> JsonReply:
+    """Post a form; no redirect is followed."""
+    from urllib.parse import urlencode
+
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    return await _json(url, what, 0, urlencode(form).encode(), {**kind, **headers})
+
+
+async def _json(
+    url: str, what: str, redirects: int, body: bytes | None = None, headers: Mapping[str, str] | None = None
+) -> JsonReply:
+    """The response to a request of authorization, by the guard that applies. Raises AuthorizationError."""
+    guard, named = current_guard(), _named(what, url)
+    try:
+        exchange = await fetch(
+            url,
+            method="GET" if body is None else "POST",
+            headers={"Accept": "application/json", **(headers or {})},
+            body=body,
+            limits=FetchLimits(METADATA_SECONDS, LARGEST_DOCUMENT, redirects),
+            guard=guard,
+            same_origin=True,
+        )
+    except TimeoutError:
+        raise AuthorizationError(f"{named} does not respond within {METADATA_SECONDS:g} seconds") from None
+    except RefusedAddressError as error:
+        if guard.policy.reach == "public":
+            raise
+        raise AuthorizationError(f"{named} is refused: {error.message}") from None
+    except (ConnectError, LostError) as error:
+        cause = error.__cause__
+        why = network_reason(cause) or type(cause).__name__ if isinstance(cause, Exception) else error.message
+        raise AuthorizationError(f"{named} cannot be reached: {why}") from None
+    last = exchange.last
+    named = _named(what, last.url)
+    if exchange.refused:
+        raise AuthorizationError(f"{what} {exchange.refused}")
+    if exchange.has_too_many:
+        raise AuthorizationError(f"{named} redirects more than {redirects} times")
+    if body is not None and last.status in REDIRECTS:
+        target = redacted_url(last.headers.get("location", ""))
+        raise AuthorizationError(f"{named} redirects to {target or 'nowhere'}; not followed")
+    if last.is_too_large:
+        raise AuthorizationError(f"{named} returns more than {LARGEST_DOCUMENT:,} bytes")
+    try:
+        return JsonReply(last.status, json.loads(last.body))
+    except (ValueError, RecursionError):
+        return JsonReply(last.status, None)
+
+
+def _named(what: str, url: str) -> str:
+    return f"{what} ({redacted_url(url)})"

@@ -1,9 +1,10 @@
-"""Which URLs and addresses a request may go to: strict URLs, addresses that are resolved once, and origins.
+"""Which URLs and addresses a request may go to: one policy, one parser of strict URLs, addresses resolved once.
 
-Make one `NetworkGuard` for each run: all requests inside `guard.applied()` go through it, to pinned addresses.
-Without a guard, as on the command line, requests may go anywhere. URLs of authorization metadata are checked here,
-too.
+A `NetworkGuard` applies a policy: all requests inside `guard.applied()` go through it, to pinned addresses. URLs that
+the user typed are asked of the guard of the run, which lets everything through on the command line; URLs that a server
+names are asked of `like_target`.
 Why requests for strangers go to public addresses only: docs/decisions/0054-requests-for-strangers.md.
+Why URLs of a server lead no further inside: docs/decisions/0047-server-supplied-urls.md.
 """
 
 from __future__ import annotations
@@ -14,24 +15,41 @@ import re
 import socket
 from contextvars import ContextVar
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import httpcore2
 import httpx2
 
-from mcproof.client.errors import AuthorizationError, ConnectError
+from mcproof.client.errors import AuthorizationError, ConnectError, UnreachableError
 from mcproof.client.redaction import redacted_url
-from mcproof.core.addresses import Address, Network, special_kind
+from mcproof.core.addresses import LOOPBACK, Address, Network, internal_address, special_kind
 from mcproof.core.observations.connection import cropped
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Awaitable, Callable, Iterable, Iterator
-    from urllib.parse import SplitResult
+
+    Resolver = Callable[[str], Awaitable[list[str]]]
+    """Returns the addresses of a name. Raises OSError."""
 
 
-LONGEST_URL = 2_000
-_DEFAULT_PORTS = {"https": 443, "http": 80}
+LONGEST = 2_000
+PORTS = {"http": 80, "https": 443}
+FIRST_FREE_PORT, LAST_PORT = 1024, 65_535
+"""Ports below the first are for well-known services; of those strangers may use only 80 and 443."""
+BLOCKED_PORTS = frozenset(
+    (1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080)
+)
+"""The higher ports that browsers block, too: services that could take an HTTP request for commands."""
+_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>[^?#]*)(?P<rest>.*)")
+_AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:]+))(?::(?P<port>[0-9]{1,5}))?")
+_LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+_UNSAFE = frozenset(' "<>\\^`{|}')
+
+
+class RefusedAddressError(ConnectError):
+    """A URL or an address that requests may not go to; the message is the reason."""
 
 
 class SiteOrigin(NamedTuple):
@@ -48,130 +66,21 @@ class SiteOrigin(NamedTuple):
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        is_default = self.port == _DEFAULT_PORTS.get(self.scheme)
+        is_default = self.port == PORTS.get(self.scheme)
         return f"{self.scheme}://{host}" if is_default else f"{self.scheme}://{host}:{self.port}"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    from ipaddress import ip_address
-
-    from mcproof.core.addresses import LOOPBACK, special_kind
-
-    name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return special_kind(ip_address(name)) == LOOPBACK
-    except ValueError:
-        return False
-
-
-def origin_of(url: str) -> SiteOrigin:
-    """The origin of a URL. Raises ValueError if it has none."""
-    parts = _split(url)
-    port = parts.port if parts.port is not None else _DEFAULT_PORTS.get(parts.scheme)
-    return SiteOrigin(parts.scheme, (parts.hostname or "").lower(), port)
-
-
-def _split(url: str) -> SplitResult:
-    from urllib.parse import urlsplit
-
-    if (
-        not url.isascii()
-        or not url.isprintable()
-        or any(each in url for each in " \"<>\\^`{|}'")
-        or len(url) > LONGEST_URL
-    ):
-        raise ValueError
-    parts = urlsplit(url)
-    if not parts.hostname or parts.scheme not in _DEFAULT_PORTS or parts.username is not None or parts.fragment:
-        raise ValueError
-    return parts
-
-
-def checked_url(value: Any, what: str) -> str:
-    """A URL from metadata that is safe to send to or to open. Raises an AuthorizationError that names it `what`."""
-    try:
-        if isinstance(value, str) and origin_of(value).is_secure:
-            return value
-    except ValueError:
-        pass
-    shown = cropped(redacted_url(value)) if isinstance(value, str) else type(value).__name__
-    raise AuthorizationError(f"{what} is not an https URL: {shown}")
-
-
-def is_same_issuer(one: str, other: str) -> bool:
-    """Whether two issuers are the same.
-
-    `https://host` and `https://host/` are the same URL, and many servers publish one for the other. Nothing else is
-    normalized.
-    """
-    return _without_root(one) == _without_root(other)
-
-
-def _without_root(url: str) -> str:
-    return url[:-1] if url.endswith("/") and url.count("/") == 3 else url
-
-
-def is_within(url: str, resource: str) -> bool:
-    """Whether a URL is a resource or is below it: the same origin, and the path of the resource or one below."""
-    try:
-        if origin_of(url) != origin_of(resource):
-            return False
-        path, root = _split(url).path or "/", _split(resource).path or "/"
-    except ValueError:
-        return False
-    return path == root or path.startswith(root if root.endswith("/") else f"{root}/")
-
-
-def canonical_url(url: str) -> str:
-    """A URL that the user names, with a lower-case origin, without login, default port and fragment."""
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(url)
-        port = parts.port if parts.port is not None else _DEFAULT_PORTS.get(parts.scheme)
-    except ValueError:
-        return url
-    origin = SiteOrigin(parts.scheme, (parts.hostname or "").lower(), port)
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{origin}{parts.path}{query}"
-
-
-LONGEST = 2_000
-PORTS = {"http": 80, "https": 443}
-FIRST_FREE_PORT = 1024
-"""Ports below it are for well-known services; of those only 80 and 443 are used."""
-BLOCKED_PORTS = frozenset(
-    (1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080)
-)
-"""The higher ports that browsers block, too: services that could take an HTTP request for commands."""
-_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<rest>.*)")
-_AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[^\[\]:]+))(?::(?P<port>[0-9]{1,5}))?")
-_LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
-_UNSAFE = frozenset(' "<>\\^`{|}')
-
-
-class RefusedAddressError(ConnectError):
-    """A URL or an address that requests may not go to; the message is the reason."""
-
-
-class PlainUrl(NamedTuple):
+class StrictUrl(NamedTuple):
     """A URL with its parts."""
 
     url: str
-    scheme: str
-    host: str
-    """In lower case; an IPv6 address is without brackets."""
-    port: int
-    address: Address | None
-    """The address that the host is written as; None for a name."""
+    origin: SiteOrigin
+    """Scheme and host are in lower case; an IPv6 address is without brackets."""
+    path: str
 
 
-def plain_url(text: str) -> PlainUrl:
-    """Parse a URL. Raises RefusedAddressError if it is not a plain http or https URL, or its port is not allowed."""
+def parse_strict_url(text: str) -> StrictUrl:
+    """Parse a URL. Raises RefusedAddressError if it is not a plain http or https URL that all parsers read alike."""
     if len(text) > LONGEST:
         raise RefusedAddressError(f"the URL is longer than {LONGEST:,} characters")
     if not text.isascii():
@@ -182,28 +91,28 @@ def plain_url(text: str) -> PlainUrl:
     scheme = parts["scheme"].lower() if parts is not None else ""
     if parts is None or scheme not in PORTS:
         raise RefusedAddressError("not a URL that starts with https:// or http://")
-    host, port = _host_and_port(parts["authority"])
-    number = PORTS[scheme] if port is None else int(port)
-    _check_port(number)
-    return PlainUrl(f"{scheme}://{parts['authority']}{parts['rest']}", scheme, host, number, plain_address(host))
-
-
-def _host_and_port(authority: str) -> tuple[str, str | None]:
+    authority = parts["authority"]
     if not authority:
         raise RefusedAddressError("the URL has no host")
     if "@" in authority:
         raise RefusedAddressError("the URL has a login; send credentials as a header")
     if "%" in authority:
         raise RefusedAddressError("the host of the URL has percent-escapes or a zone")
-    parts = _AUTHORITY.fullmatch(authority)
-    if parts is None:
+    site = _AUTHORITY.fullmatch(authority)
+    if site is None:
         raise RefusedAddressError("the host of the URL is not valid")
-    if parts["v6"] is not None:
-        return parts["v6"].lower(), parts["port"]
-    return parts["name"].lower(), parts["port"]
+    port = PORTS[scheme] if site["port"] is None else int(site["port"])
+    if port > LAST_PORT:
+        raise _refused_port(port)
+    origin = SiteOrigin(scheme, (site["v6"] or site["name"]).lower(), port)
+    return StrictUrl(f"{scheme}{text[len(scheme) :]}", origin, parts["path"])
 
 
-def plain_address(host: str) -> Address | None:
+def _refused_port(port: int) -> RefusedAddressError:
+    return RefusedAddressError(f"port {port} is not allowed: use 80, 443, or one from {FIRST_FREE_PORT}")
+
+
+def strict_address(host: str) -> Address | None:
     """Return the address that a host is written as; None for a name. Raises RefusedAddressError for unusual forms."""
     try:
         if ":" in host:
@@ -220,10 +129,254 @@ def plain_address(host: str) -> Address | None:
     return None
 
 
-def _check_port(port: int) -> None:
-    is_usual = port in PORTS.values() or FIRST_FREE_PORT <= port <= 65_535
-    if not is_usual or port in BLOCKED_PORTS:
-        raise RefusedAddressError(f"port {port} is not allowed: use 80, 443, or one from {FIRST_FREE_PORT}")
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine for every parser."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return special_kind(ip_address(name)) == LOOPBACK
+    except ValueError:
+        return False
+
+
+def published_url(url: str) -> StrictUrl:
+    """A URL of metadata, or one that it is compared with: without a fragment and what shells take for a quote.
+
+    Raises RefusedAddressError.
+    """
+    if not {"#", "'"}.isdisjoint(url):
+        raise RefusedAddressError("the URL has characters that must be escaped")
+    return parse_strict_url(url)
+
+
+def origin_of(url: str) -> SiteOrigin:
+    """The origin of a URL of metadata. Raises RefusedAddressError if it has none."""
+    return published_url(url).origin
+
+
+def checked_url(value: Any, what: str) -> str:
+    """A URL from metadata that is safe to send to or to open. Raises an AuthorizationError that names it `what`."""
+    with contextlib.suppress(RefusedAddressError):
+        if isinstance(value, str) and origin_of(value).is_secure:
+            return value
+    shown = cropped(redacted_url(value)) if isinstance(value, str) else type(value).__name__
+    raise AuthorizationError(f"{what} is not an https URL: {shown}")
+
+
+def is_same_issuer(one: str, other: str) -> bool:
+    """Whether two issuers are the same.
+
+    `https://host` and `https://host/` are the same URL, and many servers publish one for the other. Nothing else is
+    normalized.
+    """
+    one, other = (url[:-1] if url.endswith("/") and url.count("/") == 3 else url for url in (one, other))
+    return one == other
+
+
+def is_within(url: str, resource: str) -> bool:
+    """Whether a URL is a resource or is below it: the same origin, and the path of the resource or one below."""
+    try:
+        inner, outer = published_url(url), published_url(resource)
+    except RefusedAddressError:
+        return False
+    path, root = inner.path or "/", outer.path or "/"
+    return inner.origin == outer.origin and (
+        path == root or path.startswith(root if root.endswith("/") else f"{root}/")
+    )
+
+
+def canonical_url(url: str) -> str:
+    """A URL that the user names, with a lower-case origin, without login, default port and fragment."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        port = parts.port if parts.port is not None else PORTS.get(parts.scheme)
+    except ValueError:
+        return url
+    origin = SiteOrigin(parts.scheme, (parts.hostname or "").lower(), port)
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{origin}{parts.path}{query}"
+
+
+MOST_ADDRESSES = 3
+"""How many addresses of a host are tried."""
+_DEPTHS = {None: 0, "private-address": 1, "loopback": 2}
+"""How far inside an address is, by the kind that `internal_address` names."""
+_NEVER = 3
+"""The depth of link-local, metadata and reserved addresses."""
+_WORDS = {
+    "loopback": "a loopback address",
+    "private-address": "a private address",
+    "link-local": "a link-local address",
+    "cloud-metadata": "a cloud metadata address",
+}
+
+
+async def resolve(name: str) -> list[str]:
+    """Return the addresses of a name, by the resolver of the system. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
+
+
+class NetworkPolicy(NamedTuple):
+    """Where requests may go."""
+
+    reach: Literal["anywhere", "public", "like-target"] = "anywhere"
+    """`public` is for URLs of strangers, `like-target` for those that a server names: no further inside than it is."""
+    target: tuple[Address, ...] = ()
+    """The addresses of that server; one without any counts as public."""
+    allowed: tuple[Network, ...] = ()
+    """Networks that may be reached although they are not public."""
+    resolver: Resolver = resolve
+
+    def refuses(self, address: Address) -> str | None:
+        """Why an address may not be reached, in words; None if it may."""
+        if self.reach == "anywhere" or any(address in network for network in self.allowed):
+            return None
+        if self.reach == "public":
+            kind = special_kind(address) or ("an address of this machine" if is_own_address(address) else None)
+            return None if kind is None else f"{kind}; only public addresses are allowed"
+        depth = _depth(address)
+        if depth <= _nearest_depth(self.target) and (depth < _NEVER or address in self.target):
+            return None
+        return f"{_WORDS.get(internal_address(address) or '', 'not a public address')}; not fetched"
+
+
+def _depth(address: Address) -> int:
+    return _DEPTHS.get(internal_address(address), _NEVER)
+
+
+def _nearest_depth(addresses: tuple[Address, ...]) -> int:
+    return min(map(_depth, addresses), default=0)
+
+
+def is_own_address(address: Address) -> bool:
+    """Whether an address is assigned to this machine, so that a request would pass no firewall.
+
+    The system uses such an address as the source of packets to itself; connecting a UDP socket sends none.
+    """
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((str(address), 9))
+            return bool(ip_address(probe.getsockname()[0]) == address)
+    except (OSError, ValueError):
+        return False
+
+
+class NetworkGuard:
+    """Applies a policy to URLs and hosts, and remembers the addresses of each host for as long as it is used."""
+
+    def __init__(self, policy: NetworkPolicy) -> None:
+        self.policy = policy
+        self._pinned: dict[str, list[str]] = {}
+
+    def check_url(self, url: str) -> str:
+        """Check the text of a URL, but resolve nothing; return it as it is sent. Raises RefusedAddressError."""
+        from urllib.parse import urlsplit
+
+        if self.policy.reach == "public":
+            strict = parse_strict_url(url)
+            host, port = strict.origin.host, strict.origin.port or 0
+            if (port < FIRST_FREE_PORT and port not in PORTS.values()) or port in BLOCKED_PORTS:
+                raise _refused_port(port)
+            if (address := strict_address(host)) is not None and (why := self.policy.refuses(address)) is not None:
+                raise RefusedAddressError(f"`{address}` is {why}")
+            return strict.url
+        if self.policy.reach == "like-target":
+            try:
+                parts = urlsplit(url)
+                _ = parts.port
+            except ValueError:
+                raise RefusedAddressError("not a valid URL") from None
+            if parts.scheme not in PORTS or not parts.hostname:
+                raise RefusedAddressError("neither an http nor an https URL; not fetched")
+        return url
+
+    async def addresses(self, host: str) -> list[str]:
+        """Return what to connect to for a host, the same each time. Raises RefusedAddressError and UnreachableError.
+
+        That is the host itself if it may be anywhere, else its addresses.
+        """
+        if self.policy.reach == "anywhere":
+            return [host]
+        if host not in self._pinned:
+            find = self._public_addresses if self.policy.reach == "public" else self._near_addresses
+            self._pinned.setdefault(host, (await find(host))[:MOST_ADDRESSES])
+        return self._pinned[host]
+
+    async def _public_addresses(self, host: str) -> list[str]:
+        """The addresses of a host, all of them public.
+
+        A name of which any address is not allowed is refused, with the message for a name that does not exist: else
+        strangers could ask which internal names there are.
+        """
+        if (literal := strict_address(host)) is not None:
+            if (why := self.policy.refuses(literal)) is not None:
+                raise RefusedAddressError(f"`{literal}` is {why}")
+            return [str(literal)]
+        with contextlib.suppress(OSError, ValueError):
+            found = await _resolved(host, self.policy)
+            if not any(map(self.policy.refuses, found)):
+                return [str(address) for address in found]
+        raise RefusedAddressError(f"`{host}` does not resolve, or not only to public addresses")
+
+    async def _near_addresses(self, host: str) -> list[str]:
+        """The addresses of a host, without those that are refused."""
+        try:
+            found = await _resolved(host, self.policy)
+        except (OSError, ValueError) as error:
+            raise UnreachableError(f"`{host}` cannot be resolved") from error
+        reasons = list(map(self.policy.refuses, found))
+        if None not in reasons:
+            raise RefusedAddressError(f"`{host}` is {reasons[0]}")
+        return [str(address) for address, why in zip(found, reasons, strict=True) if why is None]
+
+    @contextlib.contextmanager
+    def applied(self) -> Iterator[None]:
+        """Apply the guard to all requests of `mcproof.client` in this context, including tasks started in it."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+
+async def _resolved(host: str, policy: NetworkPolicy) -> tuple[Address, ...]:
+    """The addresses of a host. Raises OSError if there are none, and ValueError for a name that cannot be encoded."""
+    found = tuple(map(ip_address, await policy.resolver(host)))
+    if not found:
+        raise OSError
+    return found
+
+
+_ANYWHERE = NetworkGuard(NetworkPolicy())
+_CURRENT: ContextVar[NetworkGuard] = ContextVar("network_guard", default=_ANYWHERE)
+
+
+def current_guard() -> NetworkGuard:
+    """Return the guard of the run; on the command line one that lets everything through."""
+    return _CURRENT.get()
+
+
+async def like_target(*urls: str) -> NetworkGuard:
+    """Return the guard for what the server at a URL names; that of the run if it lets only public addresses through.
+
+    Of several URLs that the user typed, the one furthest inside counts.
+    """
+    from urllib.parse import urlsplit
+
+    policy = current_guard().policy
+    if policy.reach == "public":
+        return current_guard()
+    targets = []
+    for url in urls:
+        with contextlib.suppress(OSError, ValueError):
+            targets.append(await _resolved(urlsplit(url).hostname or "", policy))
+    target = max(targets, key=_nearest_depth, default=())
+    return NetworkGuard(policy._replace(reach="like-target", target=target))
 
 
 MOST_CONNECTIONS = 20
@@ -251,10 +404,12 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
                 addresses = await self._guard.addresses(host)
         except TimeoutError:
             raise httpcore2.ConnectTimeout from None
+        # An address that does not answer, often the one of IPv6, must leave time for the others.
+        share = None if timeout is None else timeout / len(addresses)
         failure: Exception | None = None
         for address in addresses:
             try:
-                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+                return await self._backend.connect_tcp(address, port, share, local_address, socket_options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = failure or error
         raise failure or httpcore2.ConnectError("no address")
@@ -283,127 +438,3 @@ class GuardedTransport(httpx2.AsyncHTTPTransport):
         """Send a request; redirects that a client follows are checked here, too."""
         self._guard.check_url(str(request.url))
         return await super().handle_async_request(request)
-
-
-def guarded_client(guard: NetworkGuard, *, seconds: float = 10.0) -> httpx2.AsyncClient:
-    """Return a client that reaches only what a guard allows; it follows no redirects and uses no proxy.
-
-    Requests raise RefusedAddressError besides the errors of httpx2. `seconds` limits connecting and every read.
-    """
-    from mcproof.client.http.fetch import default_tls
-
-    return httpx2.AsyncClient(
-        transport=GuardedTransport(guard, default_tls()),
-        headers={"User-Agent": "mcproof"},
-        timeout=seconds,
-        follow_redirects=False,
-        trust_env=False,
-    )
-
-
-if TYPE_CHECKING:
-    Resolver = Callable[[str], Awaitable[list[str]]]
-    """Returns the addresses of a name. Raises OSError."""
-
-MOST_ADDRESSES = 3
-"""How many addresses of a host are tried."""
-
-
-async def resolve(name: str) -> list[str]:
-    """Return the addresses of a name, by the resolver of the system. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(name, None, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
-
-
-class NetworkPolicy(NamedTuple):
-    """Where requests may go."""
-
-    allowed: tuple[Network, ...] = ()
-    """Networks that may be reached although they are not public."""
-    resolver: Resolver = resolve
-
-
-class NetworkGuard:
-    """Checks URLs and addresses, and remembers the addresses of each host for as long as it is used."""
-
-    def __init__(self, policy: NetworkPolicy) -> None:
-        self._policy = policy
-        self._pinned: dict[str, list[str]] = {}
-
-    def check_url(self, url: str) -> PlainUrl:
-        """Parse a URL; check its scheme, port and host, but resolve nothing. Raises RefusedAddressError."""
-        plain = plain_url(url)
-        if plain.address is not None:
-            self._check_literal(plain.address)
-        return plain
-
-    async def addresses(self, host: str) -> list[str]:
-        """Return the addresses to connect to, the same ones each time. Raises RefusedAddressError.
-
-        A name of which any address is not allowed is refused, with the message for a name that does not exist: else
-        strangers could ask which internal names there are.
-        """
-        literal = plain_address(host)
-        if literal is not None:
-            self._check_literal(literal)
-            return [str(literal)]
-        if host not in self._pinned:
-            self._pinned.setdefault(host, await self._resolved(host))
-        return self._pinned[host]
-
-    async def _resolved(self, name: str) -> list[str]:
-        try:
-            found = [ip_address(each) for each in await self._policy.resolver(name)]
-        except (OSError, ValueError):  # ValueError: a name that cannot be encoded, an address with a zone
-            found = []
-        if not found or any(self._obstacle(each) for each in found):
-            raise RefusedAddressError(f"`{name}` does not resolve, or not only to public addresses")
-        return [str(each) for each in found[:MOST_ADDRESSES]]
-
-    def _check_literal(self, address: Address) -> None:
-        kind = self._obstacle(address)
-        if kind is not None:
-            raise RefusedAddressError(f"`{address}` is {kind}; only public addresses are allowed")
-
-    def _obstacle(self, address: Address) -> str | None:
-        """Return what an address is if it may not be reached."""
-        if any(address in network for network in self._policy.allowed):
-            return None
-        return special_kind(address) or ("an address of this machine" if is_own_address(address) else None)
-
-    @contextlib.contextmanager
-    def applied(self) -> Iterator[None]:
-        """Apply the guard to all requests of `mcproof.client` in this context, including tasks started in it."""
-        token = _CURRENT.set(self)
-        try:
-            yield
-        finally:
-            _CURRENT.reset(token)
-
-
-_CURRENT: ContextVar[NetworkGuard | None] = ContextVar("network_guard", default=None)
-
-
-def current_guard() -> NetworkGuard | None:
-    """Return the guard that applies; None if requests may go anywhere, as on the command line."""
-    return _CURRENT.get()
-
-
-async def connection_host(host: str) -> str:
-    """Return what to connect to for a host: its pinned address if a guard applies. Raises RefusedAddressError."""
-    guard = current_guard()
-    return host if guard is None else (await guard.addresses(host))[0]
-
-
-def is_own_address(address: Address) -> bool:
-    """Whether an address is assigned to this machine, so that a request would pass no firewall.
-
-    The system uses such an address as the source of packets to itself; connecting a UDP socket sends none.
-    """
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((str(address), 9))
-            return bool(ip_address(probe.getsockname()[0]) == address)
-    except (OSError, ValueError):
-        return False

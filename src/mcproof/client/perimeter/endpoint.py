@@ -1,7 +1,7 @@
 """Observe the URL of a server, its HTTP and its authorization; works for a server that does not speak MCP.
 
 The requests and headers of the probes are here: the first MCP request of each era, and the foreign `Origin` and
-`Host`. They are sent without credentials, by the client of `client.http.fetch`.
+`Host`. Except for these two, they are sent without credentials.
 Why URLs of a server lead no further inside: docs/decisions/0047-server-supplied-urls.md.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from mcproof.client.auth.registration import (
@@ -21,19 +21,20 @@ from mcproof.client.auth.registration import (
 )
 from mcproof.client.connect import authorizer_of
 from mcproof.client.connection import CLIENT, meta_of
-from mcproof.client.errors import UNAUTHORIZED, ConnectError
-from mcproof.client.http.fetch import (
-    LIMITS,
-    AddressGuard,
-    ProbeClient,
-    ProbeLimits,
-    ProbeResponse,
-    UnobservedError,
-    new_client,
-)
+from mcproof.client.errors import UNAUTHORIZED, ConnectError, LostError
+from mcproof.client.http.fetch import ANONYMOUS, LIMITS, Exchange, FetchedResponse, FetchLimits, Identity, fetch
 from mcproof.client.http.headers import stateless_headers
-from mcproof.client.http.policy import canonical_url, is_same_issuer, is_within, origin_of
-from mcproof.client.perimeter.tls import observe_tls
+from mcproof.client.http.policy import (
+    PORTS,
+    NetworkGuard,
+    RefusedAddressError,
+    canonical_url,
+    is_same_issuer,
+    is_within,
+    like_target,
+    origin_of,
+)
+from mcproof.client.perimeter.tls import UnobservedError, observe_tls
 from mcproof.client.redaction import hide_inside, hiding, redacted_text, redacted_url
 from mcproof.core.addresses import internal_kind, is_this_machine
 from mcproof.core.observations.connection import cropped
@@ -80,17 +81,57 @@ class _Document(NamedTuple):
     fetches: list[MetadataFetch]
 
 
-async def observe_authorization(
-    client: ProbeClient, url: str, refusal: Refusal, *, is_loopback: bool
-) -> AuthorizationFacts:
+class Prober(NamedTuple):
+    """Sends bounded requests to a server."""
+
+    url: str
+    guard: NetworkGuard
+    """Decides about URLs that the server names."""
+    limits: FetchLimits = LIMITS
+    identity: Identity = ANONYMOUS
+
+    async def send(self, method: str, headers: dict[str, str], content: bytes | None = None) -> FetchedResponse:
+        """The response to one request to the server, without its body. Raises UnobservedError."""
+        request = fetch(
+            self.url,
+            method=method,
+            headers=headers,
+            body=content,
+            identity=self.identity,
+            limits=self.limits._replace(size=0, redirects=0),
+            guard=self.guard,
+            typed_by_user=True,
+        )
+        return (await self._observed(request)).last
+
+    async def follow(self, url: str, headers: dict[str, str]) -> Exchange:
+        """The response to a GET, after a few redirects, all without credentials. Raises UnobservedError.
+
+        A URL other than that of the server comes from it.
+        """
+        is_own = url == self.url
+        return await self._observed(
+            fetch(url, headers=headers, limits=self.limits, guard=self.guard, typed_by_user=is_own)
+        )
+
+    async def _observed(self, request: Awaitable[Exchange]) -> Exchange:
+        try:
+            return await request
+        except TimeoutError:
+            raise UnobservedError(f"no response within {self.limits.seconds:g} seconds") from None
+        except (ConnectError, LostError) as error:
+            raise UnobservedError(error.message) from None
+
+
+async def observe_authorization(prober: Prober, refusal: Refusal, *, is_loopback: bool) -> AuthorizationFacts:
     """The metadata of a protected server and of its authorization servers."""
-    bare = canonical_url(url).partition("?")[0]
+    bare = canonical_url(prober.url).partition("?")[0]
     hint = bearer_challenge(refusal.challenge).resource_metadata
-    found = await _first_document(client, [*([hint] if hint else []), *_resource_places(bare)])
+    found = await _first_document(prober, [*([hint] if hint else []), *_resource_places(bare)])
     resource = None if found.members is None else _resource(found.members, bare)
     named = _named_issuers(found.members)
     issuers = named or _own_origin(bare)
-    documents = await asyncio.gather(*(_issuer_document(client, each) for each in issuers))
+    documents = await asyncio.gather(*(_issuer_document(prober, each) for each in issuers))
     return AuthorizationFacts(
         status=refusal.status,
         challenge=cropped(redacted_text(refusal.challenge[:LONGEST_CHALLENGE])),
@@ -107,7 +148,7 @@ async def observe_authorization(
 def _resource_places(url: str) -> list[str]:
     try:
         return well_known_places(url)
-    except ValueError:
+    except RefusedAddressError:
         return []
 
 
@@ -115,24 +156,24 @@ def _own_origin(url: str) -> list[str]:
     """The origin of a server, which is its own authorization server if it names none (revision 2025-03-26)."""
     try:
         return [str(origin_of(url))]
-    except ValueError:
+    except RefusedAddressError:
         return []
 
 
-async def _issuer_document(client: ProbeClient, issuer: str) -> _Document:
+async def _issuer_document(prober: Prober, issuer: str) -> _Document:
     """The metadata of an issuer; a document for another issuer does not count."""
     try:
         places = metadata_places(issuer)
-    except ValueError:
+    except RefusedAddressError:
         return _Document(None, [MetadataFetch(cropped(redacted_url(issuer)), error="not a URL of an issuer")])
-    return await _first_document(client, places, issuer)
+    return await _first_document(prober, places, issuer)
 
 
-async def _first_document(client: ProbeClient, places: list[str], issuer: str | None = None) -> _Document:
+async def _first_document(prober: Prober, places: list[str], issuer: str | None = None) -> _Document:
     """The first JSON object at some places."""
     fetches: list[MetadataFetch] = []
     for place in places:
-        members, fetch = await _fetched(client, place)
+        members, fetch = await _fetched(prober, place)
         if members is not None and issuer is not None:
             named = members.get("issuer")
             if not isinstance(named, str) or not is_same_issuer(named, issuer):
@@ -143,10 +184,10 @@ async def _first_document(client: ProbeClient, places: list[str], issuer: str | 
     return _Document(None, fetches)
 
 
-async def _fetched(client: ProbeClient, place: str) -> tuple[dict[str, Any] | None, MetadataFetch]:
+async def _fetched(prober: Prober, place: str) -> tuple[dict[str, Any] | None, MetadataFetch]:
     shown = cropped(redacted_url(place))
     try:
-        followed = await client.follow(place, _JSON)
+        followed = await prober.follow(place, _JSON)
     except UnobservedError as failure:
         return None, MetadataFetch(shown, error=cropped(str(failure)))
     response = followed.last
@@ -223,7 +264,6 @@ CREDENTIAL_KEYS = frozenset(
     {"token", "api_key", "apikey", "access_token", "refresh_token", "password", "secret", "client_secret"}
 )
 EVENTS = "text/event-stream"
-_PORTS = {"https": 443, "http": 80}
 _PARTS = ("tls", "response", "opening", "origin", "host", "cors")
 _PLAIN = {"Accept": "*/*", "Accept-Encoding": "identity"}
 
@@ -241,13 +281,6 @@ class OpeningRequest(NamedTuple):
         return "GET" if self.content is None else "POST"
 
 
-class _Sender(NamedTuple):
-    """A client, and the URL that it sends to."""
-
-    client: ProbeClient
-    url: str
-
-
 class PerimeterObservation(NamedTuple):
     """What was observed around a server."""
 
@@ -256,7 +289,7 @@ class PerimeterObservation(NamedTuple):
     """None unless the server refuses access without credentials."""
 
 
-async def observe_perimeter(server: UrlEndpoint, limits: ProbeLimits = LIMITS) -> PerimeterObservation:
+async def observe_perimeter(server: UrlEndpoint, limits: FetchLimits = LIMITS) -> PerimeterObservation:
     """Observe the URL, TLS, HTTP and authorization of a server.
 
     Every request has a time limit and sends no credentials, except for the two with a foreign header, which are sent as
@@ -266,7 +299,7 @@ async def observe_perimeter(server: UrlEndpoint, limits: ProbeLimits = LIMITS) -
 
     try:
         parts = urlsplit(server.url)
-        port = parts.port or _PORTS.get(parts.scheme, 443)
+        port = parts.port or PORTS.get(parts.scheme, 443)
     except ValueError:
         failures = dict.fromkeys(_PARTS, "not a valid URL")
         return PerimeterObservation(PerimeterFacts(url=server.label, scheme="", failures=failures))
@@ -277,7 +310,7 @@ async def observe_perimeter(server: UrlEndpoint, limits: ProbeLimits = LIMITS) -
 class _PerimeterRun:
     """The probes of one server."""
 
-    def __init__(self, server: UrlEndpoint, parts: SplitResult, port: int, limits: ProbeLimits) -> None:
+    def __init__(self, server: UrlEndpoint, parts: SplitResult, port: int, limits: FetchLimits) -> None:
         self._server = server
         self._limits = limits
         self._parts = parts
@@ -304,24 +337,17 @@ class _PerimeterRun:
             if tls is None or tls.error:
                 why = self._failures["tls"] if tls is None else f"the TLS handshake fails: {tls.error}"
                 return self._unreachable(facts, why)
-        guard = await AddressGuard.of(self._hostname, self._port)
-        try:
-            async with AsyncExitStack() as stack:
-                client = await stack.enter_async_context(new_client({}, self._limits.seconds, None))
-                plain = own = _Sender(ProbeClient(client, guard, self._limits), _without_login(self._parts))
-                if self._has_credentials:
-                    headers = dict(self._server.headers)
-                    client = await stack.enter_async_context(new_client(headers, self._limits.seconds, self._sign))
-                    own = _Sender(ProbeClient(client, guard, self._limits), self._parts._replace(fragment="").geturl())
-                return await self._over_http(facts, plain, own)
-        except ConnectError as error:  # a header that cannot be sent
-            return self._unreachable(facts, error.message)
+        plain = own = Prober(_without_login(self._parts), await like_target(self._server.url), self._limits)
+        if self._has_credentials:
+            identity = Identity(self._server.headers, self._sign)
+            own = plain._replace(url=self._parts._replace(fragment="").geturl(), identity=identity)
+        return await self._over_http(facts, plain, own)
 
     def _unreachable(self, facts: PerimeterFacts, why: str) -> PerimeterObservation:
         """The facts of a server to which nothing can be sent."""
         return PerimeterObservation(facts._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
 
-    async def _over_http(self, facts: PerimeterFacts, plain: _Sender, own: _Sender) -> PerimeterObservation:
+    async def _over_http(self, facts: PerimeterFacts, plain: Prober, own: Prober) -> PerimeterObservation:
         facts = facts._replace(response=await self._part("response", self._get(plain)))
         opened = await self._part("opening", _open(plain))
         if opened is None:
@@ -336,11 +362,11 @@ class _PerimeterRun:
         authorization = None
         if response.status in UNAUTHORIZED:
             refusal = Refusal(response.status, ", ".join(response.headers.get_list("www-authenticate")))
-            authorization = await observe_authorization(plain.client, plain.url, refusal, is_loopback=facts.is_loopback)
+            authorization = await observe_authorization(plain, refusal, is_loopback=facts.is_loopback)
         return PerimeterObservation(facts._replace(failures=self._failures), authorization)
 
     async def _with_foreign_headers(
-        self, facts: PerimeterFacts, own: _Sender, request: OpeningRequest
+        self, facts: PerimeterFacts, own: Prober, request: OpeningRequest
     ) -> PerimeterFacts:
         """The facts with the responses to a foreign `Origin` and, on this machine only, to a foreign `Host`."""
         usual = None if facts.opening is None else facts.opening.status
@@ -368,9 +394,9 @@ class _PerimeterRun:
             self._failures[name] = cropped(str(failure))
             return None
 
-    async def _get(self, plain: _Sender) -> EndpointResponse:
+    async def _get(self, plain: Prober) -> EndpointResponse:
         """The response to a GET of the URL."""
-        followed = await plain.client.follow(plain.url, _PLAIN, is_target=True)
+        followed = await plain.follow(plain.url, _PLAIN)
         last = followed.last
         return EndpointResponse(
             status=last.status,
@@ -387,7 +413,7 @@ class _PerimeterRun:
             refused_redirect=followed.refused,
         )
 
-    def _transport_security(self, response: ProbeResponse) -> str | None:
+    def _transport_security(self, response: FetchedResponse) -> str | None:
         """The `Strict-Transport-Security` of a response of the target itself."""
         from urllib.parse import urlsplit
 
@@ -402,9 +428,9 @@ def _shown(url: str) -> str:
     return cropped(redacted_url(url))
 
 
-async def _open(plain: _Sender) -> tuple[OpeningRequest, ProbeResponse]:
+async def _open(plain: Prober) -> tuple[OpeningRequest, FetchedResponse]:
     """The first request that the server understands or refuses for lack of credentials, else `initialize`."""
-    first: tuple[OpeningRequest, ProbeResponse] | None = None
+    first: tuple[OpeningRequest, FetchedResponse] | None = None
     for request in OPENINGS:
         response = await _opened(plain, request)
         if response.status in UNAUTHORIZED or _is_understood(request, response):
@@ -414,31 +440,31 @@ async def _open(plain: _Sender) -> tuple[OpeningRequest, ProbeResponse]:
     return first
 
 
-def _is_understood(request: OpeningRequest, response: ProbeResponse) -> bool:
+def _is_understood(request: OpeningRequest, response: FetchedResponse) -> bool:
     """Whether a response is a success; a stream if that is what was requested."""
     is_expected = request.verb == "POST" or response.kind == EVENTS
     return response.status in range(200, 300) and is_expected
 
 
-async def _opened(sender: _Sender, request: OpeningRequest, headers: dict[str, str] | None = None) -> ProbeResponse:
+async def _opened(prober: Prober, request: OpeningRequest, headers: dict[str, str] | None = None) -> FetchedResponse:
     """The response to a first request; a session that it starts is ended."""
     foreign = headers or {}
-    response = await sender.client.send(request.verb, sender.url, {**request.headers, **foreign}, request.content)
+    response = await prober.send(request.verb, {**request.headers, **foreign}, request.content)
     session = response.headers.get("mcp-session-id")
     if session is not None and session.isascii() and session.isprintable():
         with suppress(UnobservedError):
-            await sender.client.send("DELETE", sender.url, {"Mcp-Session-Id": session})
+            await prober.send("DELETE", {"Mcp-Session-Id": session})
     return response
 
 
-async def _preflight(plain: _Sender) -> CorsProbe:
+async def _preflight(plain: Prober) -> CorsProbe:
     """The response to the request that a browser sends before it lets a foreign website call the server."""
     headers = {
         "Origin": FOREIGN_ORIGIN,
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "content-type",
     }
-    response = await plain.client.send("OPTIONS", plain.url, headers)
+    response = await plain.send("OPTIONS", headers)
     return CorsProbe(
         sent_origin=FOREIGN_ORIGIN,
         status=response.status,

@@ -21,7 +21,7 @@ from mcproof.client.connect import ConnectOptions, authorizer_of, open_transport
 from mcproof.client.connection import Connection, announce, authorized, discover, initialize
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.client.errors import ConnectError, LostError
-from mcproof.client.http.fetch import LIMITS, ProbeLimits
+from mcproof.client.http.fetch import LIMITS, FetchLimits
 from mcproof.client.listing import METHODS, list_everything
 from mcproof.client.perimeter.endpoint import observe_perimeter
 from mcproof.client.redaction import hiding, hiding_in_catalogs
@@ -378,7 +378,7 @@ async def observe_server(
     catalog: Catalog | None,
     *,
     arguments_for: ArgumentsFor | None = None,
-    limits: ProbeLimits = LIMITS,
+    limits: FetchLimits = LIMITS,
 ) -> tuple[Any, ...]:
     """The facts for the `trust` rules: each element is of a class that is the scope of rules.
 

@@ -13,8 +13,9 @@ import warnings
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from mcproof.client.http.fetch import UnobservedError, default_tls
-from mcproof.client.http.policy import RefusedAddressError, connection_host
+from mcproof.client.errors import ConnectError
+from mcproof.client.http.fetch import default_tls
+from mcproof.client.http.policy import current_guard
 from mcproof.core.observations.connection import cropped
 from mcproof.core.observations.perimeter import PeerCertificate, TlsHandshake
 
@@ -25,6 +26,10 @@ _SEQUENCE, _SET, _OCTETS, _OID = 0x30, 0x31, 0x04, 0x06
 _UTC_TIME, _GENERALIZED_TIME, _BMP_STRING = 0x17, 0x18, 0x1E
 _VERSION, _EXTENSIONS, _DNS_NAME, _IP_ADDRESS = 0xA0, 0xA3, 0x82, 0x87
 _COMMON_NAME, _ORGANIZATION, _ALTERNATIVE_NAMES = b"\x55\x04\x03", b"\x55\x04\x0a", b"\x55\x1d\x11"
+
+
+class UnobservedError(Exception):
+    """A probe without a response; its text is the reason."""
 
 
 class _Element(NamedTuple):
@@ -171,13 +176,13 @@ async def _handshake(host: str, port: int, context: ssl.SSLContext, seconds: flo
     """
     try:
         async with asyncio.timeout(seconds + 1):
-            address = await connection_host(host)
+            address, *_ = await current_guard().addresses(host)
             _, writer = await asyncio.open_connection(
                 address, port, ssl=context, server_hostname=host, ssl_handshake_timeout=seconds
             )
     except TimeoutError:
         raise UnobservedError(f"no connection within {seconds:g} seconds") from None
-    except RefusedAddressError as error:
+    except ConnectError as error:
         raise UnobservedError(error.message) from None
     except (ssl.SSLError, ConnectionAbortedError):
         raise

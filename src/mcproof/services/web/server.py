@@ -189,7 +189,7 @@ class _Server(uvicorn.Server):
 def _background(database: Database, options: argparse.Namespace) -> ServiceBackground:
     """Return the log and the watcher of a service, with the options of `serve`."""
     log, metrics = ServiceLog(options.log_format), Metrics()
-    policy = NetworkPolicy(tuple(map(ip_network, options.allow_network)))
+    policy = NetworkPolicy("public", allowed=tuple(map(ip_network, options.allow_network)))
     plan = watch_plan(options.config, policy, allows_commands=options.allow_commands)
     if not plan.entries and plan.retention is None:
         return ServiceBackground(metrics, log)

@@ -163,7 +163,7 @@ def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcom
 
     if job.url:
         report_step("connecting")
-    guard = NetworkGuard(NetworkPolicy(tuple(map(ip_network, job.networks))))
+    guard = NetworkGuard(NetworkPolicy("public", allowed=tuple(map(ip_network, job.networks))))
     with guard.applied():
         if job.url:
             guard.check_url(job.url)

@@ -59,8 +59,7 @@ def text_field(fields: dict[str, bytes], name: str) -> str:
 
 def url_job(command: str, url: str, headers: Iterable[tuple[str, str]], guard: NetworkGuard) -> VisitJob:
     """Return the check of the server at a URL; its name is not resolved yet. Raises UsageError, RefusedAddressError."""
-    plain = guard.check_url(url)
-    return VisitJob(command, url=plain.url, headers=_checked(list(headers)), is_whole=True)
+    return VisitJob(command, url=guard.check_url(url), headers=_checked(list(headers)), is_whole=True)
 
 
 def header_lines(text: str) -> list[tuple[str, str]]:
@@ -152,7 +151,7 @@ def visitor_router() -> APIRouter:
 
 def url_guard(request: Request) -> NetworkGuard:
     """Return the guard for the URL of a client, before the process of the visit makes one of its own."""
-    return NetworkGuard(NetworkPolicy(tuple(map(ip_network, request.app.state.networks))))
+    return NetworkGuard(NetworkPolicy("public", allowed=tuple(map(ip_network, request.app.state.networks))))
 
 
 def start_visit(request: Request, job: VisitJob, *, is_kept: bool = True) -> VisitorCheck:

@@ -360,24 +360,23 @@ def filled_url(webhook: Webhook) -> str:
 
 
 async def post_guarded(policy: NetworkPolicy, url: str, headers: dict[str, str], body: str) -> int:
-    """Post to a URL that passes the checks of addresses; redirects are not followed."""
-    import httpx2
+    """Post to a URL that passes the checks of addresses; redirects are not followed, and no body is read."""
+    from mcproof.client.errors import ConnectError, LostError
+    from mcproof.client.http.fetch import FetchLimits, fetch
+    from mcproof.client.http.policy import NetworkGuard
 
-    from mcproof.client.errors import ConnectError
-    from mcproof.client.http.policy import NetworkGuard, guarded_client
-
+    limits = FetchLimits(POST_SECONDS, size=0, redirects=0)
     try:
-        async with asyncio.timeout(POST_SECONDS), guarded_client(NetworkGuard(policy)) as client:
-            request = client.build_request("POST", url, headers=headers, content=body.encode())
-            response = await client.send(request, stream=True)  # the body of the response is not read
-            await response.aclose()
-            return int(response.status_code)
-    except ConnectError as error:
-        raise WebhookError(error.message) from None
+        exchange = await fetch(
+            url, method="POST", headers=headers, body=body.encode(), limits=limits, guard=NetworkGuard(policy)
+        )
     except TimeoutError:
         raise WebhookError(f"no response within {POST_SECONDS:g} s") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise WebhookError(f"cannot be reached ({type(error).__name__})") from None
+    except (ConnectError, LostError) as error:
+        cause = error.__cause__
+        shown = error.message if cause is None else f"cannot be reached ({type(cause).__name__})"
+        raise WebhookError(shown) from None
+    return exchange.last.status
 
 
 class WebhookQueue:
