@@ -176,13 +176,16 @@ class Fuzzing(NamedTuple):
         }
 
 
+@record()
 class NegativePathCounts(NamedTuple):
-    """How a server handles requests that it must reject."""
+    """The negative path in numbers: how the server handles requests that it must reject."""
 
-    checks_run: int
-    failures: int
-    gate_passed: int
-    """1 if at least one check ran and none failed, else 0: untested does not pass."""
+    checks_run: Count
+    """The number of judged probes of the negative path."""
+    failures: Count
+    """How many of them failed."""
+    gate_passed: Annotated[int, member(enum=[0, 1])]
+    """1 if at least one ran and none failed, else 0."""  # untested does not pass
 
 
 def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
@@ -194,15 +197,20 @@ def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
     return NegativePathCounts(len(judged), failures, int(bool(judged) and not failures))
 
 
+@record()
 class Promises(NamedTuple):
-    """How many promises the schemas make, and how many the server keeps."""
+    """The promises of the schemas, counted."""
 
-    declared: int
-    kept: int
-    broken: int
-    not_shown: int
-    """How many got the same response as the valid call, or one about something else."""
-    not_tested: int
+    declared: Count
+    """The number of promises."""
+    kept: Count
+    """The number of those kept."""
+    broken: Count
+    """The number of those broken."""
+    not_shown: Count
+    """The number of those whose responses are those of the valid call, or about something else."""
+    not_tested: Count
+    """The number of those not tried, or not in full."""
 
 
 def promises(matrix: Iterable[Cell]) -> Promises:

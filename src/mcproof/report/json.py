@@ -139,10 +139,10 @@ def _change_line(each: ReportedFinding) -> str:
 def _probe_document(result: TargetResult, notices: Record) -> Iterator[str]:
     """Serves `prove` too, which adds its matrix."""
     lists = {"probes": codec.encode(result.probes)}
-    members: Record = {"negative_path": negative_path(result.probes)._asdict()}
+    members: Record = {"negative_path": codec.encode(negative_path(result.probes))}
     if result.payload.kind == "prove":
         lists["matrix"] = codec.encode(result.matrix)
-        members["promises"] = promises(result.matrix)._asdict()
+        members["promises"] = codec.encode(promises(result.matrix))
     return _calls_document(result, lists, members, notices)
 
 
