@@ -17,7 +17,7 @@ help:
 	@echo "make bench   measure speed, as ratios"
 	@echo "make bench-serve  measure pages over stores with a million findings"
 	@echo "make soak    long experiments: killed writers and sweeps, a fuzzed API, 300 live servers, random edits in an editor"
-	@echo "make docs    write the pages and pictures that come from the code"
+	@echo "make docs    write the pages, schemas and pictures that come from the code"
 	@echo "make site    build the documentation site in build/site"
 	@echo "make dist    build the wheel and the source distribution, and try them in a clean environment"
 	@echo "make lock    resolve requirements.lock anew (needs uv)"

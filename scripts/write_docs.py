@@ -1,20 +1,95 @@
-"""Write docs/rules from the rules, and docs/cli.md, docs/changes.md and docs/clients.md from the code and its data.
+"""Write docs/rules from the rules, docs/cli.md, docs/changes.md and docs/clients.md from the code and its data, and the
+parts of the published schemas that follow from types.
 
 `make docs` runs this; a test fails when a page is stale.
 """
 
 from __future__ import annotations
 
+import json
 import pathlib
+from typing import Any
 
+from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import known_profiles
+from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, Improvement
 from mcproof.checks.diff.kinds import changes_page
+from mcproof.checks.findings import RuleFacts, Snippet, TextEdit
+from mcproof.checks.fixes.snippets import CodeHelp
+from mcproof.checks.ignores import Suppression
 from mcproof.checks.rule import all_rules
 from mcproof.checks.rulebook import index_page, rule_page
+from mcproof.checks.scores.grade import Grade
+from mcproof.checks.scores.tokens import TokenCost
+from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
+from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
 from mcproof.cli.help import reference_page
-from mcproof.report.listings import clients_page
+from mcproof.core.errors import Notice, Untested
+from mcproof.probing.outcomes import Cell, Failure, NegativePathCounts, ProbeResult, Promises
+from mcproof.report.listings import ListedParameter, clients_page
+from mcproof.runs.codec import definition_of
+from mcproof.runs.results import AppliedConfiguration, Descriptions, Trouble
+from mcproof.services.store.queries import PastRun
+from mcproof.testing.outcomes import TestFailure, TestResult
 
-DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+SCHEMAS = ROOT / "src" / "mcproof" / "runs" / "schemas"
+
+NAMES: dict[type, str] = {
+    Action: "action",
+    AppliedConfiguration: "configuration",
+    BrokenConstraint: "hit",
+    Cell: "cell",
+    ClientGain: "gain",
+    CodeHelp: "code_help",
+    Descriptions: "descriptions",
+    Failure: "failure",
+    Grade: "grade_score",
+    Improvement: "improvement",
+    Notice: "notice",
+    ProbeResult: "probe_result",
+    RuleFacts: "rule",
+    RuleOutcome: "rule_outcome",
+    Snippet: "snippet",
+    Suppression: "suppression",
+    TestFailure: "test_failure",
+    TestResult: "test",
+    TextEdit: "edit",
+    TokenCost: "tokens",
+    ToolEdge: "tool_edge",
+    ToolGraph: "tool_graph",
+    Trouble: "problem",
+    Trust: "trust",
+    Untested: "untested",
+}
+"""The names that types have in the `$defs` of schemas."""
+
+
+def _named(*kinds: type) -> dict[str, type]:
+    return {f"$defs/{NAMES[kind]}": kind for kind in kinds}
+
+
+TYPES: dict[str, dict[str, type]] = {
+    "baseline": {"properties/entries/items": BaselineEntry},
+    "compat": _named(Trouble, BrokenConstraint, ClientGain, Improvement),
+    "error": _named(Trouble),
+    "fuzz": _named(Trouble, Failure),
+    "grade": _named(Trouble),
+    "history": {"$defs/run": PastRun},
+    "lint": _named(Trouble),
+    "probe": {**_named(Trouble, ProbeResult), "$defs/probe/properties/negative_path": NegativePathCounts},
+    "prove": {
+        **_named(Trouble, ProbeResult, Cell),
+        "$defs/prove/properties/negative_path": NegativePathCounts,
+        "$defs/prove/properties/promises": Promises,
+    },
+    "run": _named(*NAMES),
+    "scan": _named(Trouble, Trust, RuleOutcome, Action, ToolGraph, ToolEdge),
+    "tests": _named(Trouble, TestResult, TestFailure),
+    "tools": {"$defs/parameter": ListedParameter},
+}
+"""The parts of published schemas that follow from types, by their place in the schema. The rest is written by hand."""
 
 
 def pages() -> dict[str, str]:
@@ -29,6 +104,27 @@ def pages() -> dict[str, str]:
     }
 
 
+def schemas() -> dict[str, str]:
+    """Every published schema with parts that follow from types, by its name, with these brought up to date."""
+    texts = {}
+    for name, types in TYPES.items():
+        schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+        for place, kind in types.items():
+            *path, key = place.split("/")
+            parent: dict[str, Any] = schema
+            for step in path:
+                parent = parent[step]
+            parent[key] = _in_order_of(parent[key], definition_of(kind, NAMES))
+        texts[name] = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    return texts
+
+
+def _in_order_of(present: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a definition with its keys in the order of the present one, which nobody should see change."""
+    keys = [key for key in present if key in definition]
+    return {key: definition[key] for key in (*keys, *definition)}
+
+
 def main() -> None:
     wanted = pages()
     for stale in DOCS.glob("rules/*.md"):
@@ -38,6 +134,10 @@ def main() -> None:
         (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
         (DOCS / name).write_text(text, encoding="utf-8")
     print(f"wrote {len(wanted)} pages to {DOCS}")
+    published = schemas()
+    for name, text in published.items():
+        (SCHEMAS / f"{name}.schema.json").write_text(text, encoding="utf-8")
+    print(f"wrote {len(published)} schemas to {SCHEMAS}")
 
 
 if __name__ == "__main__":

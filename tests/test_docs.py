@@ -1,4 +1,4 @@
-"""The generated pages are what the rules and the commands give today."""
+"""The generated pages and schemas are what the rules, the commands and the types give today."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ def write_docs() -> ModuleType:
 def test_no_generated_page_is_stale(write_docs: ModuleType) -> None:
     wanted: dict[str, str] = write_docs.pages()
     stale = [name for name, text in wanted.items() if (ROOT / "docs" / name).read_text(encoding="utf-8") != text]
+    assert stale == [], "run `make docs`"
+
+
+def test_no_generated_part_of_a_published_schema_is_stale(write_docs: ModuleType) -> None:
+    wanted: dict[str, str] = write_docs.schemas()
+    folder: Path = write_docs.SCHEMAS
+    stale = [name for name, text in wanted.items() if (folder / f"{name}.schema.json").read_text("utf-8") != text]
     assert stale == [], "run `make docs`"
 
 

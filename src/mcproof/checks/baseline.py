@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mcproof.checks.findings import fingerprints
 from mcproof.checks.ignores import ACCEPTED, Suppression
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.stored_form import Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,15 +34,20 @@ LIVE = "live:"
 _MEMBERS = ("target", "rule", "subject", "pointer", "fingerprint")
 
 
+@record()
 class BaselineEntry(NamedTuple):
-    """An accepted finding."""
+    """One accepted finding. Target and fingerprint identify it; the rest is for people."""
 
-    target: str
-    """The path of the file, relative to the baseline's folder."""
-    rule: str
-    subject: str
+    target: Text
+    """The file, from the folder of the baseline."""
+    rule: Text
+    """The rule's id."""
+    subject: Text
+    """The subject."""
     pointer: str
-    fingerprint: str
+    """The JSON pointer, relative to the item."""
+    fingerprint: Annotated[str, member(pattern="^[0-9a-f]{16}$")]
+    """Its identity."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -206,13 +212,13 @@ def _entries(value: Any, file: str) -> list[BaselineEntry]:
         raise InputError(f"baseline of {found}; this mcproof reads version {SCHEMA_VERSION}", file=file)
     listed = value.get("entries")
     entries = []
-    for number, record in enumerate(listed if isinstance(listed, list) else [None]):
-        if not isinstance(record, dict) or not all(isinstance(record.get(key), str) for key in _MEMBERS):
+    for number, entry in enumerate(listed if isinstance(listed, list) else [None]):
+        if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in _MEMBERS):
             what = f"entry {number + 1} is not an object with {', '.join(_MEMBERS)}"
             raise InputError(
                 f"damaged baseline: {what}; fix it, or delete it and create it with `--update-baseline`", file=file
             )
-        entries.append(BaselineEntry(*(record[key] for key in _MEMBERS)))
+        entries.append(BaselineEntry(*(entry[key] for key in _MEMBERS)))
     return entries
 
 

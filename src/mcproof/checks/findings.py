@@ -8,7 +8,9 @@ Why identities have no line: docs/decisions/0006-finding-identity.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from mcproof.core.stored_form import Count, Fault, Position, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,46 +155,73 @@ def identity_of(*parts: str) -> str:
     return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
+RULESET_NAMES = ["catalog", "strict", "grade", "trust", "spec", "polish", "compat", "wire", "diff"]
+
+
+@record()
 class RuleFacts(NamedTuple):
-    """The facts about a rule that reports show, with the severity it has in this run."""
+    """One rule."""
 
-    id: str
-    name: str
-    ruleset: str
-    category: str
-    severity: str
+    id: Annotated[str, member(pattern="^[A-Za-z0-9_-]+$")]
+    """The permanent id."""
+    name: Text
+    """The readable name of the rule; the id if that is readable."""
+    ruleset: Annotated[str, member(enum=RULESET_NAMES)]
+    """The ruleset of the rule."""
+    category: Text
+    """The category of the rule."""
+    severity: Annotated[str, member(enum=_LEVEL_OF)]
+    """The severity, as the ruleset publishes it."""
     level: Level
-    fault: str | None
+    """The level, which determines the exit code."""
+    fault: Fault | None
+    """The id in the fault taxonomy that rules and probes share, or None."""
     fixable: bool
+    """Whether `schema-lint --fix` can fix its findings."""
     needs_language_model: bool
-    since: str
-    summary: str
-    why: str
-    fix: str
-    """What to do about a finding."""
-    same_as: str | None = None
-    """The id of an equivalent rule of another ruleset."""
+    """Whether the rule uses a language model."""
+    since: Annotated[str, member(pattern=r"^\d+\.\d+\.\d+$")]
+    """The version since which the rule is stable."""
+    summary: Text
+    """What the rule reports, in one sentence."""
+    why: Text
+    """Why it matters."""
+    fix: Text
+    """What to do about it."""
+    same_as: Annotated[str | None, member(presence="newer")] = None
+    """The id of an equivalent rule of another ruleset, or None; absent in older reports."""
 
 
+@record()
 class Snippet(NamedTuple):
-    """The line of a finding, cropped around its location, with the part to highlight."""
+    """The line of a finding, cropped around its location."""
 
     text: str
-    start: int
-    end: int
+    """The line, or a part of it."""
+    start: Count
+    """The start of the part to highlight in `text`, counted from 0."""
+    end: Count
+    """Where it ends."""
     cut_before: bool
     """Whether the line continues before `text`."""
     cut_after: bool
+    """Whether the line continues after it."""
 
 
+@record()
 class TextEdit(NamedTuple):
-    """A change of a file by lines and columns; an insertion where start and end are equal."""
+    """A range of the file and its replacement; lines and columns count from 1."""
 
-    line: int
-    column: int
-    end_line: int
-    end_column: int
+    line: Position
+    """The first line."""
+    column: Position
+    """The first column."""
+    end_line: Position
+    """The last line."""
+    end_column: Position
+    """The column after the last."""
     text: str
+    """The replacement."""
 
 
 class FixFacts(NamedTuple):

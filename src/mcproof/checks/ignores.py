@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from mcproof.checks.rule import Rule, all_rules, find_rule, is_ignored, rules_named
 from mcproof.core.errors import SettingLocation, UsageError, nearest
+from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -58,13 +59,18 @@ def _pattern(glob: str) -> Callable[[str], object]:
     return re.compile(translate(glob)).match
 
 
+@record()
 class Suppression(NamedTuple):
-    """Why a finding is suppressed, and where that is declared."""
+    """Why a finding does not count."""
 
-    by: str
+    by: Annotated[str, member(enum=["ignore-for", "baseline", "comment"])]
+    """An entry of the configuration, one of the baseline, or a comment in the source."""
     reason: str | None
-    file: str
-    line: int | None
+    """The reason that was given, or None."""
+    file: Text
+    """The location of that."""
+    line: Position | None
+    """The line there, or None."""
 
 
 class IgnoreNotice(NamedTuple):

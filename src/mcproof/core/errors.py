@@ -6,7 +6,9 @@ command line can render all of them as text or JSON. Which exit code a run gets 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,19 +88,34 @@ SESSION_EXPIRED = "session-expired"
 """The kind of notice about a server that has ended a session in use."""
 
 
-class Notice(NamedTuple):
-    """A remark about the configuration, the baseline, a comment, the source or a server."""
+NOTICE_KINDS = [
+    "stale-baseline",
+    "unused-ignore",
+    "bad-ignore",
+    "not-checked",
+    "noise-on-stdout",
+    "session-expired",
+]
 
-    kind: str
-    """`unused-ignore`, `bad-ignore` (an invalid comment), `not-checked` (source that discovery cannot follow),
-    `noise-on-stdout` (of a server in a suite), `session-expired` (by a server), or `stale-baseline`, which fails the
-    run."""
-    message: str
-    file: str
-    line: int | None
+
+@record("kind", "message", "file", "line", "level")
+class Notice(NamedTuple):
+    """A notice about the configuration, the baseline, a comment, the source or a server."""
+
+    kind: Annotated[str, member(enum=NOTICE_KINDS)]
+    """`stale-baseline` (an accepted finding that no longer occurs; it fails the run), `unused-ignore`, `bad-ignore`
+    (an invalid comment), `not-checked` (source that discovery cannot follow), `noise-on-stdout` (a server of a suite
+    writes non-protocol text to stdout), or `session-expired` (a server has ended a session in use)."""
+    message: Text
+    """The message."""
+    file: Text
+    """The configuration, the baseline, the source or the suite."""
+    line: Position | None
+    """The line in that file, counted from 1, or None."""
 
     @property
     def level(self) -> Literal["error", "warning", "note"]:
+        """The level."""
         if self.kind == "stale-baseline":
             return "error"
         return "note" if self.kind in ("not-checked", SESSION_EXPIRED) else "warning"
@@ -107,12 +124,15 @@ class Notice(NamedTuple):
         return located(self.message, self.file, self.line)
 
 
+@record()
 class Untested(NamedTuple):
-    """Something that this run could not test, and why."""
+    """Something that this run could not test."""
 
-    what: str
-    why: str
-    rules: tuple[str, ...] = ()
+    what: Text
+    """Rules, a ruleset, or a property of the server."""
+    why: Text
+    """The reason."""
+    rules: tuple[Text, ...] = ()
     """The ids of the rules, if it is about rules."""
 
     @classmethod

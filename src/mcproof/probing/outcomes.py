@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from mcproof.core.stored_form import Count, Fault, Position, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+PROBE_OUTCOMES = [
+    "rejected",
+    "accepted",
+    "hang",
+    "crash",
+    "malformed",
+    "injection",
+    "clean",
+    "not_applicable",
+    "not_tested",
+]
+
+
+@record()
 class ProbeResult(NamedTuple):
-    """The result of one probe."""
+    """The result of a probe."""
 
     tool: str | None
-    """The tool that was called; None for a probe of the server as a whole."""
-    probe: str
-    fault: str | None
-    outcome: str
-    """`rejected`, `accepted`, `hang`, `crash`, `malformed`; or `not_applicable`, `not_tested`."""
+    """The tool that was called, or None for a probe of the server as a whole."""
+    probe: Annotated[str, member(pattern="^[a-z][a-z0-9_]*$")]
+    """The name of the probe, such as `wrong_type`; `baseline` is the valid call."""
+    fault: Fault | None
+    """The id in the fault taxonomy that rules and probes share, or None."""
+    outcome: Annotated[str, member(enum=PROBE_OUTCOMES)]
+    """The outcome; `injection` and `clean` only of hostile arguments; `not_tested` and `not_applicable` if nothing was
+    sent."""
     passed: bool | None
-    """None if there is no judgement: not applicable, not tested, exploratory, or the valid call itself."""
+    """Whether the probe passed, or None without a judgement: not applicable, not tested, exploratory, not shown (see
+    `reason`), or the valid call itself."""
     reason: str = ""
-    """Why it is not applicable or not tested; else what was sent and the result, in words."""
-    is_exploratory: bool = False
+    """Why it is not applicable or not tested; else the request and its result, in words."""
+    is_exploratory: Annotated[bool, member("exploratory")] = False
     """Whether it tests something that the schema does not promise."""
     request: str = ""
-    """The parameters as sent, cropped."""
+    """The parameters as sent, truncated."""
     answer: str = ""
-    """The response as received, cropped; or why there is none."""
+    """The response as received, truncated; or why there is none."""
     argument: str = ""
-    """The path of the argument that it is about; empty for none."""
-    is_lenient: bool = False
-    """Whether servers commonly convert the invalid value to a valid one."""
+    """The path of the argument that it is about, such as `filter.limit` or `rows[].id`; empty for none."""
+    is_lenient: Annotated[bool, member("lenient")] = False
+    """Whether servers commonly convert the invalid value to a valid one, such as "5" for 5."""
 
 
 Column = Literal["missing", "type", "extra", "size", "values"]
@@ -44,67 +64,106 @@ Verdict = Literal[
     "not tested",
     "not applicable",
 ]
+CELL_FAULTS = [
+    "FAULT-SCHEMA-MISSING-REQUIRED",
+    "FAULT-SCHEMA-TYPE-MISMATCH",
+    "FAULT-SCHEMA-UNEXPECTED-FIELD",
+    "FAULT-INPUT-OVERSIZED",
+]
 
 
+@record(
+    "tool",
+    "column",
+    "fault",
+    "declared",
+    "kept",
+    "tried",
+    "refused",
+    "lenient",
+    "left_out",
+    "arguments",
+    "verdict",
+    "reason",
+    "predicted_by",
+)
 class Cell(NamedTuple):
-    """One kind of promise of one tool in the contract matrix."""
+    """One kind of promise of one tool: what the schema declares against what the server does."""
 
     tool: str
+    """The name of the tool."""
     column: Column
-    fault: str | None
-    """The fault that an acceptance proves; None for values."""
+    """The kind of promise: required arguments, types, closed objects, `maxLength` and `maxItems`, or values (enum,
+    const, pattern, format, ranges, lower bounds)."""
+    fault: Annotated[str, member(enum=CELL_FAULTS)] | None
+    """The id of the fault, or None for values."""
     declared: bool | None
-    """Whether the schema makes such a promise; None if there is nothing to promise."""
+    """Whether the schema makes such a promise, or None if there is nothing to promise."""
     kept: bool | None
-    """Whether the server rejects violations; None if unknown."""
+    """Whether the server rejects every violation, or None if unknown."""
     verdict: Verdict
-    tried: int = 0
-    """How many promises were tried; for a promise that is not declared, how many calls."""
-    refused: int = 0
-    """How many of those the server keeps: it refused every call that breaks them."""
-    lenient: int = 0
-    """How many values of a wrong type, or almost right, were converted instead of refused."""
-    left_out: int = 0
-    """How many promises were not tried, or not in full."""
+    """`proven`: every promise was tried and kept. `broken promise`: one was not. `hidden rule`, `open`: nothing is
+    declared, and it is refused, or not. `partly tried`: kept as far as it was tried. `not shown`: the responses are
+    those of the valid call, about something else, or depend on a question that got no answer."""
+    tried: Count = 0
+    """How many promises were tried: every call that breaks them was sent, or one was accepted. If nothing is declared,
+    how many exploratory calls were sent."""
+    refused: Count = 0
+    """How many of those are kept: every call was refused."""
+    lenient: Count = 0
+    """How many values the server converted instead of refusing them, such as "5" for 5. They count as tried only with
+    `--strict`, and then not here."""
+    left_out: Count = 0
+    """How many promises were not tried, or not in full. Beside a broken promise, also those whose responses show
+    nothing."""
     arguments: tuple[str, ...] = ()
-    """The arguments that the verdict rests on."""
+    """The arguments that the verdict rests on, as paths such as `filter.limit` or `rows[].id`: those accepted if a
+    promise is broken, those not shown, those left out if it is partly tried, else all that were tried. `(root)` is the
+    arguments as a whole."""
     reason: str = ""
-    predicted_by: tuple[str, ...] = ()
+    """The reason, in words."""
+    predicted_by: tuple[Annotated[str, member(pattern="^[A-Za-z0-9_-]+$")], ...] = ()
     """The ids of the static rules that predicted the verdict."""
 
 
-class Failure(NamedTuple):
-    """A case that failed, and how to replay it."""
+FAILURE_OUTCOMES = ["accepted", "crash", "hang", "protocol_violation", "leak", "injection"]
 
-    id: str
+
+@record()
+class Failure(NamedTuple):
+    """A case that failed."""
+
+    id: Text
+    """The id of the case, for `mcproof replay`."""
     tool: str | None
-    outcome: str
-    """`crash`, `hang`, `protocol_violation`, `leak`, `injection` or `accepted`."""
+    """The tool that was called, or None."""
+    outcome: Annotated[str, member(enum=FAILURE_OUTCOMES)]
+    """The outcome."""
     arguments: Any
-    """What was sent, minimised; long texts are cropped."""
+    """The arguments, minimised; long texts are truncated. Any JSON."""
     replay: str
     """The command that replays it."""
     what: str = ""
     """What is wrong with the response, in words."""
-    times: int = 1
-    """How many cases had the same result."""
-    response: str = ""
-    """The response as received, cropped; or why there is none."""
+    times: Position = 1
+    """The number of cases with the same result."""
+    response: Annotated[str, member(presence="newer")] = ""
+    """The response as received, truncated, or why there is none."""
 
 
+@record("seed", "cases", "outcomes", "tools", "failures")
 class Fuzzing(NamedTuple):
     """The result of fuzzing."""
 
     seed: int
-    cases: int
-    """How many cases were sent, without those of shrinking and blame."""
+    """The seed of the cases: the same seed and schema give the same cases."""
+    cases: Count
+    """The number of cases, without those of shrinking."""
     outcomes: dict[str, int]
-    """The number of cases by outcome; `injection` only with `--security`.
-
-    A leak is counted instead of `clean`, and beside any other outcome.
-    """
+    """How many cases had each outcome; a leak is counted instead of `clean`, and beside any other outcome."""
     failures: list[Failure]
-    tools: dict[str, int] = {}  # noqa: RUF012 (never mutated)
+    """Every case that failed."""
+    tools: dict[str, Count] = {}  # noqa: RUF012 (never mutated)
     """How many cases each tool was called with."""
 
     @property
@@ -117,13 +176,16 @@ class Fuzzing(NamedTuple):
         }
 
 
+@record()
 class NegativePathCounts(NamedTuple):
-    """How a server handles requests that it must reject."""
+    """The negative path in numbers: how the server handles requests that it must reject."""
 
-    checks_run: int
-    failures: int
-    gate_passed: int
-    """1 if at least one check ran and none failed, else 0: untested does not pass."""
+    checks_run: Count
+    """The number of judged probes of the negative path."""
+    failures: Count
+    """How many of them failed."""
+    gate_passed: Annotated[int, member(enum=[0, 1])]
+    """1 if at least one ran and none failed, else 0."""  # untested does not pass
 
 
 def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
@@ -135,15 +197,20 @@ def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
     return NegativePathCounts(len(judged), failures, int(bool(judged) and not failures))
 
 
+@record()
 class Promises(NamedTuple):
-    """How many promises the schemas make, and how many the server keeps."""
+    """The promises of the schemas, counted."""
 
-    declared: int
-    kept: int
-    broken: int
-    not_shown: int
-    """How many got the same response as the valid call, or one about something else."""
-    not_tested: int
+    declared: Count
+    """The number of promises."""
+    kept: Count
+    """The number of those kept."""
+    broken: Count
+    """The number of those broken."""
+    not_shown: Count
+    """The number of those whose responses are those of the valid call, or about something else."""
+    not_tested: Count
+    """The number of those not tried, or not in full."""
 
 
 def promises(matrix: Iterable[Cell]) -> Promises:

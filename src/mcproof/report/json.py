@@ -9,24 +9,20 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import IS_BREAKING, ReportedFinding
 from mcproof.probing.outcomes import negative_path, promises
+from mcproof.runs import codec
 from mcproof.runs.records import (
     PROVE_VERSION,
     SCHEMA_VERSION,
     Record,
-    cell_record,
     client_record,
     encode,
+    encoded,
     finding_line,
     fuzzing_record,
-    improvement_record,
     listed,
-    notice_record,
     printable,
-    probe_record,
     summary_record,
-    test_record,
 )
-from mcproof.runs.stored import graph_record, trust_record
 from mcproof.testing.outcomes import count_outcomes
 
 if TYPE_CHECKING:
@@ -39,7 +35,7 @@ if TYPE_CHECKING:
 def document(run: RunResult) -> Iterator[str]:
     """Write the document of one target, or one that holds those of several."""
     write = _DOCUMENTS[run.kind]
-    notices = {"notices": [notice_record(each) for each in run.notices]} if run.notices else {}
+    notices = {"notices": codec.encode(run.notices)} if run.notices else {}
     if run.is_single and run.targets:
         (result,) = run.targets
         yield from write(result, notices) if result.is_judged else [_trouble_document(result)]
@@ -61,7 +57,7 @@ def _trouble_document(result: TargetResult, target: Record | None = None) -> str
 
 
 def _error(result: TargetResult) -> Record:
-    return {} if result.trouble is None else {"error": result.trouble._asdict()}
+    return {} if result.trouble is None else {"error": codec.encode(result.trouble)}
 
 
 def _lint_document(result: TargetResult, notices: Record) -> Iterator[str]:
@@ -86,7 +82,7 @@ def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
         "rules": {each.rule: each.times for each in sorted(grade.deductions)},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
         **({} if descriptions is None else {"descriptions": descriptions.tools}),
-        "gates": [gate._asdict() for gate in result.gates],
+        "gates": codec.encode(result.gates),
     }
     return _findings_document(head, result, notices)
 
@@ -97,8 +93,8 @@ def _compat_document(result: TargetResult, notices: Record) -> Iterator[str]:
     clients = {each.client: client_record(each) for each in result.payload.outcomes}
     head = {
         "clients": clients,
-        "improvements": [improvement_record(each) for each in result.payload.improvements],
-        "gates": [gate._asdict() for gate in result.gates],
+        "improvements": codec.encode(result.payload.improvements),
+        "gates": codec.encode(result.gates),
     }
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
 
@@ -109,9 +105,9 @@ def _scan_document(result: TargetResult, notices: Record) -> Iterator[str]:
     graph = result.payload.graph
     head = {
         **_error(result),
-        "trust": trust_record(result.payload.trust),
-        **({} if graph is None else {"tool_graph": graph_record(graph)}),
-        "gates": [gate._asdict() for gate in result.gates],
+        "trust": codec.encode(result.payload.trust),
+        **({} if graph is None else {"tool_graph": codec.encode(graph)}),
+        "gates": codec.encode(result.gates),
     }
     return _findings_document(head, result, {"summary": summary_record(result), **notices})
 
@@ -142,11 +138,11 @@ def _change_line(each: ReportedFinding) -> str:
 
 def _probe_document(result: TargetResult, notices: Record) -> Iterator[str]:
     """Serves `prove` too, which adds its matrix."""
-    lists = {"probes": [probe_record(each) for each in result.probes]}
-    members: Record = {"negative_path": negative_path(result.probes)._asdict()}
+    lists = {"probes": codec.encode(result.probes)}
+    members: Record = {"negative_path": codec.encode(negative_path(result.probes))}
     if result.payload.kind == "prove":
-        lists["matrix"] = [cell_record(each) for each in result.matrix]
-        members["promises"] = promises(result.matrix)._asdict()
+        lists["matrix"] = codec.encode(result.matrix)
+        members["promises"] = codec.encode(promises(result.matrix))
     return _calls_document(result, lists, members, notices)
 
 
@@ -168,7 +164,7 @@ def _calls_document(
 
 def _suite_document(result: TargetResult, notices: Record) -> Iterator[str]:
     yield f'{{"schema_version": {SCHEMA_VERSION},\n"target": {printable(encode(result.target))},\n'
-    yield from listed("tests", (encode(test_record(test)) for test in result.tests))
+    yield from listed("tests", map(encoded, result.tests))
     summary = {"tests": len(result.tests), **count_outcomes(result.tests)}
     yield f',\n"summary": {encode(summary)}{_members(notices)}}}'
 

@@ -9,8 +9,9 @@ from mcproof.checks.clients.constraints import in_a_sentence
 from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile
 from mcproof.checks.scores.tokens import tool_tokens
 from mcproof.core.console import Style, display_width, plural, wrapped
+from mcproof.core.stored_form import record
 from mcproof.report.grids import KIND_WORDS
-from mcproof.runs.records import SCHEMA_VERSION, Record, encode, listed, printable
+from mcproof.runs.records import SCHEMA_VERSION, Record, encode, encoded, listed, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -280,13 +281,17 @@ HINTS = {
 """The annotations of a tool, each in words for true and for false."""
 
 
+@record()
 class ListedParameter(NamedTuple):
-    """A parameter of a tool."""
+    """One parameter."""
 
     name: str
+    """The name."""
     required: bool
+    """Whether `required` lists it."""
 
 
+@record()
 class ListedTool(NamedTuple):
     """A tool as a listing shows it."""
 
@@ -341,12 +346,8 @@ def listing_document(listing: ToolListing) -> Iterator[str]:
     """Write the document of `mcproof tools --format json`, one tool a line."""
     head = {"schema_version": SCHEMA_VERSION, "target": listing.target, "server": listing.server or None}
     yield "{" + "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in head.items())
-    yield from listed("tools", (encode(_record(each)) for each in listing.tools))
+    yield from listed("tools", map(encoded, listing.tools))
     yield f',\n"tokens": {listing.tokens}}}\n'
-
-
-def _record(tool: ListedTool) -> Record:
-    return {**tool._asdict(), "parameters": [each._asdict() for each in tool.parameters]}
 
 
 _GAP = "  "

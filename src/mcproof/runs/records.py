@@ -9,16 +9,15 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import SharedEvidence
+from mcproof.runs import codec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
+    from mcproof.checks.clients.verdicts import ClientOutcome
     from mcproof.checks.findings import ReportedFinding, RuleFacts
-    from mcproof.core.errors import Notice
-    from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
+    from mcproof.probing.outcomes import Fuzzing
     from mcproof.runs.results import TargetResult
-    from mcproof.testing.outcomes import TestResult
 
 SCHEMA_VERSION = 1
 """The version of the formats that have not changed incompatibly."""
@@ -110,82 +109,18 @@ def summary_record(result: TargetResult) -> Record:
     return summary
 
 
-def notice_record(notice: Notice) -> Record:
-    return {**notice._asdict(), "level": notice.level}
-
-
-def probe_record(each: ProbeResult) -> Record:
-    return {
-        "tool": each.tool,
-        "probe": each.probe,
-        "fault": each.fault,
-        "outcome": each.outcome,
-        "passed": each.passed,
-        "reason": each.reason,
-        "exploratory": each.is_exploratory,
-        "request": each.request,
-        "answer": each.answer,
-        "argument": each.argument,
-        "lenient": each.is_lenient,
-    }
-
-
-def cell_record(each: Cell) -> Record:
-    return {
-        "tool": each.tool,
-        "column": each.column,
-        "fault": each.fault,
-        "declared": each.declared,
-        "kept": each.kept,
-        "tried": each.tried,
-        "refused": each.refused,
-        "lenient": each.lenient,
-        "left_out": each.left_out,
-        "arguments": list(each.arguments),
-        "verdict": each.verdict,
-        "reason": each.reason,
-        "predicted_by": list(each.predicted_by),
-    }
+def encoded(result: Any) -> str:
+    """Return a result as JSON on one line."""
+    return encode(codec.encode(result))
 
 
 def fuzzing_record(fuzzing: Fuzzing) -> Record:
     """Return the result of fuzzing, with every outcome."""
-    return {
-        "seed": fuzzing.seed,
-        "cases": fuzzing.cases,
-        "outcomes": fuzzing.counts,
-        "tools": fuzzing.tools,
-        "failures": [each._asdict() for each in fuzzing.failures],
-    }
+    record: Record = codec.encode(fuzzing._replace(outcomes=fuzzing.counts))
+    return record
 
 
-def client_record(each: ClientOutcome) -> Record:
-    """Return what a client makes of a server, without the levels, which follow from effect and status."""
-    hits = [{key: value for key, value in hit._asdict().items() if key != "level"} for hit in each.hits]
-    return {"name": each.name, "verdict": each.verdict, "through": list(each.through), "hits": hits}
-
-
-def improvement_record(each: Improvement) -> Record:
-    return {
-        "rule": each.rule,
-        "remedy": each.remedy,
-        "places": each.places,
-        "tools": each.tools,
-        "clients": list(each.clients),
-        "gains": [gain._asdict() for gain in each.gains],
-    }
-
-
-def test_record(test: TestResult) -> Record:
-    """Return a test without its duration, which belongs to the timings."""
-    return {
-        "name": test.name,
-        "block": test.block,
-        "server": test.server,
-        "outcome": test.outcome,
-        "message": test.message,
-        "failures": [failure._asdict() for failure in test.failures],
-        "file": test.file,
-        "line": test.line,
-        **({"detail": test.detail} if test.detail else {}),
-    }
+def client_record(outcome: ClientOutcome) -> Record:
+    """Return what a client makes of a server, without what is known about the client."""
+    record = codec.encode(outcome)
+    return {key: record[key] for key in ("name", "verdict", "through", "hits")}

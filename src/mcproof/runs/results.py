@@ -7,10 +7,11 @@ Why one result serves all formats: docs/decisions/0013-one-result-many-formats.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from mcproof.checks.findings import LEVELS, Level, ReportedFinding, RuleFacts
 from mcproof.core.errors import McproofError, Notice, Untested, located
+from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
@@ -131,20 +132,27 @@ def empty_payload(command: str) -> Payload:
     return _EMPTY.get(command, LintPayload())
 
 
+Share = Annotated[float, member(minimum=0, maximum=1)]
+
+
+@record()
 class Weakness(NamedTuple):
-    """One of the weakest descriptions, and its costliest flaw."""
-
     tool: str
-    score: float
+    """The tool's name."""
+    score: Share
+    """Its score."""
     reason: str
+    """The costliest flaw."""
 
 
+@record()
 class Descriptions(NamedTuple):
-    """How useful the tools' descriptions are to an agent, each from 0 to 1."""
+    """The scores of descriptions, from 0 to 1."""
 
-    tools: dict[str, float]
+    tools: dict[str, Share]
+    """The score of each tool's description, by the tool's name."""
     weakest: list[Weakness]
-    """The lowest few with flaws, the worst first."""
+    """The lowest few, the worst first."""
 
     @property
     def mean(self) -> float:
@@ -167,24 +175,32 @@ BROKEN = "broken"
 """The `fail_on` of runs that call a server: only errors in its behaviour fail, not findings about its catalog."""
 
 
+@record()
 class AppliedConfiguration(NamedTuple):
-    """A configuration that changed what was checked. It may come from a stranger, or from a folder above."""
+    """A configuration that changed what was checked."""
 
-    file: str
-    keys: list[str]
+    # It may come from a stranger, or from a folder above.
+    file: Text
+    """The file."""
+    keys: Annotated[list[Text], member(minItems=1)]
     """The keys that applied to the run."""
 
     def __str__(self) -> str:
         return f"settings: {self.file} ({', '.join(self.keys)})"
 
 
+@record()
 class Trouble(NamedTuple):
-    """Why a target, or the whole run, could not be checked."""
+    """The error that prevented the run."""
 
-    message: str
-    file: str | None
-    line: int | None
-    column: int | None
+    message: Text
+    """The problem and its remedy, in one sentence."""
+    file: Text | None
+    """The file, or None."""
+    line: Position | None
+    """The line in that file, counted from 1, or None."""
+    column: Position | None
+    """The column in that line, in characters, counted from 1, or None."""
 
     @classmethod
     def of(cls, error: McproofError) -> Trouble:
@@ -198,6 +214,7 @@ class Trouble(NamedTuple):
         return located(self.message, self.file, self.line, self.column)
 
 
+@record()
 class Gate(NamedTuple):
     """A limit that the user set or that the kind of run has, and whether the target meets it."""
 

@@ -7,34 +7,30 @@ Why one result serves all formats: docs/decisions/0013-one-result-many-formats.m
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcproof.checks.clients.profiles import effect_level
-from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
+from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
 from mcproof.checks.findings import IS_BREAKING, FixFacts, ReportedFinding, RuleFacts, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
 from mcproof.checks.ignores import Suppression
-from mcproof.checks.scores.grade import Deduction, Gain, Grade
+from mcproof.checks.scores.grade import Grade
 from mcproof.checks.scores.tokens import TokenCost
-from mcproof.checks.scores.trust import Action, RuleOutcome, Trust
-from mcproof.checks.texts.tool_graph import ToolEdge, ToolGraph
+from mcproof.checks.scores.trust import Trust
+from mcproof.checks.texts.tool_graph import ToolGraph
 from mcproof.core.console import safe
 from mcproof.core.errors import InputError, Notice, Untested
-from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult
+from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
+from mcproof.runs import codec
+from mcproof.runs.codec import DecodeError, decode
 from mcproof.runs.records import (
     Record,
-    cell_record,
-    client_record,
     encode,
+    encoded,
     finding_line,
     fuzzing_record,
-    improvement_record,
     listed,
-    notice_record,
     printable,
-    probe_record,
     summary_record,
-    test_record,
 )
 from mcproof.runs.results import (
     AppliedConfiguration,
@@ -52,14 +48,15 @@ from mcproof.runs.results import (
     SuitePayload,
     TargetResult,
     Trouble,
-    Weakness,
     empty_payload,
 )
-from mcproof.testing.outcomes import TestFailure, TestResult
+from mcproof.testing.outcomes import TestResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+T = TypeVar("T")
 
 RUN_VERSION = 2
 """The version of run reports; one of version 1 is read unless it has probes."""
@@ -78,12 +75,12 @@ def run_document(run: RunResult) -> Iterator[str]:
         "exit_code": run.exit_code,
     }
     yield "{" + _lines(head)
-    yield from listed("rules", (encode(rule._asdict()) for rule in run.rules))
+    yield from listed("rules", map(encoded, run.rules))
     yield ",\n"
-    yield from listed("notices", (encode(notice_record(each)) for each in run.notices))
+    yield from listed("notices", map(encoded, run.notices))
     if run.configurations:
         yield ",\n"
-        yield from listed("configurations", (encode(each._asdict()) for each in run.configurations))
+        yield from listed("configurations", map(encoded, run.configurations))
     yield ',\n"targets": ['
     for number, result in enumerate(run.targets):
         yield ",\n" if number else "\n"
@@ -96,7 +93,7 @@ def run_document(run: RunResult) -> Iterator[str]:
 
 
 def _target(result: TargetResult) -> Iterator[str]:
-    error = {} if result.trouble is None else {"error": result.trouble._asdict()}
+    error = {} if result.trouble is None else {"error": codec.encode(result.trouble)}
     if not result.is_judged:
         yield printable(encode({"target": result.target, **error}))
         return
@@ -111,14 +108,14 @@ def _target(result: TargetResult) -> Iterator[str]:
         "counts": result.counts,
         "passed": result.passed,
         "fail_on": result.fail_on,
-        "gates": [gate._asdict() for gate in result.gates],
+        "gates": codec.encode(result.gates),
         "scores": {
-            **({} if scores.grade is None else {"grade": _grade_record(scores.grade)}),
+            **({} if scores.grade is None else {"grade": codec.encode(scores.grade)}),
             **({} if scores.polish is None else {"polish": {"score": scores.polish}}),
         },
-        "tokens": None if scores.tokens is None else scores.tokens._asdict(),
-        "descriptions": None if scores.descriptions is None else _descriptions(scores.descriptions),
-        "not_tested": [each._asdict() for each in result.untested],
+        "tokens": codec.encode(scores.tokens),
+        "descriptions": codec.encode(scores.descriptions),
+        "not_tested": codec.encode(result.untested),
         "summary": {**summary_record(result), "suppressed": len(result.suppressed)},
     }
     yield "{" + _lines(head)
@@ -126,54 +123,27 @@ def _target(result: TargetResult) -> Iterator[str]:
     yield ",\n"
     yield from listed("suppressed", map(_finding_line, result.suppressed))
     yield ",\n"
-    yield from listed("probes", (encode(probe_record(each)) for each in result.probes))
+    yield from listed("probes", map(encoded, result.probes))
     yield ",\n"
-    yield from listed("matrix", (encode(cell_record(each)) for each in result.matrix))
+    yield from listed("matrix", map(encoded, result.matrix))
     fuzzing = fuzzing_record(payload.fuzzing) if payload.kind == "fuzz" else None
     yield f',\n"fuzzing": {printable(encode(fuzzing))},\n'
-    yield from listed("tests", (encode(test_record(each)) for each in result.tests))
+    yield from listed("tests", map(encoded, result.tests))
     if payload.kind == "compat":
         yield ',\n"clients": '
-        yield from clients_text(payload)
+        yield from _clients_text(payload)
     if payload.kind == "scan" and payload.trust is not None:
-        yield f',\n"trust": {printable(encode(trust_record(payload.trust)))}'
+        yield f',\n"trust": {printable(encoded(payload.trust))}'
         if payload.graph is not None:
-            yield f',\n"tool_graph": {printable(encode(graph_record(payload.graph)))}'
+            yield f',\n"tool_graph": {printable(encoded(payload.graph))}'
     if result.code_help:
         yield ",\n"
-        yield from listed("code_help", (encode(each._asdict()) for each in result.code_help))
+        yield from listed("code_help", map(encoded, result.code_help))
     yield "}"
-
-
-def _descriptions(descriptions: Descriptions) -> Record:
-    return {"tools": descriptions.tools, "weakest": [each._asdict() for each in descriptions.weakest]}
 
 
 def _lines(members: Record) -> str:
     return "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
-
-
-def _grade_record(grade: Grade) -> Record:
-    return {
-        "score": grade.score,
-        "grade": grade.letter,
-        "word": grade.word,
-        "unclamped": grade.unclamped,
-        "bonus": grade.bonus,
-        "short_descriptions": grade.short_descriptions,
-        "is_empty": grade.is_empty,
-        "deductions": [each._asdict() for each in grade.deductions],
-        "gains": [
-            {
-                "rule": gain.rule,
-                "remedy": gain.remedy,
-                "points": gain.points,
-                "cost": gain.cost,
-                "grade": gain.letter,
-            }
-            for gain in grade.gains
-        ],
-    }
 
 
 def _finding_line(each: ReportedFinding) -> str:
@@ -183,9 +153,9 @@ def _finding_line(each: ReportedFinding) -> str:
         "item_pointer": each.item_pointer,
         "fingerprint": each.fingerprint,
         "end_column": each.end_column,
-        "edit": each.fix.edit._asdict() if each.fix is not None and each.fix.edit is not None else None,
-        "snippet": each.snippet._asdict() if each.snippet is not None else None,
-        "suppression": each.suppression._asdict() if each.suppression is not None else None,
+        "edit": codec.encode(each.fix.edit) if each.fix is not None else None,
+        "snippet": codec.encode(each.snippet),
+        "suppression": codec.encode(each.suppression),
         **({"twins": each.twins} if each.twins else {}),
         **({"same_as": each.rule.same_as} if each.rule.same_as else {}),
     }
@@ -210,7 +180,10 @@ def read_run(data: bytes, name: str) -> RunResult:
         raise InputError(f"run report of a newer mcproof; this one reads schema version {RUN_VERSION}", file=name)
     if damage := _damage(document) or _contradiction(document):
         raise InputError(f"invalid run report: {damage}", file=name)
-    return _run(document)
+    try:
+        return _run(document)
+    except DecodeError as error:
+        raise InputError(f"invalid run report: {error}", file=name) from None
 
 
 def _refuse_constant(word: str) -> None:
@@ -265,15 +238,19 @@ def _contradiction(document: Record) -> str | None:
 
 
 def _run(document: Record) -> RunResult:
-    rules = {record["id"]: RuleFacts(**_harmless(record)) for record in document["rules"]}
+    facts = decode(list[RuleFacts], _escaped(document["rules"]), "/rules")
+    rules = {record["id"]: rule for record, rule in zip(document["rules"], facts, strict=True)}
     timings = document["timings"]
     return RunResult(
         command=document["command"],
         version=document["mcproof"],
-        targets=[_read_target(each, rules, timings, document["command"]) for each in document["targets"]],
+        targets=[
+            _read_target(record, rules, timings, document["command"], f"/targets/{number}")
+            for number, record in enumerate(document["targets"])
+        ],
         rules=list(rules.values()),
-        notices=[Notice(each["kind"], each["message"], each["file"], each["line"]) for each in document["notices"]],
-        configurations=[AppliedConfiguration(**each) for each in document.get("configurations", [])],
+        notices=decode(list[Notice], document["notices"], "/notices"),
+        configurations=decode(list[AppliedConfiguration], document.get("configurations", []), "/configurations"),
         exit_code=document["exit_code"],
         is_single=document["single_target"],
         started=timings["started"],
@@ -281,18 +258,29 @@ def _run(document: Record) -> RunResult:
     )
 
 
-def _read_descriptions(record: Record) -> Descriptions:
-    return Descriptions(record["tools"], [Weakness(**each) for each in record["weakest"]])
+def _escaped(raw: Any) -> Any:
+    """Escape the texts of JSON that renderers print as they are, because mcproof wrote them."""
+    if isinstance(raw, list):
+        return [_escaped(part) for part in raw]
+    if isinstance(raw, dict):
+        return {key: _escaped(part) for key, part in raw.items()}
+    return safe(raw) if isinstance(raw, str) else raw
 
 
-def _harmless(record: Record) -> Record:
-    """Escape the texts of a record that renderers print as they are, because mcproof wrote them."""
-    return {key: safe(value) if isinstance(value, str) else value for key, value in record.items()}
+def _member(kind: type[T], record: Record, key: str, at: str) -> T:
+    """Read a member of a target; an array that older reports lack is empty."""
+    return decode(kind, record.get(key, ()), f"{at}/{key}")
 
 
-def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, command: str) -> TargetResult:
+def _optional(kind: type[T], record: Record, key: str, at: str) -> T | None:
+    """Read a member of a target that is None or absent if there is none."""
+    raw = record.get(key)
+    return None if raw is None else decode(kind, raw, f"{at}/{key}")
+
+
+def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, command: str, at: str) -> TargetResult:
     target = record["target"]
-    trouble = Trouble(**record["error"]) if "error" in record else None
+    trouble = _optional(Trouble, record, "error", at)
     if "findings" not in record:
         return TargetResult(target, trouble, payload=empty_payload(command))
     return TargetResult(
@@ -302,116 +290,74 @@ def _read_target(record: Record, rules: dict[str, RuleFacts], timings: Record, c
         protocol=record["protocol"],
         connection=record["connection"],
         counts=record["counts"],
-        findings=[_read_finding(each, rules) for each in record["findings"]],
-        suppressed=[_read_finding(each, rules) for each in record["suppressed"]],
-        scores=_read_scores(record),
-        gates=[Gate(**each) for each in record["gates"]],
+        findings=_read_findings(record, "findings", rules, at),
+        suppressed=_read_findings(record, "suppressed", rules, at),
+        scores=_read_scores(record, at),
+        gates=_member(list[Gate], record, "gates", at),
         fail_on=record["fail_on"],
-        untested=[Untested(each["what"], each["why"], tuple(each["rules"])) for each in record["not_tested"]],
+        untested=_member(list[Untested], record, "not_tested", at),
         seconds=timings["targets"].get(target, 0.0),
-        payload=_read_payload(record, timings, command),
-        code_help=[CodeHelp(**each) for each in record.get("code_help", ())],
+        payload=_read_payload(record, timings, command, at),
+        code_help=_member(list[CodeHelp], record, "code_help", at),
     )
 
 
-def _read_scores(record: Record) -> Scores:
-    scores, tokens, descriptions = record["scores"], record["tokens"], record.get("descriptions")
+def _read_scores(record: Record, at: str) -> Scores:
+    scores = record["scores"]
     return Scores(
-        grade=_read_grade(scores["grade"]) if "grade" in scores else None,
-        tokens=TokenCost(**tokens) if tokens is not None else None,
+        grade=_optional(Grade, _escaped(scores), "grade", f"{at}/scores"),
+        tokens=_optional(TokenCost, record, "tokens", at),
         # Absent in reports of versions that did not score descriptions.
-        descriptions=_read_descriptions(descriptions) if descriptions is not None else None,
+        descriptions=_optional(Descriptions, record, "descriptions", at),
         polish=scores["polish"]["score"] if "polish" in scores else None,
     )
 
 
-def _read_payload(record: Record, timings: Record, command: str) -> Payload:
+def _read_payload(record: Record, timings: Record, command: str, at: str) -> Payload:
     """Read what a kind of run adds; older reports lack the lists."""
     match empty_payload(command):
         case DiffPayload():
             return DiffPayload(record["compared_with"])
         case ProbePayload():
-            return ProbePayload([_read_probe(each) for each in record.get("probes", ())])
+            return ProbePayload(_member(list[ProbeResult], record, "probes", at))
         case ProvePayload():
-            return ProvePayload(
-                [_read_probe(each) for each in record.get("probes", ())],
-                [_read_cell(each) for each in record.get("matrix", ())],
-            )
+            probes = _member(list[ProbeResult], record, "probes", at)
+            return ProvePayload(probes, _member(list[Cell], record, "matrix", at))
         case CompatPayload():
-            return read_clients(record["clients"])
+            return _read_clients(record["clients"], f"{at}/clients")
         case ScanPayload():
-            graph = record.get("tool_graph")
-            return ScanPayload(read_trust(record["trust"]), None if graph is None else read_graph(graph))
+            graph = _optional(ToolGraph, record, "tool_graph", at)
+            return ScanPayload(_member(Trust, record, "trust", at), graph)
         case FuzzPayload():
-            return FuzzPayload(_read_fuzzing(record["fuzzing"]))
+            return FuzzPayload(_member(Fuzzing, record, "fuzzing", at))
         case SuitePayload():
+            tests = _member(list[TestResult], record, "tests", at)
             seconds = timings.get("tests", {}).get(record["target"], [])
-            return SuitePayload(_read_tests(record.get("tests", []), seconds))
+            taken = [*seconds[: len(tests)], *[0.0] * (len(tests) - len(seconds))]
+            return SuitePayload([test._replace(seconds=spent) for test, spent in zip(tests, taken, strict=True)])
         case payload:
             return payload
 
 
-def _read_tests(records: list[Record], seconds: list[float]) -> list[TestResult]:
-    taken = [*seconds[: len(records)], *[0.0] * (len(records) - len(seconds))]
-    return [
-        TestResult(
-            failures=tuple(TestFailure(**each) for each in record["failures"]),
-            seconds=spent,
-            **_without(record, "failures"),
-        )
-        for record, spent in zip(records, taken, strict=True)
-    ]
+def _read_findings(target: Record, key: str, rules: dict[str, RuleFacts], at: str) -> list[ReportedFinding]:
+    return [_read_finding(record, rules, f"{at}/{key}/{number}") for number, record in enumerate(target[key])]
 
 
-def _read_probe(record: Record) -> ProbeResult:
-    rest = _without(record, "exploratory", "lenient")
-    return ProbeResult(is_exploratory=record["exploratory"], is_lenient=record["lenient"], **rest)
-
-
-def _read_cell(record: Record) -> Cell:
-    rest = _without(record, "arguments", "predicted_by")
-    return Cell(arguments=tuple(record["arguments"]), predicted_by=tuple(record["predicted_by"]), **rest)
-
-
-def _read_fuzzing(record: Record) -> Fuzzing:
-    failures = [Failure(**each) for each in record["failures"]]
-    return Fuzzing(failures=failures, **_without(record, "failures"))
-
-
-def _without(record: Record, *keys: str) -> Record:
-    return {key: value for key, value in record.items() if key not in keys}
-
-
-def _read_grade(record: Record) -> Grade:
-    return Grade(
-        letter=safe(record["grade"]),
-        deductions=[Deduction(**_harmless(each)) for each in record["deductions"]],
-        gains=[Gain(letter=safe(each["grade"]), **_harmless(_without(each, "grade"))) for each in record["gains"]],
-        **_harmless(_without(record, "grade", "deductions", "gains")),
-    )
-
-
-def _read_finding(record: Record, rules: dict[str, RuleFacts]) -> ReportedFinding:
+def _read_finding(record: Record, rules: dict[str, RuleFacts], at: str) -> ReportedFinding:
     rule = rules[record["rule"]]
     if rule.severity != record["severity"]:
         rule = rule._replace(severity=record["severity"], level=record["level"])
     if (same_as := record.get("same_as", rule.same_as)) != rule.same_as:
         rule = rule._replace(same_as=same_as)
-    fix, edit = record["fix"], record["edit"]
-    snippet, suppression = record["snippet"], record["suppression"]
+    fix = record["fix"]
     return ReportedFinding(
         rule=rule,
-        fix=None if fix is None else FixFacts(fix["set"], fix["to"], None if edit is None else TextEdit(**edit)),
-        snippet=None if snippet is None else _snippet(snippet),
-        suppression=None if suppression is None else Suppression(**suppression),
+        fix=None if fix is None else FixFacts(fix["set"], fix["to"], _optional(TextEdit, record, "edit", at)),
+        snippet=_optional(Snippet, record, "snippet", at),
+        suppression=_optional(Suppression, record, "suppression", at),
         twins=record.get("twins", 0),
         **{key: record[key] for key in _PLAIN_MEMBERS},
     )
-
-
-def _snippet(record: dict[str, Any]) -> Snippet:
-    """Return a snippet; its positions may be written as `1.0`, which is an integer in JSON Schema."""
-    return Snippet(**{**record, "start": int(record["start"]), "end": int(record["end"])})
 
 
 _PLAIN_MEMBERS = (
@@ -430,114 +376,19 @@ _PLAIN_MEMBERS = (
 """The members of a finding that are stored as they are."""
 
 
-def clients_text(payload: CompatPayload) -> Iterator[str]:
+def _clients_text(payload: CompatPayload) -> Iterator[str]:
     """Write a payload as a JSON object, one client a line."""
     yield f'{{"named": {printable(encode(payload.named))}, "fixable": {encode(payload.is_fixable)},\n'
-    yield from listed("outcomes", (encode(_client_outcome_record(each)) for each in payload.outcomes))
+    yield from listed("outcomes", map(encoded, payload.outcomes))
     yield ",\n"
-    yield from listed("improvements", (encode(improvement_record(each)) for each in payload.improvements))
+    yield from listed("improvements", map(encoded, payload.improvements))
     yield "}"
 
 
-def _client_outcome_record(each: ClientOutcome) -> Record:
-    facts = {"client": each.client, "kind": each.kind, "checked": each.checked, "sends_to": each.sends_to}
-    return {**facts, **client_record(each)}
-
-
-def read_clients(record: Record) -> CompatPayload:
-    """Read a payload; the schema of run reports holds."""
+def _read_clients(record: Record, at: str) -> CompatPayload:
     return CompatPayload(
-        outcomes=[_read_outcome(each) for each in record["outcomes"]],
-        improvements=[_read_improvement(each) for each in record["improvements"]],
+        outcomes=decode(list[ClientOutcome], record["outcomes"], f"{at}/outcomes"),
+        improvements=decode(list[Improvement], record["improvements"], f"{at}/improvements"),
         named=tuple(record["named"]),
         is_fixable=record.get("fixable", False),
     )
-
-
-def _read_outcome(record: Record) -> ClientOutcome:
-    return ClientOutcome(
-        client=record["client"],
-        name=record["name"],
-        kind=record["kind"],
-        checked=record["checked"],
-        verdict=record["verdict"],
-        hits=[
-            BrokenConstraint(
-                level=effect_level(hit["effect"], hit["status"], conditional=hit["conditional"]),
-                **hit,
-            )
-            for hit in record["hits"]
-        ],
-        through=tuple(record["through"]),
-        sends_to=tuple(record["sends_to"]),
-    )
-
-
-def _read_improvement(record: Record) -> Improvement:
-    return Improvement(
-        rule=record["rule"],
-        places=record["places"],
-        tools=record["tools"],
-        gains=tuple(ClientGain(**gain) for gain in record["gains"]),
-        remedy=record["remedy"],
-    )
-
-
-def trust_record(trust: Trust) -> Record:
-    return {
-        "score": trust.score,
-        "verdict": trust.verdict,
-        "coverage": trust.coverage,
-        "hard_fails": trust.hard_fails,
-        "reasons": trust.reasons,
-        "actions": [each._asdict() for each in trust.actions],
-        "rules": [_rule_outcome_record(each) for each in trust.outcomes],
-    }
-
-
-def _rule_outcome_record(each: RuleOutcome) -> Record:
-    return {
-        "rule": each.rule,
-        "outcome": each.outcome,
-        "weight": each.weight,
-        "why": each.why,
-        "hard_fail": each.is_hard_fail,
-        "caps_verdict": each.caps_verdict,
-    }
-
-
-def read_trust(record: Record) -> Trust:
-    """Read it from a run report; the schema of run reports holds."""
-    return Trust(
-        score=record["score"],
-        verdict=record["verdict"],
-        coverage=record["coverage"],
-        hard_fails=record["hard_fails"],
-        reasons=record["reasons"],
-        actions=[Action(**each) for each in record["actions"]],
-        outcomes=[
-            RuleOutcome(
-                rule=each["rule"],
-                outcome=each["outcome"],
-                weight=each["weight"],
-                why=each["why"],
-                is_hard_fail=each["hard_fail"],
-                caps_verdict=each["caps_verdict"],
-            )
-            for each in record["rules"]
-        ],
-    )
-
-
-def graph_record(graph: ToolGraph) -> Record:
-    return {
-        "tools": list(graph.tools),
-        "edges": [each._asdict() for each in graph.edges],
-        "left_out": graph.left_out,
-    }
-
-
-def read_graph(record: Record) -> ToolGraph:
-    """Read a graph from a run report."""
-    edges = tuple(ToolEdge(**each) for each in record["edges"])
-    return ToolGraph(tuple(record["tools"]), edges, record["left_out"])

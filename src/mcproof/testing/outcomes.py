@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -14,16 +16,19 @@ TestOutcome = Literal["passed", "failed", "error", "skipped", "not_applicable"]
 OUTCOMES: tuple[TestOutcome, ...] = ("passed", "failed", "error", "skipped", "not_applicable")
 
 
+@record()
 class TestFailure(NamedTuple):
-    """One expectation of a test that was not met."""
+    """One expectation that was not met."""
 
     target: str
     """The value it is about; empty if it is about the test as a whole."""
     message: str
+    """The problem."""
     expected: str = ""
+    """The expected value, truncated."""
     got: str = ""
-    """Both cropped."""
-    line: int | None = None
+    """The actual value, truncated."""
+    line: Position | None = None
     """The line of the expectation in the file of its test."""
 
     @property
@@ -44,24 +49,33 @@ class TestFailure(NamedTuple):
         return [f"expected {self.expected}", f"got      {self.got}"] if self.has_difference else []
 
 
+TEST_BLOCKS = ["tools", "resources", "prompts", "tool_quality", "negative_path", "fuzz", "setup", "teardown"]
+
+
+@record("name", "block", "server", "outcome", "message", "failures", "file", "line", "detail")
 class TestResult(NamedTuple):
-    """The result of one test of a suite."""
+    """The result of a test."""
 
     name: str
-    block: str
-    """`tools`, `resources`, `prompts`, `tool_quality`; `negative_path` or `fuzz` for a block in a test; `setup` or
-    `teardown` for a step that failed."""
+    """The name of the test."""
+    block: Annotated[str, member(enum=TEST_BLOCKS)]
+    """The list that holds the test, the block of the test, or the step that failed."""
     server: str
+    """The server, by its name in the suite; empty for a step without one."""
     outcome: TestOutcome
-    """`failed` is the server's fault; `error` means that the test could not run."""
+    """The outcome; `error` means that the test could not run."""
     message: str = ""
-    """Why it did not pass, in one line."""
+    """Why the test did not pass, or a remark about one that did, in one line."""
     failures: tuple[TestFailure, ...] = ()
+    """Every expectation that was not met."""
     file: str | None = None
-    line: int | None = None
+    """The file of the suite."""
+    line: Position | None = None
+    """The line in that file, counted from 1."""
     seconds: float = 0.0
-    detail: str = ""
-    """More lines, such as the last stderr lines of a server that did not start; set on the first test that needs it."""
+    detail: Annotated[Text, member(presence="unless empty")] = ""
+    """More lines, such as the last stderr lines of a server that did not start; on the first test of that server,
+    absent if there are none."""
 
     @property
     def label(self) -> str:

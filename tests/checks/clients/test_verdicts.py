@@ -5,13 +5,12 @@ from __future__ import annotations
 from mcproof.checks.clients.verdicts import BrokenConstraint, ClientOutcome, Verdict, client_effects, improvements
 
 
-def hit(tool: str | None, rule: str, effect: str = "tool_dropped", level: str = "error") -> BrokenConstraint:
+def hit(tool: str | None, rule: str, effect: str = "tool_dropped") -> BrokenConstraint:
     return BrokenConstraint(
         constraint=rule.lower(),
         rule=rule,
         effect=effect,
         status="current",
-        level=level,
         tool=tool,
         pointer="/x",
         opt_in=False,
@@ -41,14 +40,14 @@ def test_a_refused_list_loses_the_neighbours() -> None:
 
 
 def test_a_dropped_tool_leaves_its_neighbours() -> None:
-    (effects,) = client_effects([client("a", hit("bad", "CMP-030"), hit("long", "CMP-006", "truncated", "warning"))])
+    (effects,) = client_effects([client("a", hit("bad", "CMP-030"), hit("long", "CMP-006", "truncated"))])
     assert [effects.tool(name) for name in ("bad", "long", "good")] == ["breaks", "degraded", "works"]
     assert effects.missing(5) == 1
 
 
 def test_hits_that_do_not_count_have_no_effect() -> None:
     ignored = hit("bad", "CMP-010", "list_rejected")._replace(counts=False)
-    note = hit("bad", "CMP-001", "tool_renamed", "note")
+    note = hit("bad", "CMP-001", "tool_renamed")
     (effects,) = client_effects([client("a", ignored, note)])
     assert effects.verdict == effects.tool("bad") == "works"
 

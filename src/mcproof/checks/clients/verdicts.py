@@ -6,13 +6,17 @@ APIs, those degrade a tool at most. Verdicts are derived from effects and status
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from mcproof.checks.clients.profiles import EFFECTS, Status, effect_level
+from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mcproof.checks.clients.hits import ClientHit
     from mcproof.checks.clients.profiles import ClientChoice
+    from mcproof.checks.findings import Level
 
 
 Verdict = Literal["works", "degraded", "breaks"]
@@ -21,36 +25,57 @@ VERDICTS: tuple[Verdict, ...] = ("works", "degraded", "breaks")
 VERDICT_OF: dict[str, Verdict] = {"error": "breaks", "warning": "degraded", "note": "works"}
 
 
+CompatRule = Annotated[Text, member(pattern=r"^CMP-\d{3}$")]
+
+
+@record()
 class BrokenConstraint(NamedTuple):
-    """A constraint of a client that a tool, or the server as a whole, breaks."""
+    """A constraint that a tool, or the server as a whole, breaks."""
 
-    constraint: str
-    rule: str
-    effect: str
-    status: str
-    level: str
+    constraint: Text
+    """The id of the constraint in its profile."""
+    rule: CompatRule
+    """The rule that reports it."""
+    effect: Annotated[str, member(enum=EFFECTS)]
+    """What happens in the client."""
+    status: Status
+    """How well the fact is known to hold today."""
     tool: str | None
-    """The tool's name; None for the server as a whole."""
+    """The name of the tool; None for the server as a whole."""
     pointer: str
+    """The JSON pointer of the place, from the tool."""
     opt_in: bool
+    """Whether it only applies in a mode that the user turns on."""
     conditional: bool
+    """Whether it only applies if the client passes schemas on unchanged."""
     counts: bool
-    """Whether it counts for the verdict: current, neither opt-in nor conditional, and whatever the server is called."""
+    """Whether it counts for the verdict."""
+
+    @property
+    def level(self) -> Level:
+        return effect_level(self.effect, self.status, conditional=self.conditional)
 
 
+@record("client", "kind", "checked", "sends_to", "name", "verdict", "through", "hits")
 class ClientOutcome(NamedTuple):
-    """What a client makes of a server."""
+    """What one client makes of the server."""
 
-    client: str
-    name: str
-    kind: str
+    client: Text
+    """The id of the profile."""
+    name: Text
+    """The name of the client."""
+    kind: Text
+    """What it is: a client, a model API, an SDK."""
     checked: str
+    """The date when the facts were last checked."""
     verdict: Verdict
+    """Whether the server works in the client."""
     hits: list[BrokenConstraint]
+    """The client's own constraints that the server breaks."""
     through: tuple[str, ...] = ()
-    """The model APIs behind it whose constraints decide the verdict."""
+    """The model APIs behind the client that decide the verdict."""
     sends_to: tuple[str, ...] = ()
-    """The ids of the model APIs behind it, whose constraints apply too."""
+    """The ids of the model APIs behind the client."""
 
 
 def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientHit]]) -> list[ClientOutcome]:
@@ -92,7 +117,6 @@ def _broken(tool: str | None, hit: ClientHit) -> BrokenConstraint:
         rule=fact.rule,
         effect=fact.effect,
         status=fact.status,
-        level=fact.level,
         tool=tool,
         pointer=hit.pointer,
         opt_in=fact.opt_in,
@@ -182,33 +206,42 @@ class ClientEffects(NamedTuple):
         return total if self.loses_all else min(total, len(self.tools("breaking")))
 
 
+@record()
 class ClientGain(NamedTuple):
     """What a change gains in one client."""
 
-    client: str
-    name: str
-    kind: str
-    tools: int
+    client: Text
+    """The id of the profile."""
+    name: Text
+    """Its name."""
+    kind: Text
+    """What it is: a client, a model API, an SDK."""
+    tools: Count
     """How many more tools can be used."""
     before: Verdict
+    """The verdict before the change."""
     after: Verdict
+    """The verdict after it."""
 
 
+@record("rule", "remedy", "places", "tools", "clients", "gains")
 class Improvement(NamedTuple):
-    """A rule whose findings are worth fixing, and what that gains after the improvements before it."""
+    """A step of what to change, and what it gains after the steps before it."""
 
-    rule: str
-    places: int
-    tools: int
-    """How many tools break the rule."""
+    rule: CompatRule
+    """The rule."""
+    places: Position
+    """The number of places to change."""
+    tools: Count
+    """The number of tools that break the rule."""
     gains: tuple[ClientGain, ...] = ()
-    """The clients with a better verdict or more tools, those with the most tools first."""
+    """The clients with a better verdict or more tools."""
     remedy: str = ""
     """What to do, in words."""
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """The names of clients whose verdict gets better."""
+        """The names of the clients whose verdict gets better."""
         return tuple(each.name for each in self.gains if each.before != each.after)
 
 

@@ -27,6 +27,7 @@ from mcproof.checks.fixes.snippet_tables import (
     templates_of,
     zod_type,
 )
+from mcproof.core.stored_form import record
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
@@ -47,14 +48,18 @@ _argument_path = re.compile(r"/inputSchema/properties/[^/]+").fullmatch
 _variable = re.compile(r"\$(\w+)")
 
 
+@record()
 class CodeHelp(NamedTuple):
-    """What to write in the code of a server about the findings of a rule, for one framework."""
+    """What to write about the findings of a rule, for one framework."""
 
     rule: str
+    """The id of the rule."""
     framework: str
-    """Its name."""
+    """The framework, or the frameworks, that it is for."""
     place: str
+    """Where to write it, in words."""
     code: str
+    """What to write."""
 
 
 def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from mcproof.checks.scores.tokens import length, trim
+from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import Finding
@@ -26,46 +27,61 @@ LETTERS = tuple(letter for letter, _, _ in THRESHOLDS)
 _IMPROVES_DESCRIPTIONS = ("tool-no-description", "tool-short-description", "tool-description-is-name")
 
 
+Letter = Annotated[str, member("grade", enum=LETTERS)]
+
+
+@record()
 class Deduction(NamedTuple):
     """The points that the findings of one rule cost."""
 
     rule: str
-    severity: str
+    """The rule's id."""
+    severity: Annotated[str, member(enum=["error", "warning", "info"])]
     """The scheme's severity, which determines the points."""
-    times: int
-    points: int
+    times: Position
+    """How many findings."""
+    points: Position
+    """The points."""
 
 
+@record()
 class Gain(NamedTuple):
     """The effect of fixing every finding of one rule."""
 
     rule: str
+    """The rule's id."""
     remedy: str
-    """What to do, such as "describe 7 parameters"."""
-    points: int
-    """By how much the score rises."""
-    cost: int
-    """What the findings cost; more than `points` where the score is at its floor."""
-    letter: str
+    """What to do."""
+    points: Count
+    """The points gained."""
+    cost: Position
+    """The points that the findings cost."""
+    letter: Letter
+    """The grade after the fix."""
 
 
+@record()
 class Grade(NamedTuple):
-    """A score and a letter, with the deductions they result from."""
+    """The grade, with its deductions."""
 
-    score: int
-    letter: str
-    word: str
+    score: Annotated[int, member(minimum=0, maximum=100)]
+    """100 minus the deductions plus the bonus, between 0 and 100."""
+    letter: Letter
+    """The letter of the score."""
+    word: Text
+    """The letter in a word."""
     unclamped: int
     """The score before it is clamped to 0..100."""
-    bonus: int
-    """The points for descriptions that are all long enough."""
-    short_descriptions: int
-    """How many descriptions are too short for the bonus."""
+    bonus: Count
+    """Points for descriptions that are all long enough."""
+    short_descriptions: Count
+    """The number of descriptions too short for the bonus."""
     is_empty: bool
+    """Whether the server offers nothing, and so scores 0."""
     deductions: list[Deduction]
-    """By rule, the costliest first."""
+    """The deductions by rule, the costliest first."""
     gains: list[Gain]
-    """The largest first; none for an empty server."""
+    """The gains by rule, the largest first."""
 
     def findings_of(self, severity: str) -> int:
         """How many findings of a severity count."""

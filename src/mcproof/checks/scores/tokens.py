@@ -12,6 +12,8 @@ import re
 from math import ceil, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.stored_form import Count, record
+
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, Tool
 
@@ -128,10 +130,14 @@ def _pieces(value: Any) -> list[str]:
 CHARACTERS_PER_TOKEN = 3.5
 
 
+@record()
 class TokenCost(NamedTuple):
-    total: int
-    tools: dict[str, int]
-    """By the tool's label, in catalog order; tools with the same name are added up."""
+    """The estimated tokens of the tools in a model's context."""
+
+    total: Count
+    """Tokens of all tools."""
+    tools: dict[str, Count]
+    """Tokens of each tool, by its name."""
 
 
 def token_cost(catalog: Catalog) -> TokenCost:

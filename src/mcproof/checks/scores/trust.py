@@ -7,16 +7,17 @@ Why unobserved rules lower the coverage: docs/decisions/0052-what-coverage-count
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from mcproof.checks.rule import VERDICTS
+from mcproof.checks.rule import VERDICTS, Verdict
+from mcproof.core.stored_form import Count, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mcproof.checks.engine import Unjudged
     from mcproof.checks.findings import Finding
-    from mcproof.checks.rule import Rule, Thresholds, Verdict
+    from mcproof.checks.rule import Rule, Thresholds
     from mcproof.core.observations.perimeter import Exposure
 
 LEAST_COVERAGE = 0.5
@@ -24,47 +25,56 @@ LEAST_COVERAGE = 0.5
 _SERIOUS = ("critical", "high")
 
 
+@record()
 class RuleOutcome(NamedTuple):
     """What became of one rule."""
 
-    rule: str
+    rule: Text
+    """The id of the rule."""
     outcome: Literal["passed", "failed", "not observed", "not applicable"]
-    weight: int
+    """Not observed: it concerns the target, which did not show it. Not applicable: it does not concern the target."""
+    weight: Count
     """Its weight in the score; 0 if another rule counts the same fact."""
     why: str = ""
-    """Why it was not judged."""
-    is_hard_fail: bool = False
+    """Why it was not judged; empty if it was."""
+    is_hard_fail: Annotated[bool, member("hard_fail")] = False
     """Whether it alone makes the verdict `block`."""
     caps_verdict: bool = False
     """Whether it alone makes the verdict `review` at best."""
 
 
+@record()
 class Action(NamedTuple):
     """The effect of fixing all findings of one rule."""
 
-    rule: str
+    rule: Text
+    """The id of the rule."""
     advice: str
+    """What to do."""
     points: int
     """By how much the score rises."""
     verdict: Verdict
     """The verdict afterwards."""
 
 
+@record()
 class Trust(NamedTuple):
-    """Whether to trust a server, and why."""
+    """Whether to trust the server."""
 
-    score: int
+    score: Annotated[int, member(minimum=0, maximum=100)]
+    """The weight of the rules that passed, in percent of that of the rules that were judged."""
     verdict: Verdict
-    coverage: float
-    """The share of the weight that was observed, of what concerns the target."""
-    hard_fails: list[str]
-    """The ids of the rules that alone make the verdict `block`."""
+    """Whether an agent may connect to the server."""
+    coverage: Annotated[float, member(minimum=0, maximum=1)]
+    """The share of the weight that was observed, of the rules that concern the target."""
+    hard_fails: list[Text]
+    """The ids of the failed rules that alone make the verdict `block`."""
     reasons: list[str]
-    """The verdict in plain words, the strongest reason first."""
+    """The verdict in words, the strongest reason first."""
     actions: list[Action]
     """What to do, the largest gain first."""
-    outcomes: list[RuleOutcome]
-    """Every rule, in the order of the rulebook."""
+    outcomes: Annotated[list[RuleOutcome], member("rules")]
+    """Every rule that was selected."""
 
 
 def trust_score(

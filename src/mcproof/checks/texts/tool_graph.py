@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mcproof.checks.texts.pieces import occurrences, plain
+from mcproof.core.stored_form import Count, record
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -88,24 +89,31 @@ _OBLIGES = (
 )
 
 
+@record()
 class ToolEdge(NamedTuple):
-    """One tool names another."""
+    """One tool's text names another tool."""
 
     source: str
+    """The tool whose text it is."""
     target: str
+    """The tool that it names."""
     kind: EdgeKind
+    """Whether it commands the use of the other tool, hints at it or mentions it."""
     sentence: str
+    """The sentence."""
     pointer: str
-    """The pointer of the text, from the source."""
+    """The JSON pointer of the text, from the tool."""
 
 
+@record()
 class ToolGraph(NamedTuple):
-    """The tools of a server, and which names which."""
+    """Which tool's description names which other tool."""
 
     tools: tuple[str, ...]
+    """The names of the tools."""
     edges: tuple[ToolEdge, ...]
     """At most one from a tool to another, the strongest."""
-    left_out: int = 0
+    left_out: Count = 0
     """The number of edges beyond the limit."""
 
     @property

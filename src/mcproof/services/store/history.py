@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
+from mcproof.runs.codec import encode
 from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def history_document(history: History) -> Record:
         "schema_version": SCHEMA_VERSION,
         "server": history.name,
         "total": history.total,
-        "runs": [each._asdict() for each in history.runs],
+        "runs": encode(history.runs),
     }
 
 

@@ -12,11 +12,12 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, insert, select, tuple_
 
 from mcproof.core.errors import InputError, UsageError, nearest
+from mcproof.core.stored_form import Count, member, record
 from mcproof.services.store.tables import CATALOGS, FINDINGS, RUNS, SCORES, SERVERS, TOKENS
 
 if TYPE_CHECKING:
@@ -112,26 +113,41 @@ def _token(row: Row[Any]) -> StoredToken:
     return StoredToken(row.name, tuple(row.scopes.split(",")), row.server, row.created, row.expires)
 
 
+Percent = Annotated[int, member(minimum=0, maximum=100)]
+
+
+@record()
 class PastRun(NamedTuple):
-    """One run of a server, as its history shows it."""
+    """One recorded run."""
 
     uid: str
+    """Its id in the store."""
     command: str
+    """The command that was run."""
     started: str
+    """The time in UTC."""
     grade: str | None
-    score: int | None
-    tokens: int | None
-    verdict: str | None
-    trust: int | None
-    """The score of a scan."""
-    tools: int | None
-    errors: int
-    warnings: int
-    notes: int
+    """The letter; None if the run did not grade."""
+    score: Percent | None
+    """The score of the grade, from 0 to 100."""
+    tokens: Count | None
+    """The token cost of the tools."""
+    verdict: Annotated[str, member(enum=["allow", "review", "block"])] | None
+    """The verdict of `scan`."""
+    trust: Percent | None
+    """The score of `scan`, from 0 to 100."""
+    tools: Count | None
+    """The number of tools."""
+    errors: Count
+    """The number of findings at level error."""
+    warnings: Count
+    """The number of findings at level warning."""
+    notes: Count
+    """The number of findings at level note."""
     error: str | None
-    """Why the target could not be checked."""
+    """Why the target could not be checked; None if it was."""
     catalog: str | None
-    """The hash of the catalog."""
+    """The SHA-256 of the catalog; None if none was read."""
 
 
 class History(NamedTuple):

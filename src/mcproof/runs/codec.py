@@ -1,0 +1,300 @@
+"""Results as JSON and back, by their types: a NamedTuple is an object, a tuple or a list an array.
+
+What a type says besides its fields is declared with `core.stored_form`. `encode` writes, `decode` reads, and
+`definition_of` describes as JSON Schema.
+Why types are the source of the JSON form: docs/decisions/0060-json-from-types.md.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
+from typing import get_type_hints as hints_of
+
+from mcproof.core.stored_form import Member, Presence, member
+from mcproof.core.text.json_positions import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    Reader = Callable[[Any], Any]
+    """Turns a JSON value into one of a type."""
+
+T = TypeVar("T")
+Schema = dict[str, Any]
+
+
+class DecodeError(ValueError):
+    """A JSON value is not of the expected type."""
+
+    def __init__(self, expected: str) -> None:
+        super().__init__(expected)
+        self.expected = expected
+        self.pointer = ""
+        """Where it is; it grows while the error passes the objects and arrays around the value."""
+
+    def __str__(self) -> str:
+        return f"`{self.pointer or '/'}` is not {self.expected}"
+
+    def inside(self, step: str | int) -> DecodeError:
+        self.pointer = f"/{escape(str(step))}{self.pointer}"
+        return self
+
+
+class StoredMember(NamedTuple):
+    """A member of the JSON object of a NamedTuple."""
+
+    name: str
+    """The name of the field or property."""
+    key: str
+    hint: Any
+    presence: Presence
+    is_field: bool
+    has_records: bool
+    """Whether there are NamedTuples in its values; others are JSON already."""
+
+
+@cache
+def members_of(kind: Any) -> tuple[StoredMember, ...]:
+    """Return the members of a NamedTuple, in the order in which they are written."""
+    hints = hints_of(kind, include_extras=True)
+    members = []
+    for name in getattr(kind, "__written__", ()) or kind._fields:
+        is_field = name in kind._fields
+        hint = hints[name] if is_field else hints_of(getattr(kind, name).fget, include_extras=True)["return"]
+        declared = _declared(hint)
+        has_records = any(map(is_record, _parts(hint)))
+        members.append(StoredMember(name, declared.key or name, hint, declared.presence, is_field, has_records))
+    return tuple(members)
+
+
+def is_record(kind: Any) -> bool:
+    """Whether it is a NamedTuple."""
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _declared(hint: Any) -> Member:
+    """Return what the last declaration in `Annotated` says."""
+    declarations = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Member)]
+    return declarations[-1] if declarations else member()
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    """Yield a type and all types that it consists of."""
+    yield hint
+    for part in () if get_origin(hint) is Literal else get_args(hint):
+        yield from _parts(part)
+
+
+def encode(value: Any) -> Any:
+    """Return a result as a JSON value."""
+    kind: Any = type(value)
+    if is_record(kind):
+        defaults = kind._field_defaults
+        return {
+            each.key: encode(part) if each.has_records else part
+            for each in members_of(kind)
+            if (part := getattr(value, each.name)) != defaults.get(each.name) or each.presence != "unless empty"
+        }
+    if isinstance(value, list | tuple):
+        return [encode(part) for part in value]
+    if isinstance(value, dict):
+        return {key: encode(part) for key, part in value.items()}
+    return value
+
+
+def decode(kind: type[T], raw: Any, at: str = "") -> T:
+    """Return the value of a type that JSON stands for; `at` is the pointer of the JSON in its document.
+
+    A member that is missing has the default of its field, and a member that is no field is ignored. Raises DecodeError.
+    """
+    hint: Any = kind
+    try:
+        return cast("T", _reader(hint)(raw))
+    except DecodeError as error:
+        error.pointer = at + error.pointer
+        raise
+
+
+@cache
+def _reader(kind: Any) -> Reader:
+    """Return what reads a type, built once."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return lambda raw: raw
+    if kind is int:
+        return _integer
+    if origin is Annotated:
+        return _reader(arguments[0])
+    if origin is Literal:
+        return _choice(arguments)
+    if origin in (Union, UnionType):
+        return _union([_reader(part) for part in arguments])
+    if origin in (list, tuple):
+        return _array(origin, _reader(arguments[0]))
+    if origin is dict:
+        return _mapping(_reader(arguments[1]))
+    return _object(kind) if is_record(kind) else _scalar(kind)
+
+
+_WORDS = {str: "a string", float: "a number", bool: "a boolean", NoneType: "null"}
+
+
+def _scalar(kind: type) -> Reader:
+    classes = (int, float) if kind is float else kind
+
+    def read(raw: Any) -> Any:
+        if not isinstance(raw, classes) or (kind is float and isinstance(raw, bool)):
+            raise DecodeError(_WORDS[kind])
+        return raw
+
+    return read
+
+
+def _integer(raw: Any) -> int:
+    """Read an integer; in JSON Schema, `1.0` is one too."""
+    if isinstance(raw, bool) or not (isinstance(raw, int) or (isinstance(raw, float) and raw.is_integer())):
+        raise DecodeError("an integer")
+    return int(raw)
+
+
+def _choice(choices: tuple[Any, ...]) -> Reader:
+    def read(raw: Any) -> Any:
+        if raw not in choices:
+            raise DecodeError("one of " + ", ".join(map(str, choices)))
+        return raw
+
+    return read
+
+
+def _union(readers: list[Reader]) -> Reader:
+    """Read by the first alternative that fits; if none does, say why the first one does not."""
+
+    def read(raw: Any) -> Any:
+        reason = None
+        for reader in readers:
+            try:
+                return reader(raw)
+            except DecodeError as error:
+                reason = reason or error
+        raise reason or DecodeError("of the type")
+
+    return read
+
+
+def _array(kind: type, reader: Reader) -> Reader:
+    def read(raw: Any) -> Any:
+        if not isinstance(raw, list | tuple):
+            raise DecodeError("an array")
+        return kind(_inside(number, reader, part) for number, part in enumerate(raw))
+
+    return read
+
+
+def _mapping(reader: Reader) -> Reader:
+    def read(raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            raise DecodeError("an object")
+        return {key: _inside(key, reader, part) for key, part in raw.items()}
+
+    return read
+
+
+def _object(kind: Any) -> Reader:
+    members = [(each.name, each.key, _reader(each.hint)) for each in members_of(kind) if each.is_field]
+    optional = kind._field_defaults
+
+    def read(raw: Any) -> Any:
+        if not isinstance(raw, dict):
+            raise DecodeError("an object")
+        values = {}
+        for name, key, reader in members:
+            if key in raw:
+                values[name] = _inside(key, reader, raw[key])
+            elif name not in optional:
+                raise DecodeError(f"an object with `{key}`")
+        return kind(**values)
+
+    return read
+
+
+def _inside(step: str | int, reader: Reader, raw: Any) -> Any:
+    try:
+        return reader(raw)
+    except DecodeError as error:
+        raise error.inside(step) from None
+
+
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+
+
+def definition_of(kind: Any, names: Mapping[Any, str]) -> Schema:
+    """Return the JSON Schema of a NamedTuple; types with a name in `names` are references to `$defs`."""
+    documentation = _documentation(kind)
+    properties = {
+        each.key: {**documentation.get(each.name, {}), **schema_of(each.hint, names)} for each in members_of(kind)
+    }
+    return {
+        **documentation.get("", {}),
+        "type": "object",
+        "properties": properties,
+        "required": [each.key for each in members_of(kind) if each.presence == "always"],
+        "additionalProperties": False,
+    }
+
+
+def schema_of(kind: Any, names: Mapping[Any, str]) -> Schema:
+    """Return the JSON Schema of a type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        schema = schema_of(arguments[0], names)
+        for declared in arguments[1:]:
+            schema.update((key, list(limit) if isinstance(limit, tuple) else limit) for key, limit in declared.limits)
+        return {key: value for key, value in schema.items() if key != "type" or "enum" not in schema}
+    if origin is Literal:
+        return {"enum": list(arguments)} if len(arguments) > 1 else {"const": arguments[0]}
+    if origin in (Union, UnionType):
+        return _schema_of_union([schema_of(part, names) for part in arguments])
+    if origin in (list, tuple):
+        return {"type": "array", "items": schema_of(arguments[0], names)}
+    if origin is dict:
+        values = schema_of(arguments[1], names)
+        return {"type": "object", **({"additionalProperties": values} if values else {})}
+    if is_record(kind):
+        return {"$ref": f"#/$defs/{names[kind]}"} if kind in names else definition_of(kind, names)
+    return {} if kind is Any else {"type": _TYPES[kind]}
+
+
+def _schema_of_union(schemas: list[Schema]) -> Schema:
+    """Return one schema for alternatives; with null, a simple one has two types, and an enum one more value."""
+    first, *others = schemas
+    if others != [{"type": "null"}] or "$ref" in first:
+        return {"anyOf": schemas}
+    if "enum" in first:
+        return {"enum": [*first["enum"], None]}
+    return {**first, "type": [first["type"], "null"]}
+
+
+def _documentation(kind: Any) -> dict[str, Schema]:
+    """Return the descriptions of a type, by its fields and properties; of the type itself by an empty name."""
+    import ast
+    import inspect
+    import textwrap
+    from itertools import pairwise
+
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    body = cast("ast.ClassDef", definition).body
+    texts = {"": ast.get_docstring(cast("ast.ClassDef", definition)) or ""}
+    for statement, following in pairwise(body):
+        match statement, following:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                texts[name] = text
+    texts |= {each.name: ast.get_docstring(each) or "" for each in body if isinstance(each, ast.FunctionDef)}
+    return {name: {"description": _in_json(text)} for name, text in texts.items() if text}
+
+
+def _in_json(text: str) -> str:
+    import re
+
+    return re.sub(r"\bNone\b", "null", " ".join(text.split()))
