@@ -80,6 +80,7 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
     arguments = failed.params.get("arguments")
     is_valid = failed.is_valid
     if failed.outcome == "accepted" and failed.tool is not None:
+        # By the schema of today, which may have changed since.
         is_valid = Oracle(tool.get("inputSchema")).accepts(arguments)
         if is_valid and response.outcome in ("accepted", "rejected"):
             return ReplayResult("fixed", "the schema now allows this call", session.redacted(response.text))

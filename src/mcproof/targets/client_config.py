@@ -70,6 +70,7 @@ def listing(data: bytes, file: str) -> str | None:
 
 def server_names(data: bytes, file: str) -> list[str] | None:
     """The names of the servers in a client configuration, sorted; None if the file is not one."""
+    # Few files are client configurations, and a search shows it without parsing.
     if not any(f'"{key}"'.encode() in data for key in KEYS):
         return None
     try:

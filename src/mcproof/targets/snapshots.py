@@ -100,6 +100,7 @@ def read_snapshot(data: bytes, name: str, *, is_certain: bool = True) -> Catalog
     document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     catalog = _catalog_of(document, name)
+    # A folder has much JSON that is no catalog: docs/decisions/0038-one-report-per-server.md.
     if not is_certain and not _is_evident(catalog):
         raise _no_catalog(document.value, name)
     for tool in catalog.tools:

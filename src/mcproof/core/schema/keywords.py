@@ -459,6 +459,7 @@ _TEXTS = frozenset({str})
 
 def is_unusual_dialect(declared: Any) -> bool:
     """Whether schemas that other dialects accept may be invalid in a dialect."""
+    # Draft-06 accepts no empty `enum`, for example.
     return type(declared) is str and ("draft-04" in declared or "draft-06" in declared)
 
 

@@ -379,6 +379,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
     """
     deepest = 1
     objects, properties, unusual = tree.objects, tree.properties, tree.unusual
+    # Looked up once, because the loop runs for every schema.
     shapes, add_shape = KNOWN_SHAPES, tree.shapes.add
     for node in nodes:
         current = node.schema

@@ -106,8 +106,10 @@ class PythonText:
 
     def _replacement(self, node: ast.expr, value: Any, style: _Style) -> Edit:
         start, end = self._start(node), self._end(node)
-        is_plain = isinstance(node, ast.Constant) or (isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node)))
-        if not is_plain or "#" in self.text[start:end]:
+        is_constant = isinstance(node, ast.Constant) or (
+            isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node))
+        )
+        if not is_constant or "#" in self.text[start:end]:
             raise UncertainError("the current value is not a constant")
         return Edit(start, end, _written(value, style.quote))
 

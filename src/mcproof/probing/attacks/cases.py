@@ -332,6 +332,7 @@ class ToolAttacks:
 
     def _nested(self) -> Iterator[HostileCase]:
         """Deeply nested lists, for the first value that allows them."""
+        # What is sent in the end is nested more deeply; `NESTED` is only its placeholder.
         shallow: Any = [[[[[[]]]]]]
         for point in self._points:
             if point.path and self._oracle.accepts(with_value(point.arguments, point.path, shallow)):

@@ -201,6 +201,7 @@ class Traps:
         """A text of the server with the random values replaced by placeholders."""
         for placeholder, folder in self._temporary.items():
             text = text.replace(folder.name, f"<{placeholder}>")
+            # A server may show the name without its path.
             text = text.replace(os.path.basename(folder.name), f"<{placeholder}>")
         text = text.replace(self._content, "<content of the marker>").replace(self._inside, "<file in the folder>")
         for content in self._encoded_contents():

@@ -185,6 +185,7 @@ class ToolFuzzer:
         """The cases that were not taken yet."""
         name = self.tool.name
         base = self._plan.arguments.get(name)
+        # The generators start from the beginning, so what was taken before is passed over.
         skipped = self._taken
         number = 0
         for number, case in enumerate(deterministic_cases(self._schema, base), 1):

@@ -269,6 +269,7 @@ class Sampler:
                     description, is_lenient = f"{description}; {other.description}", is_lenient and other.is_lenient
                 except _INAPPLICABLE:
                     pass
+        # In random arguments, a mutation may break nothing.
         if not self._oracle.rejects(mutated):
             return None
         return GeneratedCase(

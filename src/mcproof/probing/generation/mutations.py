@@ -166,6 +166,7 @@ class Visit:
         """Add a point for each choice of branches, and its children to the places to visit."""
         extent = self._extent
         for number, constraints in enumerate(
+            # One more than is visited, to see whether any is left out.
             self._builder.resolver.alternatives(place.schemas, extent.alternatives + 1)
         ):
             if number >= extent.alternatives or len(self.points) >= extent.points:

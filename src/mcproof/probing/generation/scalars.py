@@ -167,6 +167,7 @@ def _padded(tree: RegexNode, shortest: int, longest: int, random: Random | None)
     except _LimitExceededError:
         return
     yield text
+    # A pattern that is not anchored matches inside a longer text.
     missing = shortest - len(text)
     if missing > 0:
         for padding in ("a", " "):
@@ -288,6 +289,7 @@ class _StringWriter:
 
     def write_repetition(self, node: Repetition) -> None:
         length = _min_length(node.node)
+        # What matches nothing but the empty text is written once, however often it may repeat.
         if _max_length(node.node) == 0:
             self.write_node(node.node)
             return

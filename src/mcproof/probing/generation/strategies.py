@@ -291,6 +291,7 @@ def _strings(constraints: StringConstraints, is_valid: Callable[[Any], bool], *,
             joined = sample + samples[int(random.random() * count)]
             return joined if len(joined) <= limit else sample
         chance = random.random()
+        # Short texts are far more frequent than long ones.
         length = int(chance * chance * chance * 60)
         text = "".join([ALPHABET[int(random.random() * letters)] for _ in range(length)])
         return text if shortest <= length <= limit else sample

@@ -191,6 +191,7 @@ class ValueBuilder:
             if larger is not None:
                 yield larger
         for name in required[:12]:
+            # The first is the smallest, which the object has already.
             for other in islice(self._further_valid(constraints.property_schemas(name), 12), 1, 6):
                 yield SizedValue({**smallest.value, name: other.value}, smallest.size + other.size)
         properties = dict(smallest.value)
@@ -307,6 +308,7 @@ class ValueBuilder:
             return None
         key = tuple(map(id, schemas))
         if key not in unused:
+            # Kept for the next item, so that no value is tried twice.
             unused[key] = chain((smallest,), self._further_valid(schemas, 3_000))
         for sized in unused[key]:
             text = canonical_json(sized.value)

@@ -184,6 +184,7 @@ class Sender:
         if self.session.can_restart and self.searches:
             for first in range(0, len(suspects), AT_ONCE):
                 group = suspects[first : first + AT_ONCE]
+                # Exceptions are results here, so that every server of the group is ended before one of them is raised.
                 responses = await asyncio.gather(*map(self.send_alone, group), return_exceptions=True)
                 for request, response in zip(group, responses, strict=True):
                     if isinstance(response, ConnectError):

@@ -186,9 +186,9 @@ def code_actions(request: ActionRequest) -> list[types.CodeAction]:
     if request.wants(types.CodeActionKind.QuickFix.value):
         actions += _fixes(request, problems)
         ignores = [action for problem in problems for action in _ignores(request, problem)]
-        actions += {
-            (action.title, str(action.edit)): action for action in ignores
-        }.values()  # one for findings of one line
+        # Findings of one rule on one line are ignored by the same edit, which is offered once.
+        distinct = {(action.title, str(action.edit)): action for action in ignores}
+        actions += distinct.values()
         actions += _pages(request, problems)
     if any(kind.startswith("source") for kind in request.only) and request.wants(FIX_ALL):
         actions += _fix_all(request)  # only on request: editors run it on save

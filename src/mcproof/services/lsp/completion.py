@@ -123,7 +123,7 @@ _SETTING = re.compile(r"""[ \t]*([\w-]+|"[^"]*")[ \t]*=[ \t]*(.*)""")
 _QUOTED = re.compile(r'"[^"\\]*"|\'[^\']*\'')
 
 
-class CursorPlace(NamedTuple):
+class Cursor(NamedTuple):
     """A place in a structured text."""
 
     path: tuple[str, ...]
@@ -137,7 +137,7 @@ class CursorPlace(NamedTuple):
     """Whether it is in the header of a TOML table."""
 
 
-def place_in_yaml(text: TextPositions, line: int, column: int) -> CursorPlace | None:
+def place_in_yaml(text: TextPositions, line: int, column: int) -> Cursor | None:
     """The place of a cursor in YAML; None in a comment."""
     before = _line(text, line)[:column]
     if re.search(r"(?:^|\s)#", before):
@@ -153,14 +153,14 @@ def place_in_yaml(text: TextPositions, line: int, column: int) -> CursorPlace | 
         key, rest, path = _in_braces(rest, path)
     if rest.startswith("{"):
         _, rest, path = _in_braces(rest, path)
-    return CursorPlace(path, is_value=False, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
+    return Cursor(path, is_value=False, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
 
 
-def _value(path: tuple[str, ...], rest: str) -> CursorPlace:
+def _value(path: tuple[str, ...], rest: str) -> Cursor:
     """A value after its key; of a list in brackets, its last item."""
     if rest.startswith("["):
         path, rest = (*path, ITEM), re.split(r"[\[,]", rest)[-1].lstrip()
-    return CursorPlace(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
+    return Cursor(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
 
 
 def _in_braces(rest: str, path: tuple[str, ...]) -> tuple[re.Match[str] | None, str, tuple[str, ...]]:
@@ -201,7 +201,7 @@ def _keys_above(text: TextPositions, line: int, indent: int) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def place_in_toml(text: TextPositions, line: int, column: int) -> CursorPlace | None:
+def place_in_toml(text: TextPositions, line: int, column: int) -> Cursor | None:
     """The place of a cursor in TOML; None in a comment or a header that is complete."""
     before = _line(text, line)[:column]
     # A `#` in a string begins no comment.
@@ -209,13 +209,13 @@ def place_in_toml(text: TextPositions, line: int, column: int) -> CursorPlace | 
     if "#" in bare.partition('"')[0]:
         return None
     if re.match(r"[ \t]*\[\[?[\w.\"-]*$", before) and not _open_list(text, line):
-        return CursorPlace((), is_value=False, word=before.strip().lstrip("["), is_header=True)
+        return Cursor((), is_value=False, word=before.strip().lstrip("["), is_header=True)
     table = _table_above(text, line)
     setting = _SETTING.match(before)
     if setting is None:
         key = _open_list(text, line)
         if key is None:
-            return CursorPlace(table, is_value=False, word=before.strip().lstrip('"'))
+            return Cursor(table, is_value=False, word=before.strip().lstrip('"'))
         return _toml_value((*table, key, ITEM), re.split(r",", before)[-1])
     key, rest = setting[1].strip('"'), setting[2]
     if rest.startswith("["):
@@ -223,9 +223,9 @@ def place_in_toml(text: TextPositions, line: int, column: int) -> CursorPlace | 
     return _toml_value((*table, key), rest)
 
 
-def _toml_value(path: tuple[str, ...], rest: str) -> CursorPlace:
+def _toml_value(path: tuple[str, ...], rest: str) -> Cursor:
     rest = rest.lstrip()
-    return CursorPlace(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
+    return Cursor(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
 
 
 def _table_above(text: TextPositions, line: int) -> tuple[str, ...]:
@@ -343,7 +343,7 @@ def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
 # --- suites
 
 
-def _in_suite(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
+def _in_suite(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.testing.suites", "suite.schema.json")
     if not place.is_value:
         keys = keys_at(schema, place.path).items()
@@ -376,7 +376,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
 # --- configurations
 
 
-def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
+def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.runs", "schemas/mcproof-toml.schema.json")
     is_shared = _is_shared(text)
     if place.is_header:

@@ -147,6 +147,7 @@ def _fix(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
 
     run = execute(FixRequest(SchemaLintRequest(targets, policy=policy), arguments.get("keep_optional", False)), listen)
     _raise_trouble(run)
+    # `_refuse` has made sure that there is one target.
     (target,) = fixed
     left: dict[str, int] = {}
     for finding in target.active:

@@ -48,6 +48,7 @@ _ROOTS_SECONDS = 5.0
 _ANNOTATIONS = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+# What is declared is the same for every client, and changes only with the version.
 _PUBLIC = CacheHint(ttl_ms=_HOUR, scope="public")
 
 
@@ -133,6 +134,7 @@ class _Handlers:
         try:
             with anyio.fail_after(_ROOTS_SECONDS):
                 listed = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        # A client that offers roots may still refuse to list them, or ask its user for too long.
         except (MCPError, TimeoutError):
             return self._roots.folders
         return client_roots(str(root.uri) for root in listed.roots)

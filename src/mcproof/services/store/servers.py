@@ -153,7 +153,7 @@ def search_words(text: str) -> list[str]:
 def _index_words(connection: Connection, server: int, text: str) -> None:
     indexed = set(connection.execute(select(WORDS.c.word).where(WORDS.c.server_id == server)).scalars())
     new = [{"word": word, "server_id": server} for word in search_words(text) if word not in indexed]
-    # Words of earlier titles stay, so that a server is found under them, too; their number is bounded.
+    # Words of earlier titles stay, up to a limit.
     if new and len(indexed) < 2 * _MOST_WORDS:
         connection.execute(insert(WORDS), new)
 
