@@ -82,9 +82,9 @@ class Fields(NamedTuple):
         """Record a problem at a line and column, such as those of a key."""
         self.problems.append(SuiteProblem(self.file, *position, message))
 
-    def complain_unknown(self, position: tuple[int, int], kind: str, word: str, known: Iterable[str]) -> None:
-        """Record a word that is not in `known`."""
-        self.complain_at(position, unknown(kind, word, known))
+    def complain_unknown(self, position: tuple[int, int], kind: str, word: str, words: Iterable[str]) -> None:
+        """Record a word that is not in `words`."""
+        self.complain_at(position, unknown(kind, word, words))
 
     def location(self, node: Node) -> SuiteLocation:
         return SuiteLocation(self.file, node.line, node.column)
@@ -99,9 +99,9 @@ class Fields(NamedTuple):
         self.complain(node, f"{what} must be a mapping, not {node.kind}")
         return {}
 
-    def mapping(self, node: Node, what: str, known: Iterable[str], needed: tuple[str, ...] = ()) -> dict[str, Node]:
+    def mapping(self, node: Node, what: str, keys: Iterable[str], needed: tuple[str, ...] = ()) -> dict[str, Node]:
         """Return the known members of a mapping; record unknown and missing ones."""
-        members, listed = self.any_mapping(node, what), list(known)
+        members, listed = self.any_mapping(node, what), list(keys)
         for key in members:
             if key not in listed:
                 self.complain_at(node.keys[key], unknown("key", key, listed, f" in {what}"))
@@ -160,9 +160,9 @@ class Fields(NamedTuple):
             self.complain(node, f"{what} must be true or false")
         return False
 
-    def one_of(self, node: Node | None, what: str, kind: str, known: Iterable[str]) -> str:
+    def one_of(self, node: Node | None, what: str, kind: str, words: Iterable[str]) -> str:
         """Return one of the known words; "" if absent or unknown."""
-        word, listed = self.text(node, what), list(known)
+        word, listed = self.text(node, what), list(words)
         if node is None or not word or word in listed:
             return word
         if not self.is_unresolved(word):
@@ -187,9 +187,9 @@ class Fields(NamedTuple):
 _STEPS_SAVE = " (only `steps` can save values: a test has none for other tests)"
 
 
-def unknown(kind: str, word: str, known: Iterable[str], where: str = "") -> str:
-    """Return the message for a word that is not in `known`."""
-    listed = list(known)
+def unknown(kind: str, word: str, words: Iterable[str], where: str = "") -> str:
+    """Return the message for a word that is not in `words`."""
+    listed = list(words)
     hint = _STEPS_SAVE if word == "save" and "steps" in listed else nearest(word, listed)
     return f"unknown {kind} `{word[:SHOWN]}`{where}{hint}; expected one of {', '.join(listed)}"
 

@@ -154,7 +154,7 @@ def _step(match: re.Match[str]) -> PathStep:
         raise ValuePathError(f"has an invalid quoted key {quoted[:40]}") from None
 
 
-def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = ()) -> str | None:
+def refusal(path: ValuePath, roots: tuple[str, ...], blocks: tuple[str, ...] = ()) -> str | None:
     """Return why a test has no such path; None if it has."""
     root = path.root
     if root in blocks:
@@ -166,9 +166,9 @@ def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = (
         return f"unknown target `{path.text}`{_hint(word, names, f'{root}.')}; expected one of {listed}"
     if root in BLOCKS and len(path.steps) > 1:
         return f"the target `{path.text}` needs a `{root}` block in the same test"
-    if root in known:
+    if root in roots:
         return None if len(path.steps) == 1 or root in ("result", "error", "asked") else f"`{root}` has no parts"
-    shown = [*known, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
+    shown = [*roots, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
     return f"unknown target `{path.text}`{nearest(root, shown)}; expected one of {', '.join(shown)}"
 
 
