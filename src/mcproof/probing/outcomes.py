@@ -192,7 +192,7 @@ def negative_path(probes: Iterable[ProbeResult]) -> NegativePathCounts:
     """Count the checks of the negative path."""
     from mcproof.core.observations.probes import CHECKS
 
-    judged = [each.passed for each in probes if each.probe in CHECKS and each.passed is not None]
+    judged = [probe.passed for probe in probes if probe.probe in CHECKS and probe.passed is not None]
     failures = judged.count(False)
     return NegativePathCounts(len(judged), failures, int(bool(judged) and not failures))
 
@@ -233,9 +233,9 @@ class Prediction(NamedTuple):
 
 def predictions(matrix: Iterable[Cell]) -> list[Prediction]:
     """Return the confirmed predictions of a matrix, by rules and column."""
-    found: dict[tuple[tuple[str, ...], Column], Prediction] = {}
+    confirmed: dict[tuple[tuple[str, ...], Column], Prediction] = {}
     for cell in matrix:
         if cell.verdict == "open" and cell.predicted_by:
             key = (cell.predicted_by, cell.column)
-            found.setdefault(key, Prediction(*key, [])).tools.append(cell.tool)
-    return list(found.values())
+            confirmed.setdefault(key, Prediction(*key, [])).tools.append(cell.tool)
+    return list(confirmed.values())

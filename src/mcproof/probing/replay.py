@@ -56,7 +56,9 @@ def replay(failed: StoredFailure, server: Endpoint, options: ConnectOptions) -> 
 
 
 async def _send_again(failed: StoredFailure, session: Session, secrets: list[str]) -> ReplayResult:
-    probe = next((each for each in PROBES if each.name == failed.probe and each.send is not None), None)
+    probe = next(
+        (candidate for candidate in PROBES if candidate.name == failed.probe and candidate.send is not None), None
+    )
     if probe is not None and probe.send is not None:
         case, response = await probe.send(session)
         text = session.redacted(response.text)
@@ -67,8 +69,8 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
     if failed.tool is not None:
         connection = await session.connection()
         listing = await list_everything(connection)
-        listed = [each for each in listing.lists.get("tools", []) if isinstance(each, dict)]
-        tool = next((each for each in listed if each.get("name") == failed.tool), {})
+        listed = [entry for entry in listing.lists.get("tools", []) if isinstance(entry, dict)]
+        tool = next((entry for entry in listed if entry.get("name") == failed.tool), {})
         if not tool:
             return ReplayResult("could not tell", f"tool `{failed.tool}` no longer exists")
     if failed.probe in FAMILIES:
@@ -78,6 +80,7 @@ async def _send_again(failed: StoredFailure, session: Session, secrets: list[str
     arguments = failed.params.get("arguments")
     is_valid = failed.is_valid
     if failed.outcome == "accepted" and failed.tool is not None:
+        # By the schema of today, which may have changed since.
         is_valid = Oracle(tool.get("inputSchema")).accepts(arguments)
         if is_valid and response.outcome in ("accepted", "rejected"):
             return ReplayResult("fixed", "the schema now allows this call", session.redacted(response.text))

@@ -103,33 +103,33 @@ def find_inputs(
     mcproof. With `as_one`, the Python source of a folder makes one catalog.
     """
     skipped = SkippedFiles() if skipped is None else skipped
-    found: dict[str, Input] = {}
+    inputs_by_name: dict[str, Input] = {}
     for target in targets:
         try:
             if isinstance(target, str) and not as_one and _is_folder(target):
                 inputs = _in_folder(target, command, skipped)
             else:
                 inputs = _inputs(target, live) if isinstance(target, str) else [_named_server(target, live)]
-            for each in inputs:
-                _add(found, each)
+            for source in inputs:
+                _add(inputs_by_name, source)
         except InputError as error:
             name = (error.file or target) if isinstance(target, str) else target.name
-            _add(found, Input(name, obstacle=error))
+            _add(inputs_by_name, Input(name, obstacle=error))
     if live.command:
         from mcproof.client.endpoints import CommandEndpoint
 
         server = CommandEndpoint(live.command, live.environment, live.directory, live.inherited)
-        _add(found, Input(server.label, server=server, origin=Origin(server.label)))
-    return list(found.values())
+        _add(inputs_by_name, Input(server.label, server=server, origin=Origin(server.label)))
+    return list(inputs_by_name.values())
 
 
-def _add(found: dict[str, Input], each: Input) -> None:
+def _add(inputs: dict[str, Input], new: Input) -> None:
     """Add an input unless it is already there. Servers with the same redacted name are numbered."""
-    name, number = each.name, 1
-    while name in found and found[name].server != each.server:
+    name, number = new.name, 1
+    while name in inputs and inputs[name].server != new.server:
         number += 1
-        name = f"{each.name} ({number})"
-    found.setdefault(name, each._replace(name=name))
+        name = f"{new.name} ({number})"
+    inputs.setdefault(name, new._replace(name=name))
 
 
 def is_single(targets: Sequence[Target]) -> bool:
@@ -148,6 +148,7 @@ def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
     """All servers and snapshots in a folder. Raises an InputError if there are none."""
     from mcproof.targets.folders import contents_of, nothing_in
 
+    # Files below it are passed over if they cannot be read, but the folder that the user names is not.
     try:
         with os.scandir(folder):
             pass
@@ -161,12 +162,12 @@ def _in_folder(folder: str, command: str, skipped: SkippedFiles) -> list[Input]:
     servers = contents.servers
     if contents.has_source and not servers:
         # Reading it gives the reason, which is an error only if there is nothing else.
-        found = [Input(folder, folder=folder if contents.snapshots else "", is_source=True)]
+        inputs = [Input(folder, folder=folder if contents.snapshots else "", is_source=True)]
     elif len(servers) == 1:
-        found = [Input(folder, is_source=True, catalog=servers[0])]
+        inputs = [Input(folder, is_source=True, catalog=servers[0])]
     else:
-        found = [Input(each.name, folder=folder, is_source=True, catalog=each) for each in servers]
-    return found + [Input(file, folder=folder) for file in contents.snapshots]
+        inputs = [Input(catalog.name, folder=folder, is_source=True, catalog=catalog) for catalog in servers]
+    return inputs + [Input(file, folder=folder) for file in contents.snapshots]
 
 
 def _is_snapshot(file: str) -> bool:
@@ -241,15 +242,15 @@ def _configured(file: str, name: str | None, live: LiveOptions) -> list[Input]:
         if name is None:
             return [Input(file)]
         raise InputError("not a client configuration: no `mcpServers` or `servers`", file=file)
-    found = []
-    for each in servers if name is None else [pick(servers, name, file)]:
-        title = f"{file}#{each.name}"
+    inputs = []
+    for configured in servers if name is None else [pick(servers, name, file)]:
+        title = f"{file}#{configured.name}"
         try:
-            server = _with_options(server_of(each), live)
-            found.append(Input(title, server=server, origin=Origin(file, each.line)))
+            server = _with_options(server_of(configured), live)
+            inputs.append(Input(title, server=server, origin=Origin(file, configured.line)))
         except InputError as error:
-            found.append(Input(title, obstacle=error))
-    return found
+            inputs.append(Input(title, obstacle=error))
+    return inputs
 
 
 def _named_server(configured: ConfiguredServer, live: LiveOptions) -> Input:
@@ -272,8 +273,8 @@ def _with_options(server: Endpoint, live: LiveOptions) -> Endpoint:
             filled=(*server.filled, *live.inherited),
         )
     given = {name.lower() for name in live.headers}
-    kept = {name: value for name, value in server.headers.items() if name.lower() not in given}
-    return server._replace(headers={**kept, **live.headers}, access=live.access)
+    configured = {name: value for name, value in server.headers.items() if name.lower() not in given}
+    return server._replace(headers={**configured, **live.headers}, access=live.access)
 
 
 def read_bytes(source: Input) -> bytes:
@@ -326,6 +327,7 @@ def read_catalog(source: Input, *, whole: bool = False) -> Catalog:
 
     data = read_bytes(source)
     try:
+        # A file that was found in a folder may be any JSON: docs/decisions/0038-one-report-per-server.md.
         return read_snapshot(data, source.title, is_certain=not source.folder)
     except InputError as error:
         from mcproof.targets.client_config import listing

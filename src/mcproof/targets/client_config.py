@@ -45,10 +45,10 @@ def read_servers(text: str, file: str) -> list[ConfiguredServer] | None:
     Comments and trailing commas are allowed, as in the clients.
     """
     document = JsonText.parse(_TOKENS.sub(_blank, text), file)
-    found = _servers_in(document.value)
-    if found is None:
+    located = _servers_in(document.value)
+    if located is None:
         return None
-    pointer, servers = found
+    pointer, servers = located
     pointers = {name: f"{pointer}/{escape(name)}" for name in servers}
     spans = document.spans(pointers.values())
     names = sorted(servers, key=lambda name: spans[pointers[name]].anchor)
@@ -70,19 +70,20 @@ def listing(data: bytes, file: str) -> str | None:
 
 def server_names(data: bytes, file: str) -> list[str] | None:
     """The names of the servers in a client configuration, sorted; None if the file is not one."""
+    # Few files are client configurations, and a search shows it without parsing.
     if not any(f'"{key}"'.encode() in data for key in KEYS):
         return None
     try:
         servers = read_servers(data.decode("utf-8-sig"), file)
     except (InputError, UnicodeDecodeError):
         return None
-    return None if servers is None else sorted(each.name for each in servers)
+    return None if servers is None else sorted(server.name for server in servers)
 
 
-def _blank(found: re.Match[str]) -> str:
+def _blank(match: re.Match[str]) -> str:
     """Replace a comment or comma with spaces, so that positions do not change; keep strings."""
-    text = found[0]
-    return text if text.startswith('"') else "".join(each if each == "\n" else " " for each in text)
+    text = match[0]
+    return text if text.startswith('"') else "".join(character if character == "\n" else " " for character in text)
 
 
 def _servers_in(value: Any) -> tuple[str, dict[str, Any]] | None:
@@ -106,10 +107,10 @@ def _entry(configured: ConfiguredServer) -> dict[str, Any]:
 
 def pick(servers: list[ConfiguredServer], name: str, file: str) -> ConfiguredServer:
     """The server with this name; raises an InputError that lists the known ones."""
-    for each in servers:
-        if each.name == name:
-            return each
-    names = [each.name for each in servers]
+    for server in servers:
+        if server.name == name:
+            return server
+    names = [server.name for server in servers]
     listed = ", ".join(names) or "none"
     raise InputError(f"no server `{name}` in this configuration{nearest(name, names)}; there are: {listed}", file=file)
 
@@ -156,10 +157,10 @@ def _filler(configured: ConfiguredServer, allowed: Container[str] | None) -> tup
     folder = os.path.dirname(os.path.abspath(configured.file))
     workspace = os.path.dirname(folder) if os.path.basename(folder) == ".vscode" else folder
     secrets: list[str] = []
-    known = {"${workspaceFolder}": workspace, "${userHome}": os.path.expanduser("~"), "${/}": os.sep}
+    predefined = {"${workspaceFolder}": workspace, "${userHome}": os.path.expanduser("~"), "${/}": os.sep}
 
-    def value_of(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
+    def value_of(match: re.Match[str]) -> str:
+        name, default = match[1], match[2]
         is_allowed = allowed is None or name in allowed
         value = os.environ.get(name, default) if is_allowed else default
         if value is None:
@@ -169,17 +170,18 @@ def _filler(configured: ConfiguredServer, allowed: Container[str] | None) -> tup
                 file=configured.file,
                 line=configured.line,
             )
+        # What every server inherits is not secret.
         if is_allowed and name in os.environ and name not in INHERITED:
             secrets.append(value)
         return value
 
     def fill(text: str) -> str:
-        for variable, value in known.items():
+        for variable, value in predefined.items():
             text = text.replace(variable, value)
-        for found in _OTHER_VARIABLE.finditer(text):
-            if _VARIABLE.fullmatch(found[0]) is None:
+        for match in _OTHER_VARIABLE.finditer(text):
+            if _VARIABLE.fullmatch(match[0]) is None:
                 raise InputError(
-                    f"the server `{configured.name}` uses `{found[0]}`, which only its client can fill in; "
+                    f"the server `{configured.name}` uses `{match[0]}`, which only its client can fill in; "
                     "use an environment variable instead",
                     file=configured.file,
                     line=configured.line,
@@ -190,15 +192,15 @@ def _filler(configured: ConfiguredServer, allowed: Container[str] | None) -> tup
 
 
 def _texts(value: Any, key: str, configured: ConfiguredServer) -> list[str]:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
         return value
     raise _wrong(key, "a list of strings", configured)
 
 
 def _pairs(value: Any, key: str, configured: ConfiguredServer) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(each, (str, int, float, bool)) for each in value.values()):
+    if not isinstance(value, dict) or not all(isinstance(member, (str, int, float, bool)) for member in value.values()):
         raise _wrong(key, "an object of strings", configured)
-    return {name: str(each).lower() if isinstance(each, bool) else str(each) for name, each in value.items()}
+    return {name: str(member).lower() if isinstance(member, bool) else str(member) for name, member in value.items()}
 
 
 def _wrong(key: str, expected: str, configured: ConfiguredServer) -> InputError:

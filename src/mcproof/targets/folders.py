@@ -110,15 +110,15 @@ def _scripts(files: list[str], packages: list[str], command: str) -> Iterator[Le
     from mcproof.source.packages.projects import SUFFIXES, package_in, start_of
 
     what = "TypeScript and JavaScript are not read; start the server instead"
-    found = []
+    servers = []
     for file in packages:
         package = package_in(os.path.dirname(file))
         if package is not None and package.is_server:
-            found.append((os.path.dirname(file) or os.curdir, package.start))
+            servers.append((os.path.dirname(file) or os.curdir, package.start))
     if not packages:
         scripts = [file for file in files if file.endswith(SUFFIXES)][:_MOST_SCRIPTS]
-        found += [(file, start_of(file)) for file in scripts if _SDK in start_of_file(file, _START)][:1]
-    for where, start in found:
+        servers += [(file, start_of(file)) for file in scripts if _SDK in start_of_file(file, _START)][:1]
+    for where, start in servers:
         shown = " ".join(("mcproof", command, *map(shell_word, start.arguments)))
         yield LeftOut(where, f"{what}: `{shown}`{f' (after `{start.build}`)' if start.build else ''}")
 
@@ -226,12 +226,12 @@ def _main_file(folder: str) -> str | None:
     """The file in a folder that starts a server; None if there are several or none."""
     from mcproof.source.python.files import may_register, python_files
 
-    found = []
+    files = []
     for file in python_files(folder, []):
         text = _text(file)
         if re.search(r"\.run(?:_\w+)?\(|__main__", text) and may_register(text.encode(), file):
-            found.append(os.path.normpath(file))
-    return found[0] if len(found) == 1 else None
+            files.append(os.path.normpath(file))
+    return files[0] if len(files) == 1 else None
 
 
 def _module(file: str) -> tuple[str, str]:
@@ -267,5 +267,5 @@ def similar_name(path: str) -> str:
             names = [os.path.splitext(entry.name) for entry in islice(entries, _MOST_NAMES)]
     except OSError:
         return ""
-    hint = nearest(stem, sorted(known for known, other in names if other == extension))
+    hint = nearest(stem, sorted(other_stem for other_stem, other in names if other == extension))
     return hint.replace("`", f"`{os.path.join(folder, '')}", 1).replace("`?)", f"{extension}`?)")

@@ -24,7 +24,7 @@ class LiveCatalogs:
     def __init__(self, inputs: list[Input], options: ConnectOptions, progress: Callable[[int, str], None]) -> None:
         from mcproof.client.capture import capture_all
 
-        sources = [each for each in inputs if each.server is not None]
+        sources = [source for source in inputs if source.server is not None]
         done = 0
 
         def count(_: object) -> None:
@@ -32,9 +32,9 @@ class LiveCatalogs:
             done += 1
             progress(done, f"of {len(sources)} servers have answered")
 
-        results, self.interrupted = capture_all([each.server for each in sources if each.server], options, count)
+        results, self.interrupted = capture_all([source.server for source in sources if source.server], options, count)
         self._results: dict[str, Capture | ConnectError | None] = {
-            each.name: result for each, result in zip(sources, results, strict=True)
+            source.name: result for source, result in zip(sources, results, strict=True)
         }
 
     def catalog(self, source: Input) -> Catalog | None:
@@ -100,6 +100,7 @@ def read_snapshot(data: bytes, name: str, *, is_certain: bool = True) -> Catalog
     document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     catalog = _catalog_of(document, name)
+    # A folder has much JSON that is no catalog: docs/decisions/0038-one-report-per-server.md.
     if not is_certain and not _is_evident(catalog):
         raise _no_catalog(document.value, name)
     for tool in catalog.tools:
@@ -129,7 +130,7 @@ def _is_evident(catalog: Catalog) -> bool:
     return (
         any(isinstance(value, dict) for value in described)
         or any(_is_tool(tool.raw) for tool in catalog.tools)
-        or any(isinstance(each.raw, dict) and not each.raw.keys().isdisjoint(_OTHER_KEYS) for each in others)
+        or any(isinstance(item.raw, dict) and not item.raw.keys().isdisjoint(_OTHER_KEYS) for item in others)
     )
 
 

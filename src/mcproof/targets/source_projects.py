@@ -83,29 +83,29 @@ def read_source(name: str, *, whole: bool = False) -> Catalog:
         os.stat(name)
     except OSError as error:
         raise _unreadable(name, error) from None
-    found = discover(name, whole=whole)
-    if not any(found.document.values()):
-        raise _nothing_found(name, found, whole=whole)
-    return catalog_of(found, name)
+    source = discover(name, whole=whole)
+    if not any(source.document.values()):
+        raise _nothing_found(name, source, whole=whole)
+    return catalog_of(source, name)
 
 
 def read_servers_in(folder: str) -> list[Catalog]:
     """Read the catalog of each server in the Python source below a folder; empty if there is none."""
     from mcproof.source.python.pipeline import discover_servers
 
-    return [catalog_of(found, name) for name, found in discover_servers(folder) if any(found.document.values())]
+    return [catalog_of(source, name) for name, source in discover_servers(folder) if any(source.document.values())]
 
 
-def _nothing_found(name: str, found: SourceMap, *, whole: bool) -> InputError:
+def _nothing_found(name: str, source: SourceMap, *, whole: bool) -> InputError:
     """The error for source without any item."""
     from mcproof.source.python.pipeline import discover
 
-    problems = found.problems or _problems_of_text(name)
+    problems = source.problems or _problems_of_text(name)
     if problems:
         first = problems[0]
         return InputError(first.what, file=first.file, line=first.line, column=first.column)
-    if found.omissions:
-        first = found.omissions[0]
+    if source.omissions:
+        first = source.omissions[0]
         return NoCatalogError(f"nothing to check: {first.what}", file=first.file, line=first.line)
     if not whole and os.path.isfile(name) and any(discover(name, whole=True).document.values()):
         message = "nothing to check: what this file serves is defined in other files; pass their folder"
@@ -115,15 +115,15 @@ def _nothing_found(name: str, found: SourceMap, *, whole: bool) -> InputError:
     )
 
 
-def catalog_of(found: SourceMap, name: str, *, indent: int | None = 2) -> Catalog:
+def catalog_of(source: SourceMap, name: str, *, indent: int | None = 2) -> Catalog:
     """The catalog in discovered source; its document has this indentation, and is made faster without any."""
-    text = json.dumps(found.document, indent=indent, ensure_ascii=False)
+    text = json.dumps(source.document, indent=indent, ensure_ascii=False)
     try:
         data = text.encode()
     except UnicodeEncodeError:  # a lone surrogate in a string
-        data = json.dumps(found.document, indent=indent).encode()
+        data = json.dumps(source.document, indent=indent).encode()
     catalog = read_snapshot(data, name)
-    catalog.source = found
-    for tool, facts in zip(catalog.tools, found.tools, strict=True):
+    catalog.source = source
+    for tool, facts in zip(catalog.tools, source.tools, strict=True):
         tool.source = facts
     return catalog

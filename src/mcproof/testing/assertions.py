@@ -43,16 +43,17 @@ def assert_schema_strict(
     except UsageError as error:
         raise ValueError(error.message) from None
     catalog = _catalog(server_or_tools)
-    names = [each.name for each in catalog.tools]
+    names = [listed.name for listed in catalog.tools]
     if not names:
         raise AssertionError("there are no tools to check")
     if tool is not None and tool not in names:
         raise AssertionError(f"there is no tool `{tool}`{nearest(tool, names)}")
-    found = [each for each in check(catalog, rules) if tool is None or each.item.name == tool]
-    if found:
+    findings = [finding for finding in check(catalog, rules) if tool is None or finding.item.name == tool]
+    if findings:
         style = Style()
         lines = [
-            f"{each.level}[{each.rule.id}] {style.text(each.sentence)}" for each in report_findings(catalog, found)
+            f"{finding.level}[{finding.rule.id}] {style.text(finding.sentence)}"
+            for finding in report_findings(catalog, findings)
         ]
         more = [f"and {len(lines) - _MOST_SHOWN:,} more"] if len(lines) > _MOST_SHOWN else []
         head = f"{plural(len(lines), 'finding')} in the input schemas of {style.text(catalog.name)}"

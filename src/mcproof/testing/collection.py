@@ -95,7 +95,8 @@ class SuiteFile(pytest.File):
             return
         try:
             failed = [
-                f"teardown failed: {_labelled(runtime.hidden(each))}" for each in background.run(runtime.tear_down())
+                f"teardown failed: {_labelled(runtime.hidden(result))}"
+                for result in background.run(runtime.tear_down())
             ]
         finally:
             background.close()
@@ -168,6 +169,7 @@ def _mark(item: SuiteItem, test: SuiteTest) -> None:
     """Make tags available to `-m` and `-k`, and keep a suite on one worker of pytest-xdist."""
     for tag in test.tags:
         item.extra_keyword_matches.add(tag)
+        # A mark has to be an identifier; other tags are only keywords.
         if _MARK.fullmatch(tag) and tag not in _TAKEN:
             item.config.addinivalue_line("markers", f"{tag}: a tag of {item.path.name}")
             item.add_marker(tag)

@@ -48,6 +48,7 @@ def handle_signals() -> None:
         return  # Python allows signal handlers only in the main thread
     for name in _NAMES:
         number = getattr(signal, name, None)  # not on Windows
+        # A handler of the user's own stays.
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, _end)
@@ -56,6 +57,7 @@ def handle_signals() -> None:
 
 def _end(number: int, _: FrameType | None) -> None:
     """End the servers, then let the default handler end this process."""
+    # A forked process has the handler, too, but the servers are not its own.
     if os.getpid() == _owner:
         STARTED.kill_all()
     signal.signal(number, signal.SIG_DFL)
@@ -107,6 +109,7 @@ class Background:
                 # A daemon thread: a non-daemon thread would keep an aborted test run alive.
                 self._thread = threading.Thread(target=self._loop.run_forever, name="mcproof", daemon=True)
                 self._thread.start()
+                # The servers end with the process at the latest: docs/decisions/0022-tests-in-threads.md.
                 atexit.register(self.close)
                 handle_signals()
             return self._loop
@@ -167,8 +170,8 @@ class _Result:
         return f"{type(self).__name__}({shown if len(shown) <= _SHOWN else f'{shown[:_SHOWN]}…'})"
 
     def _list(self, key: str) -> list[Any]:
-        found = self.raw.get(key)
-        return found if isinstance(found, list) else []
+        value = self.raw.get(key)
+        return value if isinstance(value, list) else []
 
 
 class CallResult(_Result):
@@ -226,7 +229,7 @@ class PromptResult(_Result):
     @property
     def text(self) -> str:
         """The text of the messages, one line per message."""
-        return _texts([each.get("content") for each in self.messages if isinstance(each, dict)])
+        return _texts([message.get("content") for message in self.messages if isinstance(message, dict)])
 
 
 def _texts(blocks: list[Any]) -> str:
@@ -392,6 +395,7 @@ class McpServer:
             warn(self._shown(f"{self.caller.server.endpoint.label} {self.caller.server.noise}"), stacklevel=4)
 
     async def _send(self, method: str, params: dict[str, Any] | None, timeout: float | None) -> Response:
+        # One request at a time, so that it is clear after which one the server ended.
         async with self._turn:
             response, _ = await self.caller.send(None, (method, params), timeout)
             ended = await self.caller.server.crash_after_response() if response.message is not None else None
@@ -409,7 +413,8 @@ class McpServer:
         async with self._turn:
             await self.caller.server.connect()
             connection = await self.caller.server.session.connection()
-            listing = await list_everything(connection, [each for each in METHODS if each.key == key])
+            listing = await list_everything(connection, [method for method in METHODS if method.key == key])
+            # The server may have ended; the next request is not to be blamed for that.
             if listing.unserved:
                 await self.caller.server.session.close(at_once=True)
             return listing.lists.get(key, []), "; ".join(f"{method}: {why}" for method, why in listing.unserved)
@@ -505,6 +510,7 @@ def _split(command: str) -> list[str]:
 
 def _secrets(environment: Mapping[str, str]) -> list[str]:
     """Return values of `env` to hide: likely secrets, and values copied from our own environment."""
+    # Shorter values occur in texts by chance.
     ours = {value for value in os.environ.values() if len(value) >= 8}
     return [*plain_secrets(environment.items()), *(value for value in environment.values() if value in ours)]
 

@@ -112,7 +112,7 @@ class ListReading(NamedTuple):
         """The hash of the whole list."""
         from hashlib import sha256
 
-        return sha256("".join(each.hash for each in self.tools).encode()).hexdigest()
+        return sha256("".join(tool.hash for tool in self.tools).encode()).hexdigest()
 
 
 class ListStability(NamedTuple):
@@ -125,7 +125,7 @@ class ListStability(NamedTuple):
     @property
     def usual(self) -> ListReading | None:
         """The reading that a capture has: the first one after the handshake."""
-        settled = (each for each in self.readings if each.moment != BEFORE)
+        settled = (reading for reading in self.readings if reading.moment != BEFORE)
         return next(settled, next(iter(self.readings), None))
 
     @property
@@ -206,7 +206,7 @@ def message_of(kind: QuestionKind, params: dict[str, Any]) -> str:
     if kind != "sampling":
         return _text(params.get("message"))
     messages = params.get("messages")
-    texts = [_content_text(each.get("content")) for each in _list(messages) if isinstance(each, dict)]
+    texts = [_content_text(message.get("content")) for message in _list(messages) if isinstance(message, dict)]
     return next((text for text in reversed(texts) if text), "")
 
 
@@ -215,16 +215,16 @@ def first_unanswered(questions: tuple[Question, ...]) -> str:
 
     Only questions whose answers decide what happens count: a tool without roots works on.
     """
-    for each in questions:
-        if each.is_unanswered and each.kind not in ("roots", "other"):
-            return f"{each.description} ({each.fault or each.reason})"
+    for question in questions:
+        if question.is_unanswered and question.kind not in ("roots", "other"):
+            return f"{question.description} ({question.fault or question.reason})"
     return ""
 
 
 def _without_query(url: str) -> str:
     """A URL without what varies from call to call, and may be secret."""
-    before, mark, _ = url.partition("?")
-    return f"{before}{mark}…" if mark else before.partition("#")[0]
+    before, separator, _ = url.partition("?")
+    return f"{before}{separator}…" if separator else before.partition("#")[0]
 
 
 def _content_text(content: Any) -> str:
@@ -262,8 +262,8 @@ class ServerIdentity(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """The words of the name that distinguish it."""
-        found = dict.fromkeys(each for each in _WORD.findall(self.name.lower()) if len(each) >= SHORTEST_WORD)
-        return tuple(each for each in found if each not in COMMON_WORDS)
+        words = dict.fromkeys(word for word in _WORD.findall(self.name.lower()) if len(word) >= SHORTEST_WORD)
+        return tuple(word for word in words if word not in COMMON_WORDS)
 
     @property
     def not_applicable(self) -> Mapping[str, str]:

@@ -243,6 +243,7 @@ class PerimeterFacts(NamedTuple):
         else:
             reasons["TRU-501"] = "sent only to servers on this machine"
         if self.scheme != "https":
+            # A reason from above outranks this one.
             reasons = dict.fromkeys(HTTPS_RULES, "the URL is not https") | reasons
         if self.cors is not None and not self.cors.allowed_origin:
             reasons["TRU-502"] = "the server sends no CORS headers"

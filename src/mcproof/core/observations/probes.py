@@ -130,14 +130,14 @@ class ItemProbes(NamedTuple):
     def refused(self) -> frozenset[str | None]:
         """The faults of which a violation was refused, although the valid call succeeds."""
         if not any(
-            each.probe == "baseline" and each.outcome == "accepted" and each.reported_error is None
-            for each in self.records
+            record.probe == "baseline" and record.outcome == "accepted" and record.reported_error is None
+            for record in self.records
         ):
             return self.refused_cases
         return self.refused_cases | {
-            each.fault
-            for each in self.records
-            if each.keyword and (each.outcome == "rejected" or each.reported_error is not None)
+            record.fault
+            for record in self.records
+            if record.keyword and (record.outcome == "rejected" or record.reported_error is not None)
         }
 
 
@@ -165,13 +165,13 @@ def _without_long_strings(value: Any) -> tuple[Any, int]:
         return value[:LONGEST_EXCERPT], max(0, len(value) - LONGEST_EXCERPT)
     if isinstance(value, dict):
         shown, hidden = {}, 0
-        for key, each in value.items():
-            shown[key], missing = _without_long_strings(each)
+        for key, member in value.items():
+            shown[key], missing = _without_long_strings(member)
             hidden += missing
         return shown, hidden
     if isinstance(value, list):
         pairs = list(map(_without_long_strings, value))
-        return [each for each, _ in pairs], sum(missing for _, missing in pairs)
+        return [item for item, _ in pairs], sum(missing for _, missing in pairs)
     return value, 0
 
 
@@ -182,9 +182,9 @@ def cropped_value(value: Any, depth: int = 6) -> Any:
     if isinstance(value, (dict, list)) and depth == 0:
         return "…"
     if isinstance(value, dict):
-        return {cropped_value(key): cropped_value(each, depth - 1) for key, each in list(value.items())[:50]}
+        return {cropped_value(key): cropped_value(member, depth - 1) for key, member in list(value.items())[:50]}
     if isinstance(value, list):
-        return [cropped_value(each, depth - 1) for each in value[:50]]
+        return [cropped_value(item, depth - 1) for item in value[:50]]
     return value
 
 
@@ -229,51 +229,51 @@ def with_shared_failures(item_probes: list[ItemProbes], server: Item) -> list[It
     A fault is shared if a violation was accepted in at least three tools and refused in none. A hang or a crash is
     shared if at least three tools were sent the same probe and all of them failed.
     """
-    tools = [each for each in item_probes if each.item is not server]
+    tools = [probes for probes in item_probes if probes.item is not server]
     shared = [*_shared_acceptances(tools), *_shared_ends(tools)]
     if not shared:
         return item_probes
-    moved = {id(record) for each in shared for _, record in each.of_tools}
-    of_server = next((each for each in item_probes if each.item is server), None)
+    moved = {id(record) for failure in shared for _, record in failure.of_tools}
+    of_server = next((probes for probes in item_probes if probes.item is server), None)
     if of_server is None:
         of_server = ItemProbes(server, [], tools[0].revision)
-    rest = [each._replace(records=[one for one in each.records if id(one) not in moved]) for each in tools]
+    rest = [tool._replace(records=[record for record in tool.records if id(record) not in moved]) for tool in tools]
     return [of_server._replace(records=[*of_server.records, *shared]), *rest]
 
 
 def _shared_acceptances(tools: list[ItemProbes]) -> list[ProbeRecord]:
     """One record for each fault of which violations are accepted everywhere."""
-    refused = {fault for each in tools for fault in each.refused}
-    faults = dict.fromkeys(record.fault for each in tools for record in each.records if record.is_broken_promise)
+    refused = {fault for tool in tools for fault in tool.refused}
+    faults = dict.fromkeys(record.fault for tool in tools for record in tool.records if record.is_broken_promise)
     shared = []
-    for fault in [each for each in faults if each not in refused]:
+    for fault in [name for name in faults if name not in refused]:
 
         def is_broken(record: ProbeRecord, fault: str | None = fault) -> bool:
             return record.is_broken_promise and record.fault == fault
 
         shared.append(_shared(tools, is_broken))
-    return [each for each in shared if each is not None]
+    return [record for record in shared if record is not None]
 
 
 def _shared_ends(tools: list[ItemProbes]) -> list[ProbeRecord]:
     """One record for each probe that ends every server it is sent to."""
     shared = []
-    for probe in dict.fromkeys(record.probe for each in tools for record in each.records):
+    for probe in dict.fromkeys(record.probe for tool in tools for record in tool.records):
         # Fuzzing records only failures, and sends cases to every tool.
-        tried = [each for each in tools if probe == "fuzz" or any(record.probe == probe for record in each.records)]
+        tried = [tool for tool in tools if probe == "fuzz" or any(record.probe == probe for record in tool.records)]
         for outcome in SERVER_LOST:
 
             def is_end(record: ProbeRecord, probe: str = probe, outcome: str = outcome) -> bool:
                 return record.probe == probe and record.outcome == outcome
 
-            if all(any(map(is_end, each.records)) for each in tried):
+            if all(any(map(is_end, tool.records)) for tool in tried):
                 shared.append(_shared(tried, is_end))
-    return [each for each in shared if each is not None]
+    return [record for record in shared if record is not None]
 
 
 def _shared(tools: list[ItemProbes], belongs: Callable[[ProbeRecord], bool]) -> ProbeRecord | None:
     """The first of the records, with all of them by tool; None if too few tools have one."""
-    found = [(each.item.name, record) for each in tools for record in each.records if belongs(record)]
-    if len({name for name, _ in found}) < FEWEST:
+    records = [(tool.item.name, record) for tool in tools for record in tool.records if belongs(record)]
+    if len({name for name, _ in records}) < FEWEST:
         return None
-    return found[0][1]._replace(of_tools=tuple(found), times=1)
+    return records[0][1]._replace(of_tools=tuple(records), times=1)

@@ -353,7 +353,7 @@ def flaws_of(result: Any, revision: str | None, output: OutputContract) -> list[
     if not isinstance(result, dict):
         return [ResponseFlaw("malformed-content", f"the result is {kind_of(result)}")]
     revision = revision or ""
-    flaws = [ResponseFlaw("malformed-content", each) for each in _content(result, revision)]
+    flaws = [ResponseFlaw("malformed-content", problem) for problem in _content(result, revision)]
     if result.get("isError"):
         return flaws
     flaws += structured_flaws(result, revision, output)

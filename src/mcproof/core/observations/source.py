@@ -152,9 +152,9 @@ class SourceFlows(NamedTuple):
         """Why single rules do not pass although nothing was found, by their ids."""
         if not self.incomplete:
             return {}
-        found = {flow.kind for flow in self.flows}
+        kinds = {flow.kind for flow in self.flows}
         why = f"the source of `{self.incomplete[0]}` is too large to follow"
-        return {rule: why for kind, rule in RULES.items() if kind not in found}
+        return {rule: why for kind, rule in RULES.items() if kind not in kinds}
 
 
 class SourceLocation(NamedTuple):

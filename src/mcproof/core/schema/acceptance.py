@@ -131,32 +131,32 @@ def acceptance(schema: Any, tree: SchemaTree) -> Acceptance:
         return _ANYTHING if schema is True else _NO_SCHEMA
     if _COMBINING.isdisjoint(schema):
         return _own(schema)
-    known: dict[int, Acceptance] = tree.answers
-    answer = known.get(id(schema))
+    cached: dict[int, Acceptance] = tree.answers
+    answer = cached.get(id(schema))
     if answer is None:
         if "anyOf" in schema and _BEYOND_ANY_OF.isdisjoint(schema):
             answer = _of_plain_union(schema)
         if answer is not None:
-            known[id(schema)] = answer
+            cached[id(schema)] = answer
         elif _parts(schema, tree):
-            _settle(schema, tree, known)
-            answer = known[id(schema)]
+            _settle(schema, tree, cached)
+            answer = cached[id(schema)]
         else:
-            answer = known[id(schema)] = _combined(schema, tree, known)
+            answer = cached[id(schema)] = _combined(schema, tree, cached)
     return answer
 
 
 def _of_plain_union(schema: dict[str, Any]) -> Acceptance | None:
     """What a schema with an `anyOf` of plain schemas accepts, as most unions are; None for any other union."""
     branches = []
-    for each in _branches(schema, "anyOf"):
-        if type(each) is not dict or not _COMBINING.isdisjoint(each):
+    for branch in _branches(schema, "anyOf"):
+        if type(branch) is not dict or not _COMBINING.isdisjoint(branch):
             return None
-        branches.append(_own(each))
+        branches.append(_own(branch))
     return _both(_own(schema), _either(tuple(branches))) if branches else None
 
 
-def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> None:
+def _settle(schema: dict[str, Any], tree: SchemaTree, cached: dict[int, Acceptance]) -> None:
     """Compute the acceptance of `schema` and of all schemas it combines, parts before wholes.
 
     Where references are circular, repeat until nothing changes; values only grow in one direction, so this terminates.
@@ -171,28 +171,28 @@ def _settle(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptanc
             opened.add(id(current))
             for part in _parts(current, tree):
                 wholes.setdefault(id(part), []).append(current)
-                if id(part) not in opened and id(part) not in known:
+                if id(part) not in opened and id(part) not in cached:
                     waiting.append(part)
         else:
             waiting.pop()
-            if id(current) not in known:
-                known[id(current)] = _NO_SCHEMA
+            if id(current) not in cached:
+                cached[id(current)] = _NO_SCHEMA
                 ordered.append(current)
-    position = {id(each): number for number, each in enumerate(ordered)}
+    position = {id(combining): number for number, combining in enumerate(ordered)}
     pending = set(position.values())
     while pending:
         for at in sorted(pending):
             pending.discard(at)
-            each = ordered[at]
-            answer = _combined(each, tree, known)
-            if answer != known[id(each)]:
-                known[id(each)] = answer
-                pending.update(position[id(whole)] for whole in wholes.get(id(each), ()) if id(whole) in position)
+            combining = ordered[at]
+            answer = _combined(combining, tree, cached)
+            if answer != cached[id(combining)]:
+                cached[id(combining)] = answer
+                pending.update(position[id(whole)] for whole in wholes.get(id(combining), ()) if id(whole) in position)
 
 
 def _parts(schema: dict[str, Any], tree: SchemaTree) -> list[dict[str, Any]]:
     """The combining schemas that apply to the same value as `schema`."""
-    parts = [each for keyword in ("allOf", *_UNIONS) if keyword in schema for each in _branches(schema, keyword)]
+    parts = [branch for keyword in ("allOf", *_UNIONS) if keyword in schema for branch in _branches(schema, keyword)]
     if "$ref" in schema:
         parts.append(tree.references.target(schema))
     return [part for part in parts if type(part) is dict and not _COMBINING.isdisjoint(part)]
@@ -213,7 +213,7 @@ def _own(schema: dict[str, Any]) -> Acceptance:
         return _BOUNDED[kind] if bound in schema else _UNBOUNDED[kind]
     if _NARROWING.isdisjoint(schema):
         return _ANYTHING
-    kinds = [each for each in (kind if type(kind) is list else [kind]) if type(each) is str]
+    kinds = [name for name in (kind if type(kind) is list else [kind]) if type(name) is str]
     growing = _GROWING.intersection(kinds)
     if "const" in schema:
         return Acceptance(True, growing, _NOTHING, schema["const"] is None)
@@ -221,17 +221,17 @@ def _own(schema: dict[str, Any]) -> Acceptance:
         values = schema["enum"]
         return Acceptance(True, growing, _NOTHING, type(values) is list and any(value is None for value in values))
     possible = growing if "type" in schema else _GROWING
-    unbounded = frozenset(each for each in possible if _SIZE_BOUNDS[each] not in schema)
+    unbounded = frozenset(name for name in possible if _SIZE_BOUNDS[name] not in schema)
     return Acceptance("type" in schema, growing, unbounded, "type" not in schema or "null" in kinds)
 
 
-def _combined(schema: dict[str, Any], tree: SchemaTree, known: dict[int, Acceptance]) -> Acceptance:
+def _combined(schema: dict[str, Any], tree: SchemaTree, cached: dict[int, Acceptance]) -> Acceptance:
     """All of a schema's own keywords, its reference and `allOf` must hold, and one branch of each union."""
 
     def answer(part: Any) -> Acceptance:
         if type(part) is not dict:
             return _ANYTHING if part is True else _NO_SCHEMA
-        return _own(part) if _COMBINING.isdisjoint(part) else known.get(id(part), _NO_SCHEMA)
+        return _own(part) if _COMBINING.isdisjoint(part) else cached.get(id(part), _NO_SCHEMA)
 
     result = _own(schema)
     if isinstance(schema.get("$ref"), str):
@@ -286,17 +286,17 @@ def kinds_of(schema: Any, tree: SchemaTree) -> frozenset[str]:
         visits += 1
         if type(schema) is not dict or visits > _MOST_VISITS:
             return _NOTHING if schema is False else KINDS
-        found = _named_kinds(schema)
+        remaining = _named_kinds(schema)
         if "$ref" in schema and visits < _MOST_VISITS // 10:
-            found &= kinds(tree.references.target(schema))
+            remaining &= kinds(tree.references.target(schema))
         if _excludes_all(schema, tree):
             return _NOTHING
         for branch in _branches(schema, "allOf"):
-            found &= kinds(branch)
+            remaining &= kinds(branch)
         for keyword in _UNIONS:
             if branches := _branches(schema, keyword):
-                found &= frozenset().union(*map(kinds, branches))
-        return found
+                remaining &= frozenset().union(*map(kinds, branches))
+        return remaining
 
     return kinds(schema)
 
@@ -312,15 +312,15 @@ def are_all_optional(properties: Iterable[Any], tree: SchemaTree) -> bool:
 
 def _named_kinds(schema: dict[str, Any]) -> frozenset[str]:
     """The kinds a schema itself names."""
-    found = KINDS
+    kinds = KINDS
     named = schema.get("type")
     listed = [named] if isinstance(named, str) else named
     if isinstance(listed, list):
-        found = frozenset("number" if kind == "integer" else kind for kind in listed if isinstance(kind, str)) & KINDS
+        kinds = frozenset("number" if kind == "integer" else kind for kind in listed if isinstance(kind, str)) & KINDS
     for values in ([schema["const"]] if "const" in schema else None, schema.get("enum")):
         if isinstance(values, list):
-            found &= frozenset(map(_kind, values))
-    return found
+            kinds &= frozenset(map(_kind, values))
+    return kinds
 
 
 def _kind(value: Any) -> str:

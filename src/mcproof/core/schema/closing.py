@@ -76,7 +76,7 @@ def _spread(blocked: Blocked, graph: _Graph, reasons: dict[int, str], *, everywh
             origin = reason.removeprefix("referenced from ")
             blocked += [(target, f"referenced from {origin}") for target in graph.targets(node)]
         else:
-            blocked += [(each, reason) for each in graph.alternatives(node) + graph.targets(node)]
+            blocked += [(neighbour, reason) for neighbour in graph.alternatives(node) + graph.targets(node)]
 
 
 def _keep_referenced_switches(tree: SchemaTree, reasons: dict[int, str]) -> None:
@@ -116,7 +116,7 @@ def _described_twice(graph: _Graph) -> Iterable[SchemaNode]:
             part = groups.get(graph.group_of(branch))
             if part is not None and part is not whole:
                 clashes.find(whole, part)
-    return clashes.found.values()
+    return clashes.nodes.values()
 
 
 def _describe(members: list[SchemaNode], graph: _Graph) -> _Described:
@@ -142,7 +142,7 @@ class _Clashes:
     """The parts that several descriptions of one value have in common."""
 
     def __init__(self) -> None:
-        self.found: dict[int, SchemaNode] = {}
+        self.nodes: dict[int, SchemaNode] = {}
         self._wholly_found: set[int] = set()
 
     def find(self, one: _Described, other: _Described) -> None:
@@ -170,6 +170,7 @@ class _Clashes:
         if len(patterns) > 1:
             self._add(patterns)
         if len(patterns) * len(described.names) > _MOST_COMPARISONS:
+            # Too many pairs to compare: all of them are left to the author.
             self._add(patterns)
             self._add_names(described)
             return
@@ -179,7 +180,7 @@ class _Clashes:
                     self._add([pattern, *nodes])
 
     def _add(self, nodes: list[SchemaNode]) -> None:
-        self.found.update((id(node), node) for node in nodes)
+        self.nodes.update((id(node), node) for node in nodes)
 
     def _add_names(self, described: _Described) -> None:
         if id(described) not in self._wholly_found:
@@ -263,7 +264,7 @@ class _Graph:
         for node in self.combined:
             branches = [child for child in self.below(node) if child.step[0] in _SAME_VALUE]
             targets = self.targets(node)
-            members.update((id(each), each) for each in (node, *branches, *targets))
+            members.update((id(member), member) for member in (node, *branches, *targets))
             for other in [child for child in branches if child.step[0] != "anyOf"] + targets:
                 one, two = self._find(node), self._find(other)
                 if one is not two:

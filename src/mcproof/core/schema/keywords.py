@@ -127,7 +127,7 @@ def texts_of(schema: Any) -> list[dict[str, Any]]:
     branches = schema.get("anyOf") or schema.get("oneOf")
     if kind is not None or not isinstance(branches, list):
         return []
-    return [each for each in branches if isinstance(each, dict) and each.get("type") == "string"]
+    return [branch for branch in branches if isinstance(branch, dict) and branch.get("type") == "string"]
 
 
 ANNOTATION = "x-mcp-header"
@@ -161,7 +161,7 @@ class HeaderParameters(NamedTuple):
 
 def header_parameters(tree: SchemaTree) -> HeaderParameters:
     """Return the annotations of an input schema."""
-    found = HeaderParameters([], [])
+    parameters = HeaderParameters([], [])
     first: dict[str, tuple[str, ...]] = {}
     """The parameter that has a header first, by the header in lower case."""
     for node in tree.nodes:
@@ -172,11 +172,11 @@ def header_parameters(tree: SchemaTree) -> HeaderParameters:
         if message is None:
             other = first.setdefault(value.lower(), path)
             if other == path:
-                found.valid.append(HeaderParameter(path, value))
+                parameters.valid.append(HeaderParameter(path, value))
                 continue
             message = f"{_shown(value)} of {_named(path)} is also the header of {_named(other)}"
-        found.problems.append(HeaderProblem(node, message))
-    return found
+        parameters.problems.append(HeaderProblem(node, message))
+    return parameters
 
 
 def _faults(node: SchemaNode, path: tuple[str, ...], value: Any) -> Iterator[str]:
@@ -316,7 +316,7 @@ class SchemaShape:
         kind = schema.get("type")
         self.is_plain = _is_plain(schema)
         """Whether every dialect accepts it, as far as the types of its values show."""
-        self.counts = tuple(each for each in schema if each in COUNTS)
+        self.counts = tuple(keyword for keyword in schema if keyword in COUNTS)
         """The keywords whose values must not be negative."""
         self.containers = tuple(
             (keyword, _descent(keyword, value)) for keyword, value in schema.items() if type(value) in (dict, list)
@@ -381,12 +381,13 @@ def shape_of(schema: dict[str, Any]) -> SchemaShape:
     kind = schema.get("type")
     signature = (tuple(kind) if type(kind) is list else kind, *schema, *map(type, schema.values()))
     try:
-        known = KNOWN_SHAPES.get(signature)
+        cached = KNOWN_SHAPES.get(signature)
     except TypeError:  # a `type` that contains lists or objects
         return SchemaShape(schema)
-    if known is not None:
-        return known
+    if cached is not None:
+        return cached
     shape = SchemaShape(schema)
+    # Shapes outlive the catalog, and catalogs come from strangers, so their number and size are bounded.
     if len(KNOWN_SHAPES) < _MOST_SHAPES and _is_short(signature):
         KNOWN_SHAPES[signature] = shape
     return shape
@@ -397,7 +398,7 @@ def _is_short(signature: Signature) -> bool:
     if len(signature) > _LONGEST_SIGNATURE:
         return False
     kinds = signature[0] if type(signature[0]) is tuple else signature[:1]
-    texts = [each for each in (*kinds, *signature[1:]) if type(each) is str]
+    texts = [text for text in (*kinds, *signature[1:]) if type(text) is str]
     return len(kinds) <= len(TYPES) and sum(map(len, texts)) <= _LONGEST_KEYWORDS
 
 
@@ -421,34 +422,34 @@ def plain_look(schema: Any) -> PlainLook:
     To validate a schema against the meta-schema of a dialect takes a library that is slow to load.
     """
     look = _PLAIN
-    known = KNOWN_SHAPES
+    shapes = KNOWN_SHAPES
     schemas = [schema]
     if type(schema) is dict and "$schema" in schema and is_unusual_dialect(schema["$schema"]):
         return _UNCLEAR
-    for each in schemas:  # grows
-        if type(each) is not dict:
+    for subschema in schemas:  # grows
+        if type(subschema) is not dict:
             return _UNCLEAR
         try:
-            shape = known[each.get("type"), *each, *map(type, each.values())]
+            shape = shapes[subschema.get("type"), *subschema, *map(type, subschema.values())]
         except (KeyError, TypeError):
-            shape = shape_of(each)
+            shape = shape_of(subschema)
         if not shape.is_plain:
             return _UNCLEAR
         if shape.is_leaf:
             continue
         if shape.has_reference:
-            look = PlainLook(True, True, look.has_external or not each["$ref"].startswith("#"))
+            look = PlainLook(True, True, look.has_external or not subschema["$ref"].startswith("#"))
         for keyword in shape.counts:
-            if each[keyword] < 0:
+            if subschema[keyword] < 0:
                 return _UNCLEAR
         for keyword, descent in shape.containers:
             if descent == SINGLE:
-                schemas.append(each[keyword])
+                schemas.append(subschema[keyword])
             elif descent == LIST:
-                schemas += each[keyword] or (None,)  # an empty union is invalid
+                schemas += subschema[keyword] or (None,)  # an empty union is invalid
             elif descent in (PROPERTIES, MAP):
-                schemas += each[keyword].values()
-            elif descent == REQUIRED and distinct_texts(each[keyword]) is None:
+                schemas += subschema[keyword].values()
+            elif descent == REQUIRED and distinct_texts(subschema[keyword]) is None:
                 return _UNCLEAR
     return look
 
@@ -458,6 +459,7 @@ _TEXTS = frozenset({str})
 
 def is_unusual_dialect(declared: Any) -> bool:
     """Whether schemas that other dialects accept may be invalid in a dialect."""
+    # Draft-06 accepts no empty `enum`, for example.
     return type(declared) is str and ("draft-04" in declared or "draft-06" in declared)
 
 

@@ -83,10 +83,10 @@ class References:
             schema = node.schema
             if type(schema) is not dict:
                 continue
-            known = self._nodes.setdefault(id(schema), node)
-            if known is not node:  # already reached by another path
+            first_node = self._nodes.setdefault(id(schema), node)
+            if first_node is not node:  # already reached by another path
                 if node.parent is not None and self._nodes[id(node.parent.schema)] is node.parent:
-                    self.links.append((node.parent, known, node.step[0]))
+                    self.links.append((node.parent, first_node, node.step[0]))
                 continue
             above = id(node.parent.schema) if node.parent is not None else 0
             own, base = self._resource_of.get(above, resource), self._base_of.get(above, "")
@@ -124,12 +124,12 @@ class References:
 
     def targets_from(self, node: SchemaNode) -> list[SchemaNode]:
         """The nodes a node's own references point at, or may point at during validation."""
-        found = []
+        targets = []
         for reference in self._held_by.get(id(node), ()):
-            found.append(self.target_node(reference))
+            targets.append(self.target_node(reference))
             if reference.keyword == "$dynamicRef":  # it resolves to the outermost anchor of that name
-                found += [self._nodes.get(id(schema)) for schema in self._dynamic.get(reference.fragment, ())]
-        return [target for target in found if target is not None]
+                targets += [self._nodes.get(id(schema)) for schema in self._dynamic.get(reference.fragment, ())]
+        return [target for target in targets if target is not None]
 
     def _add(self, holder: SchemaNode, keyword: str, text: str) -> None:
         is_local = text.startswith("#")
@@ -177,8 +177,8 @@ class References:
     def placed(self) -> list[tuple[Reference, str]]:
         """Every `$ref`, with its pointer from the tool."""
         if self._pointers is None:
-            found = [each for each in self.all if each.keyword == "$ref"]
-            self._pointers = [(each, f"{each.holder.pointer}/$ref") for each in found]
+            references = [reference for reference in self.all if reference.keyword == "$ref"]
+            self._pointers = [(reference, f"{reference.holder.pointer}/$ref") for reference in references]
         return self._pointers
 
     def on_cycles(self) -> list[Reference]:

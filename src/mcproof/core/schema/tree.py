@@ -66,7 +66,7 @@ def marks_in(tree: SchemaTree) -> frozenset[str]:
 def _is_external(holder: SchemaNode) -> bool:
     """Whether a schema has a reference that is not inside its own document."""
     texts = (holder.schema.get(keyword) for keyword in REFERENCE_KEYWORDS)
-    return any(type(each) is str and not each.startswith("#") for each in texts)
+    return any(type(text) is str and not text.startswith("#") for text in texts)
 
 
 _plain_keys: set[str] = set()
@@ -301,11 +301,11 @@ class SchemaTree:
 
     def admit(self, schema: dict[str, Any], ancestor: SchemaNode, path: tuple[str, ...]) -> list[SchemaNode]:
         """Add a schema at a position that no keyword makes a schema, because a reference points at it."""
-        found = [SchemaNode(self, schema, ancestor, path, ancestor.level + len(path), False)]
-        _walk(self, found)
-        self.nodes += found
+        nodes = [SchemaNode(self, schema, ancestor, path, ancestor.level + len(path), False)]
+        _walk(self, nodes)
+        self.nodes += nodes
         self._marks = None
-        return found
+        return nodes
 
     def release(self) -> None:
         """Break the reference cycle between tree and nodes, since garbage collection may be disabled."""
@@ -345,7 +345,7 @@ class SchemaTree:
         """The objects that must not be closed automatically, with the reasons; computed on first use."""
         if self._obstacles is None:
             dialect = self.root.get("$schema", "")
-            if dialect and not any(known in str(dialect) for known in _DIALECTS):
+            if dialect and not any(supported in str(dialect) for supported in _DIALECTS):
                 reason = "its `$schema` dialect is not supported"
                 self._obstacles = {id(node): reason for node in self.objects}
             elif self._is_entangled():
@@ -379,7 +379,8 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
     """
     deepest = 1
     objects, properties, unusual = tree.objects, tree.properties, tree.unusual
-    known, add_shape = KNOWN_SHAPES, tree.shapes.add
+    # Looked up once, because the loop runs for every schema.
+    shapes, add_shape = KNOWN_SHAPES, tree.shapes.add
     for node in nodes:
         current = node.schema
         if type(current) is not dict:
@@ -388,7 +389,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                 deepest = max(deepest, node.level - 1 + nesting(current))
             continue
         try:
-            shape = known[current.get("type"), *current, *map(type, current.values())]
+            shape = shapes[current.get("type"), *current, *map(type, current.values())]
         except (KeyError, TypeError):  # TypeError: `type` is a list
             shape = shape_of(current)
         add_shape(shape)
@@ -415,7 +416,7 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
             value = current[keyword]
             inside = 1
             if descent == PROPERTIES and declaring:
-                entries = [Property(tree, each, node, name, level + 2) for name, each in value.items()]
+                entries = [Property(tree, subschema, node, name, level + 2) for name, subschema in value.items()]
                 nodes += entries
                 if level <= STRICT_LEVELS:
                     properties += entries
@@ -427,12 +428,12 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
             elif descent == LIST:
                 if not value:
                     unusual.add(ODD)
-                for index, each in enumerate(value):
-                    if type(each) is dict:
-                        nodes.append(SchemaNode(tree, each, node, (keyword, index), level + 2, declaring))
+                for index, subschema in enumerate(value):
+                    if type(subschema) is dict:
+                        nodes.append(SchemaNode(tree, subschema, node, (keyword, index), level + 2, declaring))
                     else:
                         unusual.add(ODD)
-                        inside = max(inside, 1 + nesting(each))
+                        inside = max(inside, 1 + nesting(subschema))
             elif descent >= REQUIRED:
                 if not is_list_of_scalars(descent, value, current, unusual):
                     inside = nesting(value)
@@ -440,12 +441,12 @@ def _walk(tree: SchemaTree, nodes: list[SchemaNode]) -> int:
                 below = declaring and keyword in DECLARED_MAPS
                 if descent == PROPERTIES:
                     mark_names(value, unusual)
-                for name, each in value.items():
-                    if type(each) is dict:
-                        nodes.append(SchemaNode(tree, each, node, (keyword, name), level + 2, below))
+                for name, subschema in value.items():
+                    if type(subschema) is dict:
+                        nodes.append(SchemaNode(tree, subschema, node, (keyword, name), level + 2, below))
                     else:
                         unusual.add(ODD)
-                        inside = max(inside, 1 + nesting(each))
+                        inside = max(inside, 1 + nesting(subschema))
             if level + inside > deepest:
                 deepest = level + inside
     return deepest
@@ -456,9 +457,13 @@ def nesting(value: Any) -> int:
     deepest = 0
     level = [value]
     while level:
-        containers = [each for each in level if type(each) is dict or type(each) is list]
+        containers = [container for container in level if type(container) is dict or type(container) is list]
         if not containers:
             break
         deepest += 1
-        level = [child for each in containers for child in (each.values() if type(each) is dict else each)]
+        level = [
+            child
+            for container in containers
+            for child in (container.values() if type(container) is dict else container)
+        ]
     return deepest

@@ -127,7 +127,7 @@ class Oracle:
             raise
         except BaseException as error:  # includes panics in the library
             return _reason(error)
-        self._may_backtrack = any(mark in text for text in _patterns(schema) for mark in _BACKTRACKING_SYNTAX)
+        self._may_backtrack = any(syntax in text for text in _patterns(schema) for syntax in _BACKTRACKING_SYNTAX)
         return None
 
     def accepts(self, value: Any) -> bool:
@@ -295,6 +295,7 @@ def _count_applied_schemas(schema: dict[str, Any]) -> tuple[int, int]:
                 opened.add(id(current))
                 waiting += [part for part in parts if id(part) not in cost and id(part) not in opened]
             else:
+                # Capped, because the numbers grow exponentially in nested unions.
                 cost[id(current)] = min(1 + sum(cost.get(id(part), 0) for part in parts), 2 * _MAX_APPLIED_SCHEMAS)
                 waiting.pop()
     return max(cost.values(), default=0), sum(cost.values())
@@ -358,6 +359,8 @@ class SubschemaValidator:
         self._leaves = {pointer: number for number, pointer in enumerate(pointers)}
         level: list[dict[str, Any]] = [{"$ref": f"{base}#{_fragment(pointer)}"} for pointer in pointers]
         self._depth = 0
+        # Compiling a validator for each subschema would take too long. In this tree of selectors, a value is wrapped in
+        # the path to its subschema, so one validator serves all.
         while self._depth == 0 or len(level) > 1:
             level = [_selector(level[first : first + _FANOUT]) for first in range(0, len(level), _FANOUT)]
             self._depth += 1
@@ -393,15 +396,15 @@ def _reachable(tree: SchemaTree) -> list[SchemaNode]:
     for node in tree.nodes:
         if node.parent is not None and node.keyword not in _DEFINITIONS:
             below.setdefault(id(node.parent), []).append(node)
-    found = {id(tree.nodes[0]): tree.nodes[0]}
+    reached = {id(tree.nodes[0]): tree.nodes[0]}
     waiting = [tree.nodes[0]]
     while waiting:
         node = waiting.pop()
-        for each in (*below.get(id(node), ()), *references.targets_from(node)):
-            if id(each) not in found:
-                found[id(each)] = each
-                waiting.append(each)
-    return [node for node in found.values() if type(node.schema) is dict]
+        for child in (*below.get(id(node), ()), *references.targets_from(node)):
+            if id(child) not in reached:
+                reached[id(child)] = child
+                waiting.append(child)
+    return [node for node in reached.values() if type(node.schema) is dict]
 
 
 def _address(schema: dict[str, Any]) -> str:
@@ -478,8 +481,8 @@ def _meta_validator(address: str) -> Any:
 
 
 def _worded(errors: Iterator[Any], schema: Any) -> Iterator[tuple[str, str]]:
-    for _, each in zip(range(_MOST_ERRORS), errors, strict=False):
-        error = _innermost(each)
+    for _, outermost in zip(range(_MOST_ERRORS), errors, strict=False):
+        error = _innermost(outermost)
         if error.instance is None and _value_at(error.instance_path, schema) is not None:
             continue  # a number beyond the library's range
         pointer = "".join(f"/{escape(str(token))}" for token in error.instance_path)
@@ -495,8 +498,8 @@ def _value_at(path: list[str | int], value: Any) -> Any:
 def _innermost(error: Any) -> Any:
     """The error inside a value that matches none of several shapes: that of the best-matching shape."""
     while error.kind.name in ("anyOf", "oneOf") and error.instance_path[-1:] != ["type"]:
-        inside = [each for branch in error.kind.context for each in branch]
-        nearest = max(inside, key=lambda each: len(each.instance_path), default=error)
+        inside = [inner for branch in error.kind.context for inner in branch]
+        nearest = max(inside, key=lambda inner: len(inner.instance_path), default=error)
         if len(nearest.instance_path) <= len(error.instance_path):
             break
         error = nearest

@@ -60,6 +60,7 @@ class JsonText:
 
         def build(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             nonlocal repeated
+            # Where keys are repeated is found by `repeated_keys`, in a slow pass that few documents need.
             members = dict(pairs)
             if len(members) != len(pairs):
                 repeated = True
@@ -89,15 +90,15 @@ class JsonText:
         A line ends at a line feed, whether or not a carriage return precedes it.
         """
         line, seen, start_of_line = 1, 0, 0
-        found = []
+        positions = []
         for offset in offsets:
             passed = self.text.count("\n", seen, offset)
             if passed:
                 line += passed
                 start_of_line = self.text.rfind("\n", seen, offset) + 1
             seen = offset
-            found.append(tuple.__new__(Position, (line, offset - start_of_line + 1)))
-        return found
+            positions.append(tuple.__new__(Position, (line, offset - start_of_line + 1)))
+        return positions
 
     def line_end(self, offset: int, most: int) -> int:
         """The end of the line at an offset, without its line ending.
@@ -115,8 +116,8 @@ class JsonText:
         asked = list(pointers)
         nodes = wanted_tree(asked)
         scan(self.text, nodes[""], last_wins=self.has_duplicate_keys)
-        found = ((pointer, nodes[pointer].span) for pointer in asked)
-        return {pointer: span for pointer, span in found if span is not None}
+        spans = ((pointer, nodes[pointer].span) for pointer in asked)
+        return {pointer: span for pointer, span in spans if span is not None}
 
     def member_edits(self, changes: Sequence[tuple[Pointer, str, Any]]) -> list[Edit]:
         """The edits that set `key: value` in each object at `pointer`, formatted like the neighbouring members.
@@ -188,7 +189,7 @@ def _decode(text: str, build: Any) -> Any:
     except _NotJsonError as error:
         # The parser does not report the position; the word is outside every string.
         outside = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
-        at = next(found.start() for found in outside.finditer(text) if found[1])
+        at = next(match.start() for match in outside.finditer(text) if match[1])
         raise json.JSONDecodeError(f"`{error}` is JavaScript, not JSON", text, at) from None
     except ValueError:
         # An integer with more digits than Python converts: valid JSON, so read it as a float.
@@ -204,6 +205,7 @@ def _no_constant(word: str) -> Any:
 
 
 def _long_int(digits: str) -> int | float:
+    # Python converts at most 4,300 digits, unless the user has set another limit.
     return int(digits) if len(digits) < 4000 else float(digits)
 
 
@@ -216,7 +218,7 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
     here = text[error.pos]
     if here in "}]" and text[: error.pos].rstrip(" \t\n\r").endswith(","):
         return f"not JSON: a comma before `{here}` is not allowed"
-    known = {
+    wordings = {
         "Expecting value": "expected a value",
         "Expecting property name enclosed in double quotes": "expected a key in double quotes or `}`",
         "Expecting ':' delimiter": "expected `:` after the key",
@@ -227,7 +229,7 @@ def _expected(text: str, error: json.JSONDecodeError) -> str:
         "Illegal trailing comma before end of object": "a comma before `}` is not allowed",
         "Illegal trailing comma before end of array": "a comma before `]` is not allowed",
     }
-    expected = next((words for start, words in known.items() if error.msg.startswith(start)), None)
+    expected = next((words for start, words in wordings.items() if error.msg.startswith(start)), None)
     return f"not JSON: {expected or error.msg[:1].lower() + error.msg[1:]}"
 
 
@@ -309,11 +311,11 @@ def unified_diff(before: str, edits: list[Edit], name: str, context: int = 2) ->
             lines += _marked(_lines(before[starts[block.first] : starts[block.stop]]), _lines(changed))
             at = block.stop
         lines += [(" ", line) for line in _lines(before[starts[at] : starts[stop]])]
-        old, new = (sum(mark in (" ", side) for mark, _ in lines) for side in "-+")
+        old, new = (sum(prefix in (" ", side) for prefix, _ in lines) for side in "-+")
         yield f"@@ -{first + 1},{old} +{first + 1 + shift},{new} @@\n"
         shift += new - old
-        for mark, line in lines:
-            yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n\\ No newline at end of file\n"
+        for prefix, line in lines:
+            yield f"{prefix}{line}" if line.endswith("\n") else f"{prefix}{line}\n\\ No newline at end of file\n"
 
 
 def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
@@ -325,12 +327,12 @@ def _marked(old: list[str], new: list[str]) -> list[tuple[str, str]]:
     while tail < min(len(old), len(new)) - same and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     gone, come = old[same : len(old) - tail], new[same : len(new) - tail]
-    kept = [(" ", line) for line in old[len(old) - tail :]]
+    unchanged_end = [(" ", line) for line in old[len(old) - tail :]]
     return [
         *((" ", line) for line in old[:same]),
         *(("-", line) for line in gone),
         *(("+", line) for line in come),
-        *kept,
+        *unchanged_end,
     ]
 
 

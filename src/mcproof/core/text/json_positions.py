@@ -105,10 +105,10 @@ class Wanted(dict[str, "Wanted"]):
     entered = False
 
     def child(self, key: str) -> Wanted:
-        found = self.get(key)
-        if found is None:
-            found = self[key] = Wanted()
-        return found
+        node = self.get(key)
+        if node is None:
+            node = self[key] = Wanted()
+        return node
 
     def forget(self) -> None:
         """Drop the results of an earlier member with the same key: the parser keeps the last one."""
@@ -212,17 +212,17 @@ def _is_filled(text: str, start: int) -> bool:
 
 def members_at(text: str, start: int) -> list[Member]:
     """The members of the object that starts here, in order."""
-    found: list[Member] = []
+    members: list[Member] = []
     at = start + 1
     while _is_filled(text, at - 1):
         member = _escaped_key(text, at)
         name = scanstring(text, member.start(1))[0]
         end = _skip_value(text, member.end())[1]
-        found.append(Member(name, member.start(1) - 1, member.end(1) + 1, member.end(), end))
+        members.append(Member(name, member.start(1) - 1, member.end(1) + 1, member.end(), end))
         at = _space(text, end).end() + 1
         if text[at - 1] == "}":
             break
-    return found
+    return members
 
 
 def repeated_keys(text: str) -> Iterator[tuple[Pointer, str, Span]]:
@@ -233,10 +233,10 @@ def repeated_keys(text: str) -> Iterator[tuple[Pointer, str, Span]]:
     seen: list[set[str]] = []  # the keys of each open object; unused for arrays
     is_array: list[bool] = []
     key_expected = False
-    while found := token.match(text, at):
-        at = found.end()
-        mark = found[1]
-        if found[2]:
+    while match := token.match(text, at):
+        at = match.end()
+        punctuation = match[1]
+        if match[2]:
             start = at - 1
             value, at = scanstring(text, at)
             if key_expected:
@@ -245,21 +245,21 @@ def repeated_keys(text: str) -> Iterator[tuple[Pointer, str, Span]]:
                 seen[-1].add(value)
                 path[-1] = value
                 key_expected = False
-        elif mark == "{":
+        elif punctuation == "{":
             seen.append(set())
             is_array.append(False)
             path.append("")
             key_expected = True
-        elif mark == "[":
+        elif punctuation == "[":
             seen.append(set())
             is_array.append(True)
             path.append("0")
-        elif mark in ("}", "]"):
+        elif punctuation in ("}", "]"):
             seen.pop()
             is_array.pop()
             path.pop()
             key_expected = False
-        elif mark == ",":
+        elif punctuation == ",":
             if is_array[-1]:
                 path[-1] = str(int(path[-1]) + 1)
             else:

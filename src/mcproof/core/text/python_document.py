@@ -39,6 +39,7 @@ class PythonText:
         try:
             self.encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
             self.text = data.decode(self.encoding)
+            # The whole file is written in this encoding, so bytes outside the edits must not change by it.
             if self.text.encode(self.encoding) != data:
                 raise UncertainError("its encoding does not round-trip")
             with warnings.catch_warnings():
@@ -46,7 +47,7 @@ class PythonText:
                 self.tree = ast.parse(_LINE_END.sub("\n", self.text))
         except (SyntaxError, LookupError, ValueError, RecursionError, MemoryError) as error:
             raise UncertainError("it cannot be parsed") from error
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(self.text))]
+        self._starts = [0, *(line_end.end() for line_end in _LINE_END.finditer(self.text))]
         self._parents: dict[ast.AST, ast.AST] = {}
         self._displays: dict[tuple[int, int], tuple[ast.Dict, str]] = {}
         for node in ast.walk(self.tree):
@@ -69,9 +70,10 @@ class PythonText:
         if not 0 < line <= len(self._starts):
             return None
         start = self._starts[line - 1]
+        # Keys are stored by the columns of the parser, which count UTF-8 bytes.
         offset = len(self.text[start : start + column - 1].encode("utf-8", "surrogatepass"))
-        display, found = self._displays.get((line, offset), (None, ""))
-        return display if found == key else None
+        display, key_there = self._displays.get((line, offset), (None, ""))
+        return display if key_there == key else None
 
     def encode(self, edits: Iterable[Edit]) -> bytes:
         """The file's bytes with these edits, given in ascending order."""
@@ -104,8 +106,10 @@ class PythonText:
 
     def _replacement(self, node: ast.expr, value: Any, style: _Style) -> Edit:
         start, end = self._start(node), self._end(node)
-        is_plain = isinstance(node, ast.Constant) or (isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node)))
-        if not is_plain or "#" in self.text[start:end]:
+        is_constant = isinstance(node, ast.Constant) or (
+            isinstance(node, (ast.Dict, ast.List)) and not list(_parts(node))
+        )
+        if not is_constant or "#" in self.text[start:end]:
             raise UncertainError("the current value is not a constant")
         return Edit(start, end, _written(value, style.quote))
 
@@ -136,16 +140,16 @@ class PythonText:
 
     def _expanded(self, value: list[Any], style: _Style, *, trailing: bool) -> str:
         assert style.line is not None  # noqa: S101 (only items on separate lines are expanded)
-        entries = ",".join(f"{style.line}{style.indent}{_written(each, style.quote)}" for each in value)
+        entries = ",".join(f"{style.line}{style.indent}{_written(entry, style.quote)}" for entry in value)
         return f"[{entries}{',' if trailing else ''}{style.line}]"
 
     def _line_end(self, at: int, close: int) -> int:
         """Where a new line can start: after a trailing comment, or here if the literal ends on this line."""
-        found = _LINE_END.search(self.text, at, close)
-        if found is None:
+        line_end = _LINE_END.search(self.text, at, close)
+        if line_end is None:
             return at
-        rest = self.text[at : found.start()]
-        return found.start() - (len(rest) - len(rest.rstrip())) if rest.strip() else at
+        rest = self.text[at : line_end.start()]
+        return line_end.start() - (len(rest) - len(rest.rstrip())) if rest.strip() else at
 
     def _tail(self, display: ast.Dict) -> tuple[int, int | None, int]:
         """The end of the last value with its parentheses, the end of its comma (or None), and the closing brace."""
@@ -157,8 +161,8 @@ class PythonText:
         while at < close:
             character = self.text[at]
             if character == "#":
-                found = _LINE_END.search(self.text, at)
-                at = found.start() if found is not None else close
+                line_end = _LINE_END.search(self.text, at)
+                at = line_end.start() if line_end is not None else close
             elif character == ")" and comma is None:
                 after = at + 1
             elif character == "," and comma is None:
@@ -174,7 +178,7 @@ class PythonText:
         assert last is not None  # noqa: S101 (a literal with `**` has been refused)
         key, key_end = self._start(last), self._end(last)
         written = self.text[key:key_end]
-        quote = next((each for each in written if each in "\"'"), None)
+        quote = next((character for character in written if character in "\"'"), None)
         if quote is None or "\n" in written or "\r" in written:
             raise UncertainError("its last key is not a plain string")
         between = self.text[key_end : self._start(value)]
@@ -238,7 +242,7 @@ def _written(value: Any, quote: str) -> str:
     if isinstance(value, str):
         return f"{quote}{''.join(_escaped(character, quote) for character in value)}{quote}"
     if isinstance(value, list):
-        return f"[{', '.join(_written(each, quote) for each in value)}]"
+        return f"[{', '.join(_written(entry, quote) for entry in value)}]"
     if value is None or isinstance(value, (bool, int)):
         return repr(value)
     raise UncertainError("its new value cannot be written as a literal")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _START = r"(?<![\w-])"
+# All repetitions are bounded, because texts come from strangers: docs/decisions/0010-hostile-input.md.
 _SHAPES = {
     "private_key": r"-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----",
     "stripe_key": _START + r"(?:sk|rk)[-_](?:live|test)[-_][A-Za-z0-9_-]{16,200}",
@@ -65,14 +66,14 @@ _MARKS = (
 
 def secrets_in(text: str) -> Iterator[SecretShape]:
     """Yield the secrets of a text, without placeholders."""
-    if not any(mark in text for mark in _MARKS):
+    if not any(fragment in text for fragment in _MARKS):
         return
-    for found in _ANY_SHAPE.finditer(text):
-        pattern = next(name for name in _SHAPES if found[name] is not None)
-        inner = next((found[group] for group in _INNER if found[group] is not None), None)
-        value = inner or found[0]
-        if not _is_invented(pattern, value, found["host"] or ""):
-            yield SecretShape(pattern, value, _shown(pattern, found[0], inner))
+    for match in _ANY_SHAPE.finditer(text):
+        pattern = next(name for name in _SHAPES if match[name] is not None)
+        inner = next((match[group] for group in _INNER if match[group] is not None), None)
+        value = inner or match[0]
+        if not _is_invented(pattern, value, match["host"] or ""):
+            yield SecretShape(pattern, value, _shown(pattern, match[0], inner))
 
 
 def _shown(pattern: str, whole: str, inner: str | None) -> str:
@@ -88,5 +89,5 @@ def _is_invented(pattern: str, value: str, host: str) -> bool:
     if pattern == "url_password":
         names = {value.lower(), host.lower()}
         return len(set(value)) < 3 or bool(names & _INVENTED_LOGIN) or _INVENTED_WORD.search(value) is not None
-    is_varied = len(set(value)) >= _FEWEST and any(each.isdigit() for each in value)
+    is_varied = len(set(value)) >= _FEWEST and any(character.isdigit() for character in value)
     return not is_varied or _INVENTED_WORD.search(value) is not None

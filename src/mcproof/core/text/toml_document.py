@@ -32,6 +32,7 @@ _space: Callable[[str, int], _Match] = re.compile(r"[ \t]*+").match  # type: ign
 _key: Callable[[str, int], _Match] = re.compile(  # type: ignore[assignment]
     r"""[A-Za-z0-9_-]++ | "(?:[^"\\\n]++|\\.)*+" | '[^'\n]*+'""", re.VERBOSE
 ).match
+# The order matters: three quotes also begin like an empty string. Up to two more at the end belong to the string.
 _scalar: Callable[[str, int], _Match] = re.compile(  # type: ignore[assignment]
     r'''
     """ (?: [^"\\]++ | \\[\s\S] | ""?(?!") )*+ """ "{0,2}
@@ -74,6 +75,7 @@ def _is_laborious(text: str) -> bool:
 def _split(message: str, text: str) -> tuple[str, int | None, int | None]:
     """The parser's message, and the position at its end."""
     reason, _, position = message.rpartition(" (at ")
+    # Python's message about a long integer goes on with advice to change its limit.
     reason, position = (reason or position).partition("; use sys.")[0], position.rstrip(")")
     reason = reason if len(reason) <= 200 else f"{reason[:200]}…"
     reason = reason[:1].lower() + reason[1:]
@@ -92,12 +94,12 @@ def positions(text: str) -> dict[Path, tuple[int, int]]:
     names it; a list item at its first character. Values inside more than DEEPEST brackets are omitted.
     """
     offsets = _Scanner(text).scan()
-    line_starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    found: dict[Path, tuple[int, int]] = {}
+    line_starts = [0, *(line_end.end() for line_end in re.finditer("\n", text))]
+    located: dict[Path, tuple[int, int]] = {}
     for path, offset in offsets.items():
         line = bisect_right(line_starts, offset)
-        found[path] = (line, offset - line_starts[line - 1] + 1)
-    return found
+        located[path] = (line, offset - line_starts[line - 1] + 1)
+    return located
 
 
 class _Scanner:
@@ -156,9 +158,9 @@ class _Scanner:
         parts = []
         while True:
             self._skip(_space)
-            found = _key(self.text, self.at)
-            parts.append((_unquoted(found[0]), self.at))
-            self.at = found.end()
+            match = _key(self.text, self.at)
+            parts.append((_unquoted(match[0]), self.at))
+            self.at = match.end()
             self._skip(_space)
             if not self.text.startswith(".", self.at):
                 return parts
@@ -189,13 +191,13 @@ class _Scanner:
                 brackets.pop()
                 items.pop()
             path, is_list = brackets[-1]
-            kept = len(brackets) <= DEEPEST
+            has_position = len(brackets) <= DEEPEST
             if is_list:
-                if kept:
+                if has_position:
                     path = (*path, items[-1])
                     self.offsets[path] = self.at
                 items[-1] += 1
-            elif kept:
+            elif has_position:
                 path = self._keys(path)
             else:
                 self._pass_over_keys()

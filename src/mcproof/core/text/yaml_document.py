@@ -83,9 +83,9 @@ def decode(data: bytes) -> str:
         text = decode_utf8(data)
     except NotUtf8Error as error:
         raise YamlError(error.message, error.line, error.column) from None
-    if found := _FORBIDDEN.search(text):
-        message = f"the character U+{ord(found[0]):04X} is not allowed in YAML; use an escape in double quotes"
-        raise YamlError(message, *_position_after(text[: found.start()]))
+    if match := _FORBIDDEN.search(text):
+        message = f"the character U+{ord(match[0]):04X} is not allowed in YAML; use an escape in double quotes"
+        raise YamlError(message, *_position_after(text[: match.start()]))
     return text
 
 
@@ -243,6 +243,7 @@ class _TreeBuilder:
 
     def _add(self, node: Node) -> None:
         self._nodes += 1
+        # `size` counts what aliases expand to: a few lines of them can stand for billions of values.
         if self._nodes > MAX_NODES or node.size > MAX_NODES:
             raise YamlError(f"more than {MAX_NODES:,} values", node.line, node.column)
         if not self._open:
@@ -312,9 +313,9 @@ def _to_yaml(value: Any, depth: int) -> str:
     if isinstance(value, str):
         return scalar(value)
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key(name)}: {_to_yaml(each, depth + 1)}' for name, each in value.items())}}}"
+        return f"{{{', '.join(f'{key(name)}: {_to_yaml(member, depth + 1)}' for name, member in value.items())}}}"
     if isinstance(value, list):
-        return f"[{', '.join(_to_yaml(each, depth + 1) for each in value)}]"
+        return f"[{', '.join(_to_yaml(item, depth + 1) for item in value)}]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return _number(value)
@@ -373,8 +374,12 @@ def comment_text(untrusted: str, most: int = 200) -> str:
     """Return untrusted text for a comment: one line, printable, cropped."""
     cropped = untrusted if len(untrusted) <= most else f"{untrusted[: most - 1]}…"
     return "".join(
-        each if each.isprintable() else " " if each in "\n\t\r" else each.encode("unicode-escape").decode()
-        for each in cropped
+        character
+        if character.isprintable()
+        else " "
+        if character in "\n\t\r"
+        else character.encode("unicode-escape").decode()
+        for character in cropped
     ).strip()
 
 

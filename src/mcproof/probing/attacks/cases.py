@@ -232,10 +232,10 @@ class HostileCase(NamedTuple):
     @property
     def text(self) -> str:
         """What the argument is, with placeholders."""
-        found: Any = self.arguments
+        value: Any = self.arguments
         for token in self.argument.path:
-            found = found[token]
-        return str(found)
+            value = value[token]
+        return str(value)
 
     def with_text(self, text: str) -> dict[str, Any]:
         """The valid arguments with another text for the argument."""
@@ -255,6 +255,7 @@ class ToolAttacks:
         self._points = (
             [] if self._oracle.problem is not None else mutation_points(ValueBuilder(schema, self._oracle), base)
         )
+        # The first point of each path is used: further ones are other branches of a union.
         strings = {point.path: point for point in reversed(self._points) if _takes_text(point)}
         self._strings = [point for point in self._points if strings.get(point.path) is point]
         self.left_out = max(0, len(self._strings) - MOST_ARGUMENTS)
@@ -270,8 +271,8 @@ class ToolAttacks:
         for point in self._strings[:MOST_ARGUMENTS]:
             argument = self._argument(point)
             for family in FAMILIES:
-                found = [self._first_allowed(group, argument, point) for group in self._attacks(family, argument)]
-                distinct = {case.text: case for case in found if case is not None}
+                allowed = [self._first_allowed(group, argument, point) for group in self._attacks(family, argument)]
+                distinct = {case.text: case for case in allowed if case is not None}
                 if distinct:
                     yield list(distinct.values())
         yield from ([case] for case in self._nested())
@@ -308,6 +309,7 @@ class ToolAttacks:
         extension = extension if _EXTENSION.fullmatch(extension) else ""
         is_likely = bool(argument.words & _FILE_WORDS) or "/" in argument.value or bool(extension)
         tables = [path_attacks(extension, folder, self._folders, depth) for depth in CHAIN_LENGTHS]
+        # Each group has one attack with every length of the chain, the longest first.
         return [rows for rows in zip(*tables, strict=True) if is_likely or not rows[0].is_thorough]
 
     def _first_allowed(
@@ -315,6 +317,7 @@ class ToolAttacks:
     ) -> HostileCase | None:
         """The case of the first attack that the schema allows."""
         for attack in attacks:
+            # Not random, so that the same attack has the same text in every run.
             factor = 10_000 + crc32(f"{self._tool.name}\n{argument.label}\n{attack.text}".encode()) % 90_000
             text = attack.text.replace("<value>", argument.value).replace("<factor>", str(factor))
             arguments = with_value(point.arguments, point.path, text)
@@ -329,6 +332,7 @@ class ToolAttacks:
 
     def _nested(self) -> Iterator[HostileCase]:
         """Deeply nested lists, for the first value that allows them."""
+        # What is sent in the end is nested more deeply; `NESTED` is only its placeholder.
         shallow: Any = [[[[[[]]]]]]
         for point in self._points:
             if point.path and self._oracle.accepts(with_value(point.arguments, point.path, shallow)):
@@ -381,9 +385,9 @@ def folders_of(server: Endpoint) -> ServerFolders:
         *named,
         own,
         *_below(own),
-        *(each for script in _scripts(server, own) for each in (script, *_below(script))),
+        *(folder for script in _scripts(server, own) for folder in (script, *_below(script))),
     ]
-    folders = tuple(each for each in dict.fromkeys(likely) if each != root)
+    folders = tuple(folder for folder in dict.fromkeys(likely) if folder != root)
     return ServerFolders(True, folders[:MOST_FOLDERS], None if root in named else _outside(folders))
 
 
@@ -415,7 +419,7 @@ def _below(folder: str) -> list[str]:
 def _outside(folders: tuple[str, ...]) -> str | None:
     for place in (*_PLACES, tempfile.gettempdir()):
         path = os.path.realpath(place)
-        is_inside = any(os.path.commonpath((path, each)) == each for each in folders)
+        is_inside = any(os.path.commonpath((path, folder)) == folder for folder in folders)
         if not is_inside and os.path.isdir(path) and os.access(path, os.W_OK):
             return path
     return None

@@ -92,10 +92,10 @@ def sql_error(response: Response) -> SqlError | None:
     """The error of a database in a response; None if there is none."""
     text = text_of(response)[:_LOOKED_AT]
     named, syntax = _SQL_NAMED.search(text), _SQL_SYNTAX.search(text)
-    found = syntax or named
-    if found is None or _SEARCH_SYNTAX.search(text):
+    error = syntax or named
+    if error is None or _SEARCH_SYNTAX.search(text):
         return None
-    return SqlError(cropped(found[0]), named is not None)
+    return SqlError(cropped(error[0]), named is not None)
 
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ async def _serves_parent(case: HostileCase, traps: Traps, send: Send) -> bool:
     try:
         arguments = traps.filled(case.with_text(case.text.replace("beside", "apart from")), "")
     except LookupError:
+        # Without the neighbour, it stays possible that the server serves the parent on purpose.
         return True
     response = await send(arguments)
     return response is None or effect_of(case.family, case.text, response, traps, "") is not None
@@ -156,6 +157,7 @@ async def _sql_effect(case: HostileCase, response: Response, send: Send) -> str 
     if error is None:
         return None
     value = case.argument.value
+    # Every text of this family is the valid value, and then the quote.
     quote = case.text[len(value)]
     for harmless in (case.base, case.with_text(value + _LETTERS)):
         if await _is_sql_error(harmless, send):
@@ -198,7 +200,7 @@ async def attack_again(failed: StoredFailure, session: Session) -> tuple[AttackR
 
 def _case_of(failed: StoredFailure) -> HostileCase:
     """The case of a stored failure. Raises InputError if it is damaged."""
-    family = next(each for each in FAMILIES if each == failed.probe)
+    family = next(name for name in FAMILIES if name == failed.probe)
     path, base, arguments = failed.recipe.get("path"), failed.recipe.get("base"), failed.params.get("arguments")
     try:
         if not isinstance(path, list) or not path or not isinstance(base, dict) or not isinstance(arguments, dict):

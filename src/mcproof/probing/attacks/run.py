@@ -169,7 +169,7 @@ class ToolAttacker:
                 self._keep(case, seen, sender)
             elif case.family == "request_forgery":
                 self._waiting.append((case, seen))
-            if sum(each.times for each in self.failures if each.outcome in SERVER_LOST) >= MOST_LOST:
+            if sum(failure.times for failure in self.failures if failure.outcome in SERVER_LOST) >= MOST_LOST:
                 self.stopped = f"stopped after {sum(self.sent.values()):,} hostile calls: repeated crashes or hangs"
                 return
             if seen.outcome == "injection":
@@ -179,12 +179,12 @@ class ToolAttacker:
         """Keep a failure, or count its repetition."""
         session = sender.session
         problem = session.redacted(self._traps.hidden(seen.problem))
-        for at, known in enumerate(self.failures):
-            if seen.outcome != "injection" and (known.outcome, signature(known.problem)) == (
+        for at, earlier in enumerate(self.failures):
+            if seen.outcome != "injection" and (earlier.outcome, signature(earlier.problem)) == (
                 seen.outcome,
                 signature(problem),
             ):
-                self.failures[at] = known._replace(times=known.times + 1)
+                self.failures[at] = earlier._replace(times=earlier.times + 1)
                 return
         self.failures.append(
             HostileFailure(
@@ -207,7 +207,7 @@ class ToolAttacker:
 
     def _find_late_requests(self, sender: Sender) -> None:
         """Find requests that arrived at the listener after the response to the call."""
-        proven = {each.case.argument.path for each in self.failures if each.case.family == "request_forgery"}
+        proven = {failure.case.argument.path for failure in self.failures if failure.case.family == "request_forgery"}
         for case, seen in self._waiting:
             if case.argument.path not in proven and self._traps.was_requested(seen.token):
                 proven.add(case.argument.path)
@@ -216,16 +216,16 @@ class ToolAttacker:
 
     def outcomes(self) -> dict[str, int]:
         """How many hostile calls had each outcome."""
-        found: dict[str, int] = {}
-        for each in self.failures:
-            found[each.outcome] = found.get(each.outcome, 0) + each.times
-        found["clean"] = sum(self.sent.values()) - sum(found.values())
-        return found
+        counts: dict[str, int] = {}
+        for failure in self.failures:
+            counts[failure.outcome] = counts.get(failure.outcome, 0) + failure.times
+        counts["clean"] = sum(self.sent.values()) - sum(counts.values())
+        return counts
 
     def records(self, target: dict[str, Any], limit: float) -> list[ProbeRecord]:
         """The failures as probe records, and a record of each family that had no effect."""
-        failed = [_record(each, each.stored(target, limit).id) for each in self.failures]
-        harmless = [family for family in self.sent if all(each.probe != family for each in failed)]
+        failed = [_record(failure, failure.stored(target, limit).id) for failure in self.failures]
+        harmless = [family for family in self.sent if all(record.probe != family for record in failed)]
         return [*failed, *(ProbeRecord(family, "hostile arguments", "response", "accepted") for family in harmless)]
 
     def untested(self, why: str) -> Iterator[Untested]:
@@ -298,7 +298,7 @@ class AttackRun:
         self._session = session
         self._plan = plan
         self._progress = progress
-        self._permitted = [each.tool for each in plan.permissions if each.is_granted]
+        self._permitted = [permission.tool for permission in plan.permissions if permission.is_granted]
         self._folders = folders_of(session.server)
         self._has_marker = True
         self._gone = ""
@@ -331,9 +331,9 @@ class AttackRun:
 
     def failures(self) -> list[tuple[HostileFailure, StoredFailure]]:
         """The failures and how they are stored, effects first."""
-        found = [failure for attacker in self.attackers for failure in attacker.failures]
-        found.sort(key=lambda failure: failure.outcome != "injection")
-        return [(each, each.stored(self._plan.target, self._plan.limit)) for each in found]
+        failures = [failure for attacker in self.attackers for failure in attacker.failures]
+        failures.sort(key=lambda failure: failure.outcome != "injection")
+        return [(failure, failure.stored(self._plan.target, self._plan.limit)) for failure in failures]
 
     def outcomes(self) -> dict[str, int]:
         """How many hostile calls had each outcome."""
@@ -350,12 +350,14 @@ class AttackRun:
     def with_records(self, item_probes: list[ItemProbes], catalog: Catalog) -> list[ItemProbes]:
         """The probe records of a run with those of the attacks."""
         ends = [ProbeRecord("calls", SEVERAL, "response", end.outcome, response=end.why) for end in self.unexplained]
-        of_item: dict[int, ItemProbes] = {id(each.item): each for each in item_probes}
-        found: list[tuple[Item, list[ProbeRecord]]] = [(catalog.server, ends)] if ends else []
-        found += [(each.tool, each.records(self._plan.target, self._plan.limit)) for each in self.attackers]
-        for item, records in found:
-            known = of_item.get(id(item)) or ItemProbes(item, [], catalog.protocol)
-            of_item[id(item)] = known._replace(records=[*known.records, *records])
+        of_item: dict[int, ItemProbes] = {id(probes.item): probes for probes in item_probes}
+        additions: list[tuple[Item, list[ProbeRecord]]] = [(catalog.server, ends)] if ends else []
+        additions += [
+            (attacker.tool, attacker.records(self._plan.target, self._plan.limit)) for attacker in self.attackers
+        ]
+        for item, records in additions:
+            earlier = of_item.get(id(item)) or ItemProbes(item, [], catalog.protocol)
+            of_item[id(item)] = earlier._replace(records=[*earlier.records, *records])
         return list(of_item.values())
 
     def probe_results(self) -> list[ProbeResult]:
@@ -378,7 +380,7 @@ class AttackRun:
 def _results(attacker: ToolAttacker) -> Iterator[ProbeResult]:
     for family in FAMILIES:
         sent = attacker.sent.get(family, 0)
-        failed = next((each for each in attacker.failures if each.case.family == family), None)
+        failed = next((failure for failure in attacker.failures if failure.case.family == family), None)
         if failed is not None:
             yield ProbeResult(
                 tool=attacker.tool.name,

@@ -58,6 +58,7 @@ class LoopbackListener:
                     try:
                         head = await reader.readuntil(b"\r\n\r\n")
                     except asyncio.IncompleteReadError as error:
+                        # A request that breaks off was sent all the same.
                         head = error.partial
                     if len(self._heads) < _MOST_REQUESTS:
                         self._heads.append(head)
@@ -94,7 +95,7 @@ class Traps:
         self._folders = folders
         self._listener = LoopbackListener()
         self._is_listening = False
-        self._made: dict[str, tempfile.TemporaryDirectory[str]] = {}
+        self._temporary: dict[str, tempfile.TemporaryDirectory[str]] = {}
         """The folders made so far, by placeholder."""
         self._content = f"mcproof-marker-{secrets.token_hex(16)}"
         self._inside = f"mcproof-inside-{secrets.token_hex(8)}"
@@ -117,8 +118,8 @@ class Traps:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for each in self._made.values():  # first, because nothing can interrupt it
-            each.cleanup()
+        for folder in self._temporary.values():  # first, because nothing can interrupt it
+            folder.cleanup()
         await self._listener.stop()
 
     @property
@@ -132,15 +133,15 @@ class Traps:
 
     def _make_folder(self, placeholder: str, parent: str, prefix: str) -> str:
         """Make a folder with the marker in it. Raises OSError."""
-        made = tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
-        self._made[placeholder] = made
-        os.chmod(made.name, 0o755)  # noqa: S103 (the server may run as another user; there is no secret in it)
+        folder = tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
+        self._temporary[placeholder] = folder
+        os.chmod(folder.name, 0o755)  # noqa: S103 (the server may run as another user; there is no secret in it)
         for extension in _EXTENSIONS:
-            with open(os.path.join(made.name, f"marker{extension}"), "w", encoding="ascii") as file:
+            with open(os.path.join(folder.name, f"marker{extension}"), "w", encoding="ascii") as file:
                 file.write(self._file_content(extension))
-        with open(os.path.join(made.name, self._inside), "w", encoding="ascii"):
+        with open(os.path.join(folder.name, self._inside), "w", encoding="ascii"):
             pass
-        return made.name
+        return folder.name
 
     def _file_content(self, extension: str) -> str:
         return f'{{"marker": "{self._content}"}}\n' if extension == ".json" else f"marker: {self._content}\n"
@@ -163,8 +164,8 @@ class Traps:
         if name == "proof file":
             folder = self._values.get("marker folder")
             return None if folder is None else os.path.join(folder, f"proof-{token}")
-        if name not in self._values and (found := _NEIGHBOUR.fullmatch(name)) is not None:
-            self._make_neighbour(found[1], found[2])
+        if name not in self._values and (neighbour := _NEIGHBOUR.fullmatch(name)) is not None:
+            self._make_neighbour(neighbour[1], neighbour[2])
         return self._values.get(name)
 
     def _make_neighbour(self, where: str, name: str) -> None:
@@ -174,33 +175,34 @@ class Traps:
         it does not, so that it shows whether the server serves the parent, too.
         """
         folder, placeholder = self._values.get(name), f"{where} {name}"
-        if folder is None or placeholder in self._made:
+        if folder is None or placeholder in self._temporary:
             return
         parent, last = os.path.split(folder)
         with contextlib.suppress(OSError):
-            made = self._make_folder(placeholder, parent, f"{last}-mcproof-" if where == "beside" else "mcproof-")
-            self._values[placeholder] = os.path.join(made, "marker")
-            self._values[f"name {placeholder}"] = os.path.join(os.path.basename(made), "marker")
+            path = self._make_folder(placeholder, parent, f"{last}-mcproof-" if where == "beside" else "mcproof-")
+            self._values[placeholder] = os.path.join(path, "marker")
+            self._values[f"name {placeholder}"] = os.path.join(os.path.basename(path), "marker")
 
     def filled(self, value: Any, token: str) -> Any:
         """A value with its placeholders replaced. Raises LookupError if a trap could not be set."""
         if isinstance(value, str):
-            return _nested() if value == NESTED else _PLACEHOLDER.sub(lambda found: self._fill(found, token), value)
+            return _nested() if value == NESTED else _PLACEHOLDER.sub(lambda match: self._fill(match, token), value)
         if isinstance(value, dict):
-            return {key: self.filled(each, token) for key, each in value.items()}
-        return [self.filled(each, token) for each in value] if isinstance(value, list) else value
+            return {key: self.filled(member, token) for key, member in value.items()}
+        return [self.filled(item, token) for item in value] if isinstance(value, list) else value
 
-    def _fill(self, found: re.Match[str], token: str) -> str:
-        value = self._value(found[1], token)
+    def _fill(self, match: re.Match[str], token: str) -> str:
+        value = self._value(match[1], token)
         if value is None:
-            raise LookupError(found[0])
+            raise LookupError(match[0])
         return value
 
     def hidden(self, text: str) -> str:
         """A text of the server with the random values replaced by placeholders."""
-        for placeholder, made in self._made.items():
-            text = text.replace(made.name, f"<{placeholder}>")
-            text = text.replace(os.path.basename(made.name), f"<{placeholder}>")
+        for placeholder, folder in self._temporary.items():
+            text = text.replace(folder.name, f"<{placeholder}>")
+            # A server may show the name without its path.
+            text = text.replace(os.path.basename(folder.name), f"<{placeholder}>")
         text = text.replace(self._content, "<content of the marker>").replace(self._inside, "<file in the folder>")
         for content in self._encoded_contents():
             text = text.replace(content, "<content of the marker, base64>")
@@ -219,11 +221,11 @@ class Traps:
     def _encoded_contents(self) -> set[str]:
         """The marker's files in Base64, without the end, which depends on what follows."""
         contents = {self._file_content(extension) for extension in _EXTENSIONS}
-        return {base64.b64encode(each.encode()).decode().rstrip("=")[:-1] for each in contents}
+        return {base64.b64encode(content.encode()).decode().rstrip("=")[:-1] for content in contents}
 
     def content_in(self, text: str) -> bool:
         """Whether a text contains the content of the marker, also in Base64."""
-        return self._content in text or any(each in text for each in self._encoded_contents())
+        return self._content in text or any(content in text for content in self._encoded_contents())
 
     def listing_in(self, text: str) -> bool:
         """Whether a text contains the name of the file beside the marker, which no request names."""

@@ -47,6 +47,7 @@ def turns(fuzzers: list[ToolFuzzer]) -> Iterator[CaseSlice]:
     for fuzzer in fuzzers:
         if (first := fuzzer.take(FIRST)) is not None:
             yield first
+        # The generators of all tools together would use too much memory, so those of this tool start again later.
         if len(groups) > 1:
             fuzzer.rest()
     for group in groups:
@@ -118,7 +119,7 @@ class WorkQueue:
         left, seconds = self._limit.left, self._limit.seconds
         if left is None or seconds is None:
             return False
-        return left <= 0 or (left < _SHRINKING * seconds and any(each.has_failed for each in self._fuzzers))
+        return left <= 0 or (left < _SHRINKING * seconds and any(fuzzer.has_failed for fuzzer in self._fuzzers))
 
     async def next(self) -> CaseSlice | ShrinkJob | None:
         """The next piece of work; None if there is no more. Waits for others if their work may lead to more."""
@@ -151,7 +152,7 @@ class WorkQueue:
     def _release_failures(self) -> bool:
         """Let the failures of all tools be shrunk; False if they were before."""
         count = len(self._shrinking)
-        self._shrinking.update((id(each), each) for each in self._fuzzers)
+        self._shrinking.update((id(fuzzer), fuzzer) for fuzzer in self._fuzzers)
         return len(self._shrinking) > count
 
     def finish(self, slice_: CaseSlice) -> None:
@@ -241,9 +242,9 @@ class _FuzzRun:
         self._plan = plan
         self._progress = progress
         self._fuzzers = [
-            ToolFuzzer(each.tool, catalog.protocol, plan, plain_secrets(session.server.named_secrets))
-            for each in plan.permissions
-            if each.is_granted
+            ToolFuzzer(permission.tool, catalog.protocol, plan, plain_secrets(session.server.named_secrets))
+            for permission in plan.permissions
+            if permission.is_granted
         ]
         limit = TimeLimit(plan.seconds)
         self._queue = WorkQueue(self._fuzzers, limit)
@@ -259,6 +260,7 @@ class _FuzzRun:
         sender, last = self._sender(session), None
         while (work := await self._queue.next()) is not None or last is not None:
             if last is not None and (work is None or isinstance(work, ShrinkJob)):
+                # No slice follows soon that would show whether the server survived this one.
                 if not self._queue.is_late():
                     await sender.finish(last)
                 last = None
@@ -287,25 +289,28 @@ class _FuzzRun:
     def _show_progress(self, done: int) -> None:
         self._last_progress = monotonic()
         words = ", ".join(f"{count:,} {name}" for name, count in self._outcomes().items() if count)
-        self._progress(done, max(done, sum(each.expected for each in self._fuzzers)), words)
+        self._progress(done, max(done, sum(fuzzer.expected for fuzzer in self._fuzzers)), words)
 
     def _outcomes(self) -> dict[str, int]:
-        return {name: sum(each.outcomes[name] for each in self._fuzzers) for name in CASE_OUTCOMES}
+        return {name: sum(fuzzer.outcomes[name] for fuzzer in self._fuzzers) for name in CASE_OUTCOMES}
 
     def fuzzed(self, *, interrupted: bool) -> FuzzResult:
         """The result, in the order of the catalog."""
         why = "interrupted" if interrupted else "time limit reached"
-        for each in self._fuzzers:
-            each.finish_early(self._queue.gone or why)
-        self._show_progress(sum(each.sent for each in self._fuzzers))
-        found = [failure for each in self._fuzzers for failure in each.failures()]
-        failures = self._merged([failure for failure in found if failure.judgement.outcome != "clean"])
+        for fuzzer in self._fuzzers:
+            fuzzer.finish_early(self._queue.gone or why)
+        self._show_progress(sum(fuzzer.sent for fuzzer in self._fuzzers))
+        all_failures = [failure for fuzzer in self._fuzzers for failure in fuzzer.failures()]
+        failures = self._merged([failure for failure in all_failures if failure.judgement.outcome != "clean"])
         revision = self._catalog.protocol
         item_probes = [
-            ItemProbes(each.tool, each.records(), revision, each.refused_faults) for each in self._fuzzers if each.sent
+            ItemProbes(fuzzer.tool, fuzzer.records(), revision, fuzzer.refused_faults)
+            for fuzzer in self._fuzzers
+            if fuzzer.sent
         ]
         ends: dict[Outcome, list[Response]] = {}
-        for end in [end for each in self._fuzzers for end in each.unexplained]:
+        for end in [end for fuzzer in self._fuzzers for end in fuzzer.unexplained]:
+            # Several ends that no call explains are one finding.
             ends.setdefault(end.outcome, []).append(end)
         if ends:
             open_ends = [
@@ -313,12 +318,12 @@ class _FuzzRun:
                 for outcome, listed in ends.items()
             ]
             item_probes.insert(0, ItemProbes(self._catalog.server, open_ends, revision))
-        untested = [Untested(f"tool {each.tool.label}", each.reason) for each in self._refused()]
-        for each in self._fuzzers:
-            untested += each.untested()
+        untested = [Untested(f"tool {permission.tool.label}", permission.reason) for permission in self._refused()]
+        for fuzzer in self._fuzzers:
+            untested += fuzzer.untested()
         return FuzzResult(
             outcomes=self._outcomes(),
-            cases={each.tool.name: each.sent for each in self._fuzzers},
+            cases={fuzzer.tool.name: fuzzer.sent for fuzzer in self._fuzzers},
             failures=failures,
             stored=[failure.stored(self._plan) for failure in failures],
             item_probes=item_probes,
@@ -330,18 +335,18 @@ class _FuzzRun:
     def _incomplete(self, *, interrupted: bool) -> Incomplete:
         if interrupted:
             return "interrupted"
-        if all(each.has_been_tried for each in self._fuzzers):
+        if all(fuzzer.has_been_tried for fuzzer in self._fuzzers):
             return ""
         return "server gone" if self._queue.gone else "out of time" if self._queue.is_late_for_cases() else ""
 
     def _merged(self, failures: list[FoundFailure]) -> list[FoundFailure]:
         """The failures, most serious first; those shrunk to the same arguments are merged."""
         merged: dict[str, FoundFailure] = {}
-        for each in sorted(failures, key=lambda failure: _SERIOUS.index(failure.judgement.outcome)):
-            name = each.stored(self._plan).id
-            known = merged.get(name)
-            merged[name] = each if known is None else known._replace(times=known.times + each.times)
+        for failure in sorted(failures, key=lambda failure: _SERIOUS.index(failure.judgement.outcome)):
+            name = failure.stored(self._plan).id
+            earlier = merged.get(name)
+            merged[name] = failure if earlier is None else earlier._replace(times=earlier.times + failure.times)
         return list(merged.values())
 
     def _refused(self) -> list[Permission]:
-        return [each for each in self._plan.permissions if not each.is_granted]
+        return [permission for permission in self._plan.permissions if not permission.is_granted]

@@ -104,6 +104,7 @@ async def shrink(
                 continue
             left -= 1
             response = await session.send("tools/call", {"name": tool, "arguments": candidate})
+            # The next call is not to be blamed on a server that this one harmed.
             if response.outcome in SERVER_LOST:
                 await session.close(at_once=True)
             if fails(candidate, response):
@@ -117,6 +118,7 @@ class SliceSender:
 
     def __init__(self, session: Session, is_late: Callable[[], bool], progress: Callable[[], None]) -> None:
         self._session = session
+        # A ping after each call would halve the rate: docs/decisions/0002-blame-is-found.md.
         self._sender = Sender(session, pings=False)
         self._is_late = is_late
         self._progress = progress
@@ -153,6 +155,7 @@ class SliceSender:
 
     def _remember(self, request: int, slice_: CaseSlice, number: int) -> None:
         self._recent[request] = slice_, number
+        # Blame goes back no further.
         if len(self._recent) > SUSPECTS + 1:
             del self._recent[next(iter(self._recent))]
 

@@ -97,6 +97,7 @@ def cases_of(
 
 def _random_cases(schema: dict[str, Any], seed: int, name: str, base: dict[str, Any] | None) -> Iterator[GeneratedCase]:
     sampler = Sampler(schema, base)
+    # A sequence for each tool, so that its cases do not depend on the other tools.
     choose = random.Random(f"{seed}:{name}")  # noqa: S311 (not for cryptography)
     fruitless = 0
     while fruitless < _FRUITLESS:
@@ -125,7 +126,7 @@ class ToolFuzzer:
         self._output = OutputContract(tool.fields.get("outputSchema"))
         self._revision = revision
         self._secrets = secrets
-        self._found: dict[tuple[str, ...], FoundFailure] = {}
+        self._failures: dict[tuple[str, ...], FoundFailure] = {}
         self._valid = self._refused = self._timeouts = self._asking = 0
         self._question = ""
         """The first question that got no answer, in words."""
@@ -184,6 +185,7 @@ class ToolFuzzer:
         """The cases that were not taken yet."""
         name = self.tool.name
         base = self._plan.arguments.get(name)
+        # The generators start from the beginning, so what was taken before is passed over.
         skipped = self._taken
         number = 0
         for number, case in enumerate(deterministic_cases(self._schema, base), 1):
@@ -194,9 +196,9 @@ class ToolFuzzer:
 
     def is_broken_with(self, slice_: CaseSlice) -> bool:
         """Whether the tool is known to be broken once this slice is counted."""
-        ends = [each.outcome for each in slice_.unexplained]
-        crashes = sum(each.judgement.outcome == "crash" for each in slice_.sent.values()) + ends.count("crash")
-        timeouts = sum(each.timed_out for each in slice_.sent.values()) + ends.count("hang")
+        ends = [end.outcome for end in slice_.unexplained]
+        crashes = sum(sent.judgement.outcome == "crash" for sent in slice_.sent.values()) + ends.count("crash")
+        timeouts = sum(sent.timed_out for sent in slice_.sent.values()) + ends.count("hang")
         return _is_broken(self.outcomes["crash"] + crashes, self._timeouts + timeouts)
 
     def finish(self, slice_: CaseSlice) -> int:
@@ -210,33 +212,36 @@ class ToolFuzzer:
 
     def finish_early(self, why: str) -> None:
         """Count what was sent of all slices, because no more will be."""
-        pending = [each.pending for each in self._slices if each.pending is not None]
+        pending = [slice_.pending for slice_ in self._slices if slice_.pending is not None]
         while self._slices:
             self._count(self._slices.popleft())
         if not self.is_complete and not self.stopped:
             self.stopped = f"{why} after {self.sent:,} cases" if self.sent else why
             if pending:
                 self.stopped += f", without a response to {cropped(as_json(pending[0].case.arguments))}"
+                # A call that computes for minutes uses up the time before its hang is confirmed. Such a run must not
+                # pass.
                 self._is_overdue = monotonic() - pending[0].since > self._plan.limit
 
     def _count(self, slice_: CaseSlice) -> None:
         slice_.is_counted = True
-        for each in list(slice_.sent.values()):
+        for sent in list(slice_.sent.values()):
             if self.stopped:  # what follows would not have been sent, had the slices come one after the other
-                del slice_.sent[each.number]
+                del slice_.sent[sent.number]
                 continue
             self.sent += 1
-            self._timeouts += each.timed_out
-            if each.asks:
+            self._timeouts += sent.timed_out
+            if sent.asks:
                 self._asking += 1
-                self._question = self._question or each.asks
-            is_refused = each.is_refused and not each.asks
-            if each.case.is_valid:
+                self._question = self._question or sent.asks
+            # A refusal after a question without an answer shows nothing: docs/decisions/0039-questions-are-declined.md.
+            is_refused = sent.is_refused and not sent.asks
+            if sent.case.is_valid:
                 self._valid += 1
                 self._refused += is_refused
             elif is_refused:
-                self._refused_faults.add(fault_of(each.case.keyword))
-            self._add(each)
+                self._refused_faults.add(fault_of(sent.case.keyword))
+            self._add(sent)
             self._stop_if_broken()
         if not self.stopped:
             self._add_unexplained(slice_.unexplained)
@@ -291,11 +296,11 @@ class ToolFuzzer:
             self.outcomes[outcome] += 1
         for outcome, problem in sent.judgement.failures:
             key = failure_key(sent.case, outcome, problem)
-            known = self._found.get(key)
-            if known is not None:
-                self._found[key] = known._replace(times=known.times + 1)
-            elif sum(kind == outcome for kind, *_ in self._found) < MOST_FAILURES:
-                self._found[key] = FoundFailure(
+            failure = self._failures.get(key)
+            if failure is not None:
+                self._failures[key] = failure._replace(times=failure.times + 1)
+            elif sum(kind == outcome for kind, *_ in self._failures) < MOST_FAILURES:
+                self._failures[key] = FoundFailure(
                     tool=self.tool,
                     number=sent.number,
                     case=sent.case,
@@ -315,8 +320,8 @@ class ToolFuzzer:
                 self.outcomes[outcome] -= 1
             for outcome, problem in before.judgement.failures:
                 key = failure_key(before.case, outcome, problem)
-                if (known := self._found.pop(key, None)) is not None and known.times > 1:
-                    self._found[key] = known._replace(times=known.times - 1)
+                if (failure := self._failures.pop(key, None)) is not None and failure.times > 1:
+                    self._failures[key] = failure._replace(times=failure.times - 1)
             self._add(after)
             self._stop_if_broken()
 
@@ -329,7 +334,7 @@ class ToolFuzzer:
 
     @property
     def has_failed(self) -> bool:
-        return bool(self._found)
+        return bool(self._failures)
 
     @property
     def expected(self) -> int:
@@ -338,7 +343,7 @@ class ToolFuzzer:
 
     def take_failure(self) -> tuple[str, ...] | None:
         """The key of the next failure to shrink; None if there is none. A clean case is not due to its arguments."""
-        for key, failure in self._found.items():
+        for key, failure in self._failures.items():
             if failure.judgement.outcome != "clean" and key not in self._shrunk:
                 self._shrunk.add(key)
                 return key
@@ -346,7 +351,7 @@ class ToolFuzzer:
 
     async def shrink(self, key: tuple[str, ...], session: Session, is_late: Callable[[], bool]) -> None:
         """Replace a failure with that of the smallest arguments found in time."""
-        failure = self._found.get(key)
+        failure = self._failures.get(key)
         if failure is None or is_late():
             return
         oracle = Oracle(self._schema)
@@ -358,6 +363,7 @@ class ToolFuzzer:
             for outcome, problem in sent.judgement.failures:
                 if outcome == wanted.outcome and signature(problem) == signature(wanted.problem):
                     judgement = Judgement(outcome, problem, sent.judgement.flaws)
+                    # With the response to these arguments, so that the evidence belongs together.
                     smallest = failure._replace(case=sent.case, judgement=judgement, response=sent.response)
                     return True
             return False
@@ -371,15 +377,15 @@ class ToolFuzzer:
             is_slow=wanted.outcome == "hang",
             is_late=is_late,
         )
-        self._found[key] = smallest
+        self._failures[key] = smallest
 
     def failures(self) -> list[FoundFailure]:
         """The failures in the order of the cases, including flaws of responses that are clean otherwise."""
-        return sorted(self._found.values(), key=lambda each: (each.number, each.judgement.outcome))
+        return sorted(self._failures.values(), key=lambda failure: (failure.number, failure.judgement.outcome))
 
     def records(self) -> list[ProbeRecord]:
         """The failures as probe records."""
-        return [self._record(each) for each in self.failures()]
+        return [self._record(failure) for failure in self.failures()]
 
     @property
     def refused_faults(self) -> frozenset[str | None]:

@@ -44,8 +44,8 @@ def boundaries(point: MutationPoint) -> Iterator[Mutation]:
     """Yield mutations after which the arguments should still be valid."""
     constraints, value, label = point.constraints, point.value, point.label
     if constraints.values is not None:
-        for each in filter(constraints.allows_type_of, constraints.values[:_MAX_VALUES]):
-            yield replacement(f"{label} is {_quoted(each)}", "enum", each)
+        for allowed in filter(constraints.allows_type_of, constraints.values[:_MAX_VALUES]):
+            yield replacement(f"{label} is {_quoted(allowed)}", "enum", allowed)
         return
     if "null" in constraints.types and value is not None and len(constraints.types) < len(TYPES):
         yield replacement(f"{label} is null", "type", None)

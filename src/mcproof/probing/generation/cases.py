@@ -92,7 +92,8 @@ def _all_cases(
     points = mutation_points(builder, start)
     yield from islice(_valid_cases(builder, start, points), _MAX_VALID_CASES)
     yield from _structural_cases() if structural else ()
-    for point, mutation in _diverse([(each, found) for each in points for found in violations(each)]):
+    attempts = [(point, mutation) for point in points for mutation in violations(point)]
+    for point, mutation in _diverse(attempts):
         arguments, pointer = point.mutated(mutation), point.pointer_of(mutation)
         yield GeneratedCase(
             arguments=arguments,
@@ -154,15 +155,16 @@ def _with_optional(builder: ValueBuilder, start: dict[str, Any], points: list[Mu
     return None if arguments is start else arguments
 
 
-def _diverse(found: list[tuple[MutationPoint, Mutation]]) -> Iterator[tuple[MutationPoint, Mutation]]:
+def _diverse(candidates: list[tuple[MutationPoint, Mutation]]) -> Iterator[tuple[MutationPoint, Mutation]]:
     """Yield wrong types last, as there are many similar ones, and one for every value before the others."""
-    yield from (each for each in found if each[1].keyword != "type")
-    wrong_types = [each for each in found if each[1].keyword == "type"]
+    yield from (candidate for candidate in candidates if candidate[1].keyword != "type")
+    wrong_types = [candidate for candidate in candidates if candidate[1].keyword == "type"]
     seen = set()
     for point, mutation in wrong_types:
         if point.path not in seen:
             seen.add(point.path)
             yield point, mutation
+    # Those from above are there again; `deterministic_cases` drops what it has seen.
     yield from wrong_types
 
 
@@ -180,8 +182,8 @@ class _PointMutations:
     def __init__(self, point: MutationPoint, mutations: list[Mutation]) -> None:
         self.point = point
         groups: dict[str, list[tuple[Mutation, str]]] = {}
-        for each in mutations:
-            groups.setdefault(each.keyword, []).append((each, point.pointer_of(each)))
+        for mutation in mutations:
+            groups.setdefault(mutation.keyword, []).append((mutation, point.pointer_of(mutation)))
         self.by_keyword = list(groups.values())
 
 
@@ -212,7 +214,11 @@ class Sampler:
     def _find_mutations(self, builder: ValueBuilder, base: dict[str, Any]) -> None:
         total = 0
         for point in mutation_points(builder, base):
-            invalid = [each for each in violations(point, thorough=True) if self._oracle.rejects(point.mutated(each))]
+            invalid = [
+                mutation
+                for mutation in violations(point, thorough=True)
+                if self._oracle.rejects(point.mutated(mutation))
+            ]
             if invalid and total < _MAX_MUTATIONS:
                 total += len(invalid)
                 self._mutations.append(_PointMutations(point, invalid))
@@ -263,6 +269,7 @@ class Sampler:
                     description, is_lenient = f"{description}; {other.description}", is_lenient and other.is_lenient
                 except _INAPPLICABLE:
                     pass
+        # In random arguments, a mutation may break nothing.
         if not self._oracle.rejects(mutated):
             return None
         return GeneratedCase(

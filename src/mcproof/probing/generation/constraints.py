@@ -27,7 +27,7 @@ def as_object(value: Any) -> dict[str, Any]:
 
 def as_strings(value: Any) -> list[str]:
     """Return the strings of a keyword whose value is a string or a list."""
-    return [each for each in (value if type(value) is list else [value]) if type(each) is str]
+    return [entry for entry in (value if type(value) is list else [value]) if type(entry) is str]
 
 
 def is_number(value: Any) -> bool:
@@ -42,6 +42,7 @@ def is_huge(number: Any) -> bool:
 
 def canonical_json(value: Any) -> str:
     """A value as JSON text; equal values have equal texts."""
+    # JSON Schema does not distinguish 1.0 from 1.
     if type(value) is float and value.is_integer():
         value = int(value)
     try:
@@ -78,8 +79,8 @@ def json_size(value: Any) -> int:
 def deep_copy(value: Any) -> Any:
     """Copy a value that is known to be shallow enough for recursion."""
     if type(value) is dict:
-        return {name: deep_copy(each) for name, each in value.items()}
-    return [deep_copy(each) for each in value] if type(value) is list else value
+        return {name: deep_copy(member) for name, member in value.items()}
+    return [deep_copy(item) for item in value] if type(value) is list else value
 
 
 TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
@@ -246,7 +247,7 @@ class ObjectConstraints(_Mergeable):
     @property
     def describes_undeclared(self) -> bool:
         """Whether a schema describes properties that are not declared by name."""
-        return any(each.patterns or type(each.additional) is dict for each in self.subschemas)
+        return any(subschemas.patterns or type(subschemas.additional) is dict for subschemas in self.subschemas)
 
     def add(self, schema: dict[str, Any]) -> None:
         """Add the object keywords of a schema, except those that apply further schemas to the same object."""
@@ -268,36 +269,37 @@ class ObjectConstraints(_Mergeable):
 
     def property_schemas(self, name: str) -> tuple[Any, ...]:
         """All schemas that apply to a property."""
-        found = [schema for each in self.subschemas for schema in each.applicable(name)]
+        schemas = [schema for subschemas in self.subschemas for schema in subschemas.applicable(name)]
         if self.unevaluated is not True and not self.is_declared(name):
-            found.append(self.unevaluated)
-        return tuple(found)
+            schemas.append(self.unevaluated)
+        return tuple(schemas)
 
     def is_declared(self, name: str) -> bool:
         """Whether `properties` or `patternProperties` covers a property."""
         return any(
-            name in each.properties or any(matches(pattern, name) for pattern in each.patterns)
-            for each in self.subschemas
+            name in subschemas.properties or any(matches(pattern, name) for pattern in subschemas.patterns)
+            for subschemas in self.subschemas
         )
 
     def declares(self, name: str) -> bool:
         """Whether `properties` names a property."""
-        return any(name in each.properties for each in self.subschemas)
+        return any(name in subschemas.properties for subschemas in self.subschemas)
 
     def declared_names(self) -> list[str]:
         """The names in `properties`, in document order."""
-        return list(dict.fromkeys(name for each in self.subschemas for name in each.properties))
+        return list(dict.fromkeys(name for subschemas in self.subschemas for name in subschemas.properties))
 
     def with_dependencies(self, names: Iterable[str]) -> list[str]:
         """These names, followed by the names that `dependentRequired` demands for them."""
-        found = list(dict.fromkeys(names))
-        seen = set(found)
-        for name in found:
+        all_names = list(dict.fromkeys(names))
+        seen = set(all_names)
+        # The list grows, because a dependency may have dependencies.
+        for name in all_names:
             for dependency in self.dependent_required.get(name, ()):
                 if dependency not in seen:
                     seen.add(dependency)
-                    found.append(dependency)
-        return found
+                    all_names.append(dependency)
+        return all_names
 
     def in_declared_order(self, names: list[str]) -> list[str]:
         """These names in the order of their declaration, undeclared ones last."""
@@ -355,10 +357,10 @@ class ValueConstraints(_Mergeable):
 
     def _narrow_types(self, types: tuple[str, ...]) -> None:
         """Keep only these types; every integer is a number."""
-        kept = [each for each in types if each in self.types or (each == "integer" and "number" in self.types)]
-        if "number" in types and "integer" in self.types and "integer" not in kept and "number" not in kept:
-            kept.append("integer")
-        self.types = tuple(dict.fromkeys(kept))
+        narrowed = [name for name in types if name in self.types or (name == "integer" and "number" in self.types)]
+        if "number" in types and "integer" in self.types and "integer" not in narrowed and "number" not in narrowed:
+            narrowed.append("integer")
+        self.types = tuple(dict.fromkeys(narrowed))
 
     def _add_values(self, schema: dict[str, Any]) -> None:
         for keyword in ("const", "enum"):
@@ -372,8 +374,8 @@ class ValueConstraints(_Mergeable):
                 self.values = values
             else:
                 self.needs_validation = True
-                allowed = {canonical_json(each) for each in values[:_MAX_ENUM_VALUES]}
-                self.values = [each for each in self.values[:_MAX_ENUM_VALUES] if canonical_json(each) in allowed]
+                allowed = {canonical_json(value) for value in values[:_MAX_ENUM_VALUES]}
+                self.values = [value for value in self.values[:_MAX_ENUM_VALUES] if canonical_json(value) in allowed]
 
     def _add_examples(self, schema: dict[str, Any]) -> None:
         if "default" in schema:
@@ -383,9 +385,9 @@ class ValueConstraints(_Mergeable):
             self.examples.append(examples[0])
         description = schema.get("description")
         if not self.examples and schema.get("type") == "string" and type(description) is str:
-            found = _QUOTED_EXAMPLE.search(description[:_MAX_DESCRIPTION])
-            if found is not None:
-                self.examples.append(found[2])
+            example = _QUOTED_EXAMPLE.search(description[:_MAX_DESCRIPTION])
+            if example is not None:
+                self.examples.append(example[2])
 
     def forbid_all(self) -> None:
         """Allow no value, as the schema `false` does."""

@@ -144,6 +144,7 @@ class Visit:
         self._unreached: dict[Path, Schemas] = {}
         """Values that no valid arguments were found for."""
         self._waiting = [_Place((), builder.root, base, "")]
+        # The list grows, because a visit adds the children of a value.
         for place in self._waiting:
             if len(self.points) >= extent.points:
                 self._is_cut = True
@@ -165,6 +166,7 @@ class Visit:
         """Add a point for each choice of branches, and its children to the places to visit."""
         extent = self._extent
         for number, constraints in enumerate(
+            # One more than is visited, to see whether any is left out.
             self._builder.resolver.alternatives(place.schemas, extent.alternatives + 1)
         ):
             if number >= extent.alternatives or len(self.points) >= extent.points:
@@ -182,7 +184,7 @@ class Visit:
             if len(place.path) < extent.depth and len(self._waiting) < extent.points:
                 enclosing = place.enclosing | constraints.merged_ids
                 children = self._children(point)
-                self._waiting += [each._replace(enclosing=enclosing, recursions=recursions) for each in children]
+                self._waiting += [child._replace(enclosing=enclosing, recursions=recursions) for child in children]
             elif any(_child_schemas(constraints, token) for token in self._child_tokens(point)):
                 self._is_cut = True
 
@@ -191,7 +193,7 @@ class Visit:
 
     def _children(self, point: MutationPoint) -> list[_Place]:
         """The properties or items of the value at a point, with arguments that contain them."""
-        found: list[_Place] = []
+        places: list[_Place] = []
         for token in self._child_tokens(point):
             schemas = _child_schemas(point.constraints, token)
             path = (*point.path, token)
@@ -203,8 +205,8 @@ class Visit:
             if own is None:
                 self._unreached.setdefault(path, schemas)
             else:
-                found.append(_Place(path, schemas, own, _child_name(point, token)))
-        return found
+                places.append(_Place(path, schemas, own, _child_name(point, token)))
+        return places
 
     def _with_item(self, point: MutationPoint, index: int) -> dict[str, Any] | None:
         """Valid arguments with an item of the array at a point; None if none were found."""
@@ -242,8 +244,8 @@ def with_property(builder: ValueBuilder, point: MutationPoint, name: str) -> dic
     if name in value:
         return point.arguments
     for names in ([name], constraints.with_dependencies([name])):
-        added = {each: builder.smallest(constraints.property_schemas(each)) for each in names if each not in value}
-        filled = {**value, **{each: smallest.value for each, smallest in added.items() if smallest is not None}}
+        added = {other: builder.smallest(constraints.property_schemas(other)) for other in names if other not in value}
+        filled = {**value, **{other: smallest.value for other, smallest in added.items() if smallest is not None}}
         own: dict[str, Any] = with_value(point.arguments, point.path, filled)
         if None not in added.values() and builder.oracle.accepts(own):
             return own
@@ -288,13 +290,13 @@ def _is_described(value: Any, constraints: ValueConstraints) -> bool:
 
 def _values(builder: ValueBuilder, constraints: ValueConstraints) -> list[Any]:
     """A few values that should be valid, objects and arrays first, as they have the most to mutate."""
-    found = []
+    values = []
     if constraints.values is None and (constraints.object.subschemas or constraints.array.items):
         for name in ("object", "array"):
             if name in constraints.types:
-                found += [each.value for each in islice(builder.of_type(name, constraints), 2)]
-    found += [each.value for each in islice(builder.candidates(constraints), 6)]
-    return found
+                values += [sized.value for sized in islice(builder.of_type(name, constraints), 2)]
+    values += [sized.value for sized in islice(builder.candidates(constraints), 6)]
+    return values
 
 
 def _child_name(point: MutationPoint, token: str | int) -> str:
@@ -341,7 +343,7 @@ def resized_array(array: list[Any], length: int, *, distinct: bool) -> list[Any]
     if not distinct:
         return array + [first] * (length - len(array))
     if type(first) is int:
-        highest = max(each for each in array if type(each) is int)
+        highest = max(item for item in array if type(item) is int)
         return array + [highest + number for number in range(1, length - len(array) + 1)]
     if type(first) is str:
         return array + [f"{first}{number}" for number in range(1, length - len(array) + 1)]

@@ -222,7 +222,7 @@ class _Parser:
         return _single(ord(character))
 
     def group(self, depth: int) -> RegexNode:
-        lookaround = next((mark for mark in ("?=", "?!", "?<=", "?<!") if self.accept(mark)), None)
+        lookaround = next((opening for opening in ("?=", "?!", "?<=", "?<!") if self.accept(opening)), None)
         number = 0
         if lookaround is None and self.accept("?"):
             if self.accept("<") or self.accept("P<"):
@@ -293,6 +293,7 @@ class _Parser:
                 self.at += 1
             else:
                 code = self.hexadecimal(4)
+                # Two escapes stand for one character beyond U+FFFF, as in JavaScript.
                 if 0xD800 <= code < 0xDC00 and self.accept("\\u"):
                     code = 0x10000 + (code - 0xD800) * 0x400 + (self.hexadecimal(4) - 0xDC00)
             if not 0 <= code <= _MAX_CODE_POINT:
@@ -341,15 +342,15 @@ def _single(code: int) -> CharacterClass:
 
 def complement(ranges: Ranges) -> Ranges:
     """All other code points, except surrogates."""
-    found = []
+    others = []
     at = 0
     for low, high in sorted((*ranges, (0xD800, 0xDFFF))):
         if low > at:
-            found.append((at, low - 1))
+            others.append((at, low - 1))
         at = max(at, high + 1)
     if at <= _MAX_CODE_POINT:
-        found.append((at, _MAX_CODE_POINT))
-    return tuple(found)
+        others.append((at, _MAX_CODE_POINT))
+    return tuple(others)
 
 
 def _ascii_complement(ranges: Ranges) -> Ranges:

@@ -72,11 +72,11 @@ def _negated_unions(schema: dict[str, Any]) -> list[Any]:
     branches: list[Any] = []
     for keyword in ("anyOf", "oneOf"):
         if type(schema.get(keyword)) is list:
-            branches.append({"allOf": [{"not": each} for each in schema[keyword]]})
+            branches.append({"allOf": [{"not": branch} for branch in schema[keyword]]})
     if type(schema.get("oneOf")) is list:
         branches += [{"allOf": list(pair)} for pair in islice(combinations(schema["oneOf"], 2), _MAX_BRANCHES)]
     if type(schema.get("allOf")) is list:
-        branches += [{"not": each} for each in schema["allOf"][:_MAX_BRANCHES]]
+        branches += [{"not": branch} for branch in schema["allOf"][:_MAX_BRANCHES]]
     return branches
 
 
@@ -190,9 +190,9 @@ class ConstraintResolver:
         while waiting:
             unfinished = []
             for alternatives in waiting:
-                found = next(alternatives, None)
-                if found is not None:
-                    yield found
+                chosen = next(alternatives, None)
+                if chosen is not None:
+                    yield chosen
                     unfinished.append(alternatives)
             waiting = unfinished
 
@@ -223,6 +223,7 @@ class ConstraintResolver:
                 continue
             self._merge_keywords(constraints, current)
             branches = current.get("allOf")
+            # Reversed, because the last is taken first.
             waiting += reversed([*targets, *(branches if type(branches) is list else [])])
 
     def _merge_keywords(self, constraints: ValueConstraints, schema: dict[str, Any]) -> None:
@@ -272,4 +273,5 @@ class ConstraintResolver:
 
     def _cached(self, source: Any, key: str, derived: Any) -> Any:
         """Return the same derived schema for the same source: schemas are identified by `id`."""
+        # The source is stored as well, so that its id is not given to another object.
         return self._derived.setdefault((id(source), key), (derived, source))[0]

@@ -167,6 +167,7 @@ def _padded(tree: RegexNode, shortest: int, longest: int, random: Random | None)
     except _LimitExceededError:
         return
     yield text
+    # A pattern that is not anchored matches inside a longer text.
     missing = shortest - len(text)
     if missing > 0:
         for padding in ("a", " "):
@@ -255,8 +256,8 @@ class _StringWriter:
         if isinstance(node, CharacterClass):
             self.pieces.append(_character(node.ranges, self.random))
         elif isinstance(node, Concatenation):
-            for each in node.nodes:
-                self.write_node(each)
+            for child in node.nodes:
+                self.write_node(child)
         elif isinstance(node, Alternation):
             self.write_alternation(node)
         elif isinstance(node, Repetition):
@@ -277,9 +278,9 @@ class _StringWriter:
 
     def write_alternation(self, node: Alternation) -> None:
         minimum = _min_length(node)
-        possible = [each for each in node.branches if _min_length(each) - minimum <= self.spare]
+        possible = [branch for branch in node.branches if _min_length(branch) - minimum <= self.spare]
         if self.missing > 0:
-            possible = [each for each in possible if _max_length(each) - minimum >= self.missing] or possible
+            possible = [branch for branch in possible if _max_length(branch) - minimum >= self.missing] or possible
         if not possible:
             raise _LimitExceededError
         branch = possible[self.random.randrange(len(possible))] if self.random else min(possible, key=_min_length)
@@ -288,6 +289,7 @@ class _StringWriter:
 
     def write_repetition(self, node: Repetition) -> None:
         length = _min_length(node.node)
+        # What matches nothing but the empty text is written once, however often it may repeat.
         if _max_length(node.node) == 0:
             self.write_node(node.node)
             return
@@ -355,7 +357,7 @@ def _matching_strings(pattern: str, shortest: int, longest: int | None) -> Itera
     constructed = matching_string(pattern, shortest, longest)
     if constructed is None:
         return
-    yield from (each for each in FAMILIAR_STRINGS if len(each) == len(constructed) and matches(pattern, each))
+    yield from (text for text in FAMILIAR_STRINGS if len(text) == len(constructed) and matches(pattern, text))
     yield constructed
     random = seeded_random(0)
     for _ in range(_VARIANTS):
@@ -463,15 +465,15 @@ def _numbers_in(interval: _Interval) -> Iterator[Any]:
 
 def _common_multiple(multiples: list[Any], *, integers: bool) -> Fraction | None:
     """The least common multiple of all `multipleOf`; None if every number is allowed."""
-    steps = [step for each in multiples if (step := _fraction(each))]
+    steps = [step for multiple in multiples if (step := _fraction(multiple))]
     if integers:
         steps.append(Fraction(1))
     if not steps:
         return None
     result = steps[0]
-    for each in steps[1:]:
-        denominator = lcm(result.denominator, each.denominator)
-        result = Fraction(lcm(int(result * denominator), int(each * denominator)), denominator)
+    for other in steps[1:]:
+        denominator = lcm(result.denominator, other.denominator)
+        result = Fraction(lcm(int(result * denominator), int(other * denominator)), denominator)
     return result
 
 

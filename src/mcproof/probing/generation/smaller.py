@@ -91,7 +91,7 @@ def _smaller_objects(value: dict[str, Any], depth: int) -> Iterator[Any]:
         yield {name: value[name] for name in names[:half]}
         yield {name: value[name] for name in names[half:]}
     for name in names[:_MAX_CHILDREN]:
-        yield {other: each for other, each in value.items() if other != name}
+        yield {other: member for other, member in value.items() if other != name}
     if depth < _MAX_DEPTH:
         yield from _interleaved([_with_smaller_property(value, name, depth) for name in names[:_MAX_CHILDREN]])
 
@@ -127,9 +127,9 @@ def _interleaved(sources: list[Iterator[Any]]) -> Iterator[Any]:
     while sources:
         further = []
         for source in sources:
-            found = next(source, _EXHAUSTED)
-            if found is not _EXHAUSTED:
-                yield found
+            smaller = next(source, _EXHAUSTED)
+            if smaller is not _EXHAUSTED:
+                yield smaller
                 further.append(source)
         sources = further
 

@@ -62,6 +62,7 @@ class StrategyCompiler:
 
         def compile_first(random: Random, depth: int) -> Any:
             strategy = self._strategies[key]
+            # It may have been compiled since this function was handed out.
             if strategy is compile_first:
                 strategy = self._strategies[key] = self._compile(schemas)
             return strategy(random, depth)
@@ -81,7 +82,7 @@ class StrategyCompiler:
         smallest = self.builder.smallest(schemas)
         fallback = None if smallest is None else smallest.value
         alternatives = list(self.builder.resolver.alternatives(schemas, _MAX_ALTERNATIVES))
-        strategies = [each for one in alternatives if (each := self._alternative(one, schemas)) is not None]
+        strategies = [compiled for one in alternatives if (compiled := self._alternative(one, schemas)) is not None]
         if not strategies:
             return lambda _random, _depth: fallback
         strategy = _one_of(strategies)
@@ -123,7 +124,7 @@ class StrategyCompiler:
 
         if constraints.values is not None:
             values = constraints.values[:_MAX_ENUM_VALUES]
-            return _sampled_from([each for each in values if constraints.allows_type_of(each) and is_valid(each)])
+            return _sampled_from([value for value in values if constraints.allows_type_of(value) and is_valid(value)])
         strategies: list[Strategy] = []
         for name in constraints.preferred_types():
             strategy: Strategy | None
@@ -155,9 +156,9 @@ class StrategyCompiler:
         optional: list[tuple[list[tuple[str, Strategy]], int]] = []
         names = [name for name in properties.declared_names() if name not in set(required)]
         for index, name in enumerate(names):
-            group = [each for each in properties.with_dependencies([name]) if each not in set(required)]
-            if all(self.builder.smallest(properties.property_schemas(each)) is not None for each in group):
-                optional.append(([(each, self._property(properties, each)) for each in group], 1 << index))
+            group = [member for member in properties.with_dependencies([name]) if member not in set(required)]
+            if all(self.builder.smallest(properties.property_schemas(member)) is not None for member in group):
+                optional.append(([(member, self._property(properties, member)) for member in group], 1 << index))
         count = len(names)
         fewest, most = properties.min_properties, properties.max_properties
         add_undeclared = self._undeclared(properties) if most is None else None
@@ -273,7 +274,7 @@ def _draw_any(random: Random, _depth: int) -> Any:
 
 def _strings(constraints: StringConstraints, is_valid: Callable[[Any], bool], *, only_samples: bool) -> Strategy | None:
     shortest, longest = constraints.min_length, constraints.max_length
-    samples = [each for each in dict.fromkeys(_sample_strings(constraints)) if is_valid(each)]
+    samples = [text for text in dict.fromkeys(_sample_strings(constraints)) if is_valid(text)]
     if not samples:
         return None
     if constraints.patterns or constraints.formats or only_samples or shortest > 200:
@@ -290,6 +291,7 @@ def _strings(constraints: StringConstraints, is_valid: Callable[[Any], bool], *,
             joined = sample + samples[int(random.random() * count)]
             return joined if len(joined) <= limit else sample
         chance = random.random()
+        # Short texts are far more frequent than long ones.
         length = int(chance * chance * chance * 60)
         text = "".join([ALPHABET[int(random.random() * letters)] for _ in range(length)])
         return text if shortest <= length <= limit else sample
@@ -344,5 +346,5 @@ def _sample_numbers(constraints: NumberConstraints, is_valid: Callable[[Any], bo
             samples += [int(bound), int(bound) + 1, int(bound) - 1, int(bound) // 2]
         else:
             samples += [bound, bound + 1, bound - 1, bound * 0.5]
-    unique = {repr(each): each for each in samples if not is_huge(each)}
-    return [each for each in unique.values() if is_valid(each)]
+    unique = {repr(number): number for number in samples if not is_huge(number)}
+    return [number for number in unique.values() if is_valid(number)]

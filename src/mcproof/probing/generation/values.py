@@ -80,9 +80,9 @@ class ValueBuilder:
 
     def arguments(self) -> ValidArguments:
         """The smallest object found for the root schema."""
-        found = self.smallest(self.root)
-        if found is not None and self.oracle.accepts(found.value):
-            return ValidArguments(deep_copy(found.value), "")
+        smallest = self.smallest(self.root)
+        if smallest is not None and self.oracle.accepts(smallest.value):
+            return ValidArguments(deep_copy(smallest.value), "")
         if next(self.resolver.alternatives(self.root), None) is None:
             return ValidArguments(None, "the schema does not allow any object")
         return ValidArguments(None, self._problem or "no valid object was found")
@@ -102,11 +102,13 @@ class ValueBuilder:
         self._effort -= 1
         self._in_progress.add(key)
         abandoned = self._abandoned
-        found = next(self.valid(schemas), None)
+        first = next(self.valid(schemas), None)
         self._in_progress.discard(key)
-        if found is not None or abandoned == self._abandoned:
-            self._smallest[key] = found
-        return found
+        # What was abandoned on the way may be found from elsewhere, so only a complete search shows that there is
+        # nothing.
+        if first is not None or abandoned == self._abandoned:
+            self._smallest[key] = first
+        return first
 
     def valid(self, schemas: Schemas, limit: int = _MAX_CANDIDATES) -> Iterator[SizedValue]:
         """Yield values that are valid against all of these schemas, the simplest first."""
@@ -126,12 +128,13 @@ class ValueBuilder:
             return
         source = self.valid(schemas, limit)
         while True:
+            # Counted while the search runs, not while its value is used.
             self._nested_searches += 1
-            found = next(source, None)
+            further = next(source, None)
             self._nested_searches -= 1
-            if found is None:
+            if further is None:
                 return
-            yield found
+            yield further
 
     def candidates(self, constraints: ValueConstraints) -> Iterator[SizedValue]:
         """Yield values that should be valid: those written in the schema, then constructed ones."""
@@ -161,7 +164,9 @@ class ValueBuilder:
             yield SizedValue(None, 4)
         else:
             integers = type_name == "integer"
-            yield from (SizedValue(each, json_size(each)) for each in numbers(constraints.number, integers=integers))
+            yield from (
+                SizedValue(number, json_size(number)) for number in numbers(constraints.number, integers=integers)
+            )
 
     def _note_unmatched_patterns(self, constraints: StringConstraints) -> None:
         for pattern in constraints.patterns:
@@ -186,6 +191,7 @@ class ValueBuilder:
             if larger is not None:
                 yield larger
         for name in required[:12]:
+            # The first is the smallest, which the object has already.
             for other in islice(self._further_valid(constraints.property_schemas(name), 12), 1, 6):
                 yield SizedValue({**smallest.value, name: other.value}, smallest.size + other.size)
         properties = dict(smallest.value)
@@ -200,14 +206,14 @@ class ValueBuilder:
         properties: dict[str, Any] = {}
         size = 2
         for name in constraints.in_declared_order(names):
-            found = self.smallest(constraints.property_schemas(name))
-            if found is None:
+            sized = self.smallest(constraints.property_schemas(name))
+            if sized is None:
                 if skip_impossible:
                     continue
                 self._problem = self._problem or f"no value was found for the required `{shortened(name)}`"
                 return None
-            properties[name] = found.value
-            size += found.size + len(name) + 4
+            properties[name] = sized.value
+            size += sized.size + len(name) + 4
             if size > MAX_SIZE:
                 return None
         missing = constraints.min_properties - len(properties)
@@ -227,15 +233,15 @@ class ValueBuilder:
                 break
             if name in properties or not self.resolver.is_valid(name, names):
                 continue
-            group = [each for each in constraints.with_dependencies([name]) if each not in properties]
-            found = [(each, self.smallest(constraints.property_schemas(each))) for each in group]
-            if any(value is None for _, value in found):
+            group = [member for member in constraints.with_dependencies([name]) if member not in properties]
+            sized_members = [(member, self.smallest(constraints.property_schemas(member))) for member in group]
+            if any(value is None for _, value in sized_members):
                 failed += 1
                 continue
-            for each, value in found:
+            for member, value in sized_members:
                 if value is not None:
-                    properties[each] = value.value
-                    size += value.size + len(each) + 4
+                    properties[member] = value.value
+                    size += value.size + len(member) + 4
                     missing -= 1
         return size
 
@@ -251,14 +257,14 @@ class ValueBuilder:
                         yield name
         if constraints.property_names:
             schemas = (*constraints.property_names, _STRING)
-            yield from (each.value for each in self.valid(schemas, 400) if type(each.value) is str)
+            yield from (sized.value for sized in self.valid(schemas, 400) if type(sized.value) is str)
         else:
             yield from (f"property{number}" for number in range(1, 1_000))
 
     def _arrays(self, constraints: ArrayConstraints) -> Iterator[SizedValue]:
         """Yield arrays, the shortest first."""
-        contained = sum(each.minimum for each in constraints.contains)
-        shortest = max([constraints.min_items, *(each.minimum for each in constraints.contains)])
+        contained = sum(demand.minimum for demand in constraints.contains)
+        shortest = max([constraints.min_items, *(demand.minimum for demand in constraints.contains)])
         longest = _MAX_ITEMS if constraints.max_items is None else min(constraints.max_items, _MAX_ITEMS)
         lengths = (shortest, max(constraints.min_items, contained), shortest + 1, shortest + 2, 1, 2, 3)
         for length in dict.fromkeys(lengths):
@@ -284,11 +290,11 @@ class ValueBuilder:
             schemas = constraints.item_schemas(index)
             if first_contained is not None and first_contained <= index < first_contained + len(contained):
                 schemas = (*schemas, contained[index - first_contained])
-            found = self._unseen(schemas, unused, seen) if constraints.is_unique else self.smallest(schemas)
-            if found is None:
+            sized = self._unseen(schemas, unused, seen) if constraints.is_unique else self.smallest(schemas)
+            if sized is None:
                 return None
-            items.append(found.value)
-            size += found.size + 2
+            items.append(sized.value)
+            size += sized.size + 2
             if size > MAX_SIZE:
                 return None
         return SizedValue(items, size)
@@ -302,10 +308,11 @@ class ValueBuilder:
             return None
         key = tuple(map(id, schemas))
         if key not in unused:
+            # Kept for the next item, so that no value is tried twice.
             unused[key] = chain((smallest,), self._further_valid(schemas, 3_000))
-        for found in unused[key]:
-            text = canonical_json(found.value)
+        for sized in unused[key]:
+            text = canonical_json(sized.value)
             if text not in seen:
                 seen.add(text)
-                return found
+                return sized
         return None

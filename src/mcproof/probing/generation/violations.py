@@ -169,9 +169,9 @@ def _wrong_values(constraints: ValueConstraints, label: str) -> Iterator[Mutatio
     if values is None:
         return
     description = f"{label} is not one of the allowed values"
-    texts = [each for each in values if type(each) is str]
-    numbers = [each for each in values if type(each) is int or type(each) is float]
-    booleans = [each for each in values if type(each) is bool]
+    texts = [value for value in values if type(value) is str]
+    numbers = [value for value in values if type(value) is int or type(value) is float]
+    booleans = [value for value in values if type(value) is bool]
     if texts or not (numbers or booleans):
         yield replacement(description, keyword, "mcproof_none_of_these")
     for text in texts[:1]:
@@ -246,6 +246,7 @@ def _invalid_arrays(
             if longer is not None:
                 yield replacement(f"{label} {words} longer than maxItems {longest}", "maxItems", longer)
     if constraints.is_unique and value:
+        # In a full list the duplicate takes the place of an item, so that `maxItems` is not broken, too.
         is_full = len(value) > 1 and longest is not None and len(value) >= longest
         doubled = [*(value[:-1] if is_full else value), value[0]]
         yield replacement(f"{label} has a duplicate item", "uniqueItems", doubled)
@@ -296,13 +297,13 @@ def _replaced_by_resized(text: str, length: int, _: Any) -> str:
 
 
 def _without(name: str, value: Any) -> Any:
-    return {key: each for key, each in value.items() if key != name} if type(value) is dict else value
+    return {key: member for key, member in value.items() if key != name} if type(value) is dict else value
 
 
 def _renamed(name: str, new_name: str, value: Any) -> Any:
     if type(value) is not dict:
         return value
-    return {new_name if key == name else key: each for key, each in value.items()}
+    return {new_name if key == name else key: member for key, member in value.items()}
 
 
 def _with_more_properties(count: int, value: Any) -> Any:
@@ -399,9 +400,9 @@ def promises_of(builder: ValueBuilder, base: dict[str, Any]) -> SchemaPromises:
             case = case._replace(is_lenient=True)  # another branch of a union may convert it
         cases.append(case)
     broken = {case.promise for case in cases if not case.is_lenient}
-    unbreakable = dict.fromkeys(each for point in points for each in _unbreakable(point) if each not in broken)
+    unbreakable = dict.fromkeys(promise for point in points for promise in _unbreakable(point) if promise not in broken)
     is_complete = visit.is_complete and budget >= 0
-    unvisited = [] if is_complete else [Promise(UNVISITED, each) for each in _keywords(builder.root[0])]
+    unvisited = [] if is_complete else [Promise(UNVISITED, keyword) for keyword in _keywords(builder.root[0])]
     return SchemaPromises(cases, [*unbreakable, *unvisited], points)
 
 
@@ -413,18 +414,18 @@ def _attempts(builder: ValueBuilder, points: list[MutationPoint]) -> Iterator[tu
             own = with_property(builder, point, name)
             if own is not None and own is not point.arguments:
                 fuller = point._replace(arguments=own, has_own_arguments=True)
-                found = ((fuller, mutation) for mutation in _breaking(builder, fuller))
-                yield from (each for each in found if each[1].keyword == "dependentRequired")
+                attempts = ((fuller, mutation) for mutation in _breaking(builder, fuller))
+                yield from (attempt for attempt in attempts if attempt[1].keyword == "dependentRequired")
 
 
 def _keywords(schema: dict[str, Any]) -> list[str]:
     """The keywords of promises that occur anywhere in a schema, in the order of the schema."""
-    found: dict[str, None] = {}
-    waiting: list[Any] = [{name: each for name, each in schema.items() if name != "type"}] if schema else []
+    keywords: dict[str, None] = {}
+    waiting: list[Any] = [{name: subschema for name, subschema in schema.items() if name != "type"}] if schema else []
     while waiting:
         value = waiting.pop()
         if type(value) is dict:
-            found |= dict.fromkeys(
+            keywords |= dict.fromkeys(
                 name
                 for name in value
                 if (name in _PROMISES and value[name] != []) or (name in _CLOSING and not value[name])
@@ -432,7 +433,7 @@ def _keywords(schema: dict[str, Any]) -> list[str]:
             waiting += reversed(value.values())
         elif type(value) is list:
             waiting += reversed(value)
-    return list(found)
+    return list(keywords)
 
 
 def digest_of(arguments: Any) -> bytes:

@@ -100,6 +100,7 @@ class Sender:
         if not self.session.is_connected or not self._recent:
             return
         failure = await self.session.ping_failure()
+        # The usual limit comes first, because it is expensive to watch the CPU time of a server.
         if failure is not None and failure.outcome == "hang":  # confirmed with a longer limit
             failure = await self.session.ping_failure(LONGER * self.session.limit)
         if failure is not None and failure.is_certain:
@@ -148,6 +149,7 @@ class Sender:
         if not self.session.can_restart:
             if not self._recent or response.arrived:
                 return response
+            # It ended before this request arrived, and no other process can show which one did it.
             crash = Response("crash", None, f"after the response: {response.why}")
             self.corrections[self._recent[-1].number] = crash
             self._recent.clear()
@@ -182,6 +184,7 @@ class Sender:
         if self.session.can_restart and self.searches:
             for first in range(0, len(suspects), AT_ONCE):
                 group = suspects[first : first + AT_ONCE]
+                # Exceptions are results here, so that every server of the group is ended before one of them is raised.
                 responses = await asyncio.gather(*map(self.send_alone, group), return_exceptions=True)
                 for request, response in zip(group, responses, strict=True):
                     if isinstance(response, ConnectError):
@@ -207,8 +210,8 @@ class Sender:
         """Whether a fresh server ends while it gets some requests, or soon after."""
         session = self.session.new_session()
         try:
-            for each in requests:
-                if (await session.send(each.method, each.params)).outcome == "crash":
+            for request in requests:
+                if (await session.send(request.method, request.params)).outcome == "crash":
                     return True
             await asyncio.sleep(SETTLE)
             failure = await session.ping_failure()

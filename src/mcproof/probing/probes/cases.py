@@ -154,7 +154,7 @@ class Explorer:
         self._literal = literal
         self._base = base
         self._schema = schema
-        self._points = [] if points is None else [each for each in points if _is_free(each)]
+        self._points = [] if points is None else [point for point in points if _is_free(point)]
         self._is_validating = points is not None
         self._size = size
 
@@ -227,6 +227,7 @@ class Explorer:
             return False
         if type(valid) is str and type(value) is str:
             return set(valid) == {value[0]}
+        # An empty list says nothing about the items of a long one.
         return type(valid) is list and bool(valid) and valid == point.value
 
 

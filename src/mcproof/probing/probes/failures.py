@@ -35,12 +35,13 @@ def seal(record: dict[str, Any], folder: str) -> str | None:
     return None if key is None else _seal(record, folder, key)
 
 
-def is_sealed(record: dict[str, Any], folder: str, found: Any) -> bool:
+def is_sealed(record: dict[str, Any], folder: str, given: Any) -> bool:
     """Whether a seal is this user's, for this record in this folder."""
     key = _key(creates=False)
-    if key is None or not isinstance(found, str) or not found.isascii():
+    # `compare_digest` takes only ASCII texts.
+    if key is None or not isinstance(given, str) or not given.isascii():
         return False
-    return hmac.compare_digest(_seal(record, folder, key), found)
+    return hmac.compare_digest(_seal(record, folder, key), given)
 
 
 def _seal(record: dict[str, Any], folder: str, key: bytes) -> str:
@@ -73,6 +74,7 @@ def _create(file: str) -> None:
     try:
         with open(descriptor, "wb") as opened:
             opened.write(os.urandom(_KEY_BYTES))
+        # A link fails if the key exists, and gives the name only to a complete key.
         os.link(temporary, file)
     finally:
         os.unlink(temporary)
@@ -156,9 +158,9 @@ def described(source: Input) -> dict[str, Any]:
     if source.origin is not None and source.origin.line is not None:
         return {"target": source.name}
     if isinstance(server, CommandEndpoint):
-        found: dict[str, Any] = {**server.described, "env": sorted(server.environment)}
-        found["complete"] = found["command"] == list(server.words)
-        return {**found, "cwd": server.directory} if server.directory is not None else found
+        description: dict[str, Any] = {**server.described, "env": sorted(server.environment)}
+        description["complete"] = description["command"] == list(server.words)
+        return {**description, "cwd": server.directory} if server.directory is not None else description
     if server is None:
         return {"target": source.name}
     return {**server.described, "headers": sorted(server.headers), "complete": server.described["url"] == server.url}
@@ -170,7 +172,7 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
         return
     place = os.path.join(folder, "failures")
     ignore = os.path.join(folder, ".gitignore")
-    files = [os.path.join(place, f"{each.id}.json") for each in failures]
+    files = [os.path.join(place, f"{failure.id}.json") for failure in failures]
     for name in (folder, place, ignore, *files):
         if os.path.islink(name):  # in an untrusted repository it may point to any file of the user
             raise InputError("is a symbolic link; nothing was stored", file=name)
@@ -180,12 +182,13 @@ def store(failures: list[StoredFailure], folder: str = FOLDER) -> None:
             write_file(ignore, b"*\n")
     except OSError as error:
         raise InputError(f"cannot be written: {reason_of(error)}", file=place) from None
-    for each, name in zip(failures, files, strict=True):
-        params, repeated = without_repeated(each.params)
-        record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **each._asdict(), "params": params}
+    for failure, name in zip(failures, files, strict=True):
+        params, repeated = without_repeated(failure.params)
+        record = {"schema_version": SCHEMA_VERSION, "kind": KIND, **failure._asdict(), "params": params}
         record |= {"repeated": repeated} if repeated else {}
-        record |= {"seal": found} if (found := seal(record, folder)) is not None else {}
+        record |= {"seal": value} if (value := seal(record, folder)) is not None else {}
         text = json.dumps(record, indent=2) + "\n"
+        # There may be many failures, and a sync for each would take long.
         write_file(name, text.encode(), is_durable=False)
 
 
@@ -197,13 +200,13 @@ def whole_id(prefix: str, folder: str = FOLDER) -> str:
         stems = [os.path.splitext(name)[0] for name in sorted(os.listdir(os.path.join(folder, "failures")))]
     except OSError:
         stems = []
-    found = [stem for stem in stems if _ID.fullmatch(stem) and stem.startswith(prefix)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    ids = [stem for stem in stems if _ID.fullmatch(stem) and stem.startswith(prefix)]
+    if len(ids) == 1:
+        return ids[0]
+    if not ids:
         raise InputError(f"no stored failure begins with `{prefix}`; `mcproof replay` lists them")
-    more = f" and {len(found) - 10:,} more" if len(found) > 10 else ""
-    raise InputError(f"`{prefix}` is ambiguous: {', '.join(found[:10])}{more}")
+    more = f" and {len(ids) - 10:,} more" if len(ids) > 10 else ""
+    raise InputError(f"`{prefix}` is ambiguous: {', '.join(ids[:10])}{more}")
 
 
 def load(id: str, folder: str = FOLDER) -> StoredFailure:
@@ -277,12 +280,12 @@ def stored(folder: str = FOLDER) -> list[StoredFailure]:
         names = sorted(os.listdir(place))
     except OSError:
         return []
-    found = []
+    failures = []
     for name in names[:MOST_LISTED]:
         stem, extension = os.path.splitext(name)
         if extension == ".json" and _ID.fullmatch(stem):
             try:
-                found.append(load(stem, folder))
+                failures.append(load(stem, folder))
             except InputError:
                 continue
-    return found
+    return failures

@@ -32,13 +32,13 @@ NO_PARAMETERS = "the tool has no parameters"
 def checks_of_tool(tool: Tool, checks: list[str], *, given: dict[str, Any] | None, size: int) -> ToolProbes:
     """The checks of one tool; arguments from the user replace the generated ones."""
     schema = tool.schema if tool.schema is not None else {}
-    made = valid_arguments(schema) if given is None else None
-    base = given if made is None else made.value
+    generated = valid_arguments(schema) if given is None else None
+    base = given if generated is None else generated.value
     literal = NegativeChecks(tool, base, size)
     cases = [literal.check(check) for check in SCHEMA_CHECKS if check in checks]
     tool.release_tree()
     if base is None:
-        return ToolProbes(tool, None, cases, made.problem if made is not None else "")
+        return ToolProbes(tool, None, cases, generated.problem if generated is not None else "")
     return ToolProbes(tool, baseline_of(base, is_given=given is not None), cases)
 
 
@@ -313,10 +313,10 @@ def _path_to_text(value: Any, depth: int = 4) -> list[str | int] | None:
         steps = list(value.items())
     elif isinstance(value, list):
         steps = list(enumerate(value))
-    for step, each in steps if depth else ():
-        if isinstance(each, str):
+    for step, child in steps if depth else ():
+        if isinstance(child, str):
             return [step]
-        if (path := _path_to_text(each, depth - 1)) is not None:
+        if (path := _path_to_text(child, depth - 1)) is not None:
             return [step, *path]
     return None
 

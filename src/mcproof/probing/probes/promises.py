@@ -45,14 +45,14 @@ def probes_of_promises(
     With `is_strict`, a value that servers commonly convert must be rejected, too.
     """
     schema = tool.schema if tool.schema is not None else {}
-    made = valid_arguments(schema) if given is None else None
-    base = given if made is None else made.value
+    generated = valid_arguments(schema) if given is None else None
+    base = given if generated is None else generated.value
     literal = NegativeChecks(tool, base, size)
     columns = [column for column, probe in PROBE_OF.items() if probe in checks]
     if base is None:
         skipped = [_untestable(literal, schema, column) for column in columns]
         tool.release_tree()
-        return ToolProbes(tool, None, list(skipped), made.problem if made is not None else "")
+        return ToolProbes(tool, None, list(skipped), generated.problem if generated is not None else "")
     baseline = baseline_of(base, is_given=given is not None)
     probes = _Selection(literal, base, schema, size, is_strict).probes(tool, baseline, columns, max_calls)
     tool.release_tree()
@@ -79,7 +79,7 @@ def _declares_values(schema: dict[str, Any]) -> bool:
     """Whether a top-level property has a keyword about values."""
     properties = schema.get("properties")
     schemas = properties.values() if isinstance(properties, dict) else ()
-    return any(isinstance(each, dict) and not _VALUE_KEYWORDS.isdisjoint(each) for each in schemas)
+    return any(isinstance(subschema, dict) and not _VALUE_KEYWORDS.isdisjoint(subschema) for subschema in schemas)
 
 
 class _Selection:
@@ -103,8 +103,8 @@ class _Selection:
         ordered = [case for case in self._ordered() if COLUMN_OF[case.probe] in columns]
         cases: list[ProbeCase | SkippedProbe] = list(ordered[:max_calls])
         present = {case.probe for case in ordered}
-        unbreakable = [each for each in self._unbreakable() if column_of(each.keyword) in columns]
-        unbroken = {column_of(each.keyword) for each in unbreakable}
+        unbreakable = [promise for promise in self._unbreakable() if column_of(promise.keyword) in columns]
+        unbroken = {column_of(promise.keyword) for promise in unbreakable}
         for column in columns:
             if PROBE_OF[column] not in present:
                 cases.append(self._unbroken(column) if column in unbroken else self._inapplicable(column))
@@ -120,16 +120,17 @@ class _Selection:
 
     def _promises_in_order(self, others: list[Promise]) -> tuple[Promise, ...]:
         """The promises that are tried, and others, in the order of the schema."""
-        known = [case.promise for case in self._promises.cases] if self._promises is not None else []
+        of_schema = [case.promise for case in self._promises.cases] if self._promises is not None else []
         tried = [case.promise for case in self._breaking if case.is_promise]
         wanted = {*tried, *others}
-        return tuple(each for each in dict.fromkeys([*known, *tried, *others]) if each in wanted)
+        return tuple(promise for promise in dict.fromkeys([*of_schema, *tried, *others]) if promise in wanted)
 
     def _ordered(self) -> list[ProbeCase]:
         """The first case of each column, then promises, explorations and conversions in the order of the schema."""
         promised = [case for case in self._breaking if case.is_promise]
         lenient = [case for case in self._breaking if not case.is_promise]
         others = [*promised, *self._exploring, *lenient]
+        # One of each column comes first, so that a limit of calls cuts all columns alike.
         first = [case for probe in PROVE_CHECKS if (case := self._first(probe, others)) is not None]
         chosen = set(map(id, first))
         return [*first, *(case for case in others if id(case) not in chosen)]
@@ -220,6 +221,7 @@ async def _bad_version(session: Session) -> tuple[ProbeCase, Response]:
     case = ProbeCase(
         "bad_version",
         f"the protocol revision {NO_SUCH_REVISION}",
+        # In a handshake, a server responds to an unknown revision with one that it supports.
         "rejection" if is_stateless else "success",
         {"method": method, "params": params},
     )

@@ -53,25 +53,26 @@ def cell_of(column: Column, probes: ToolProbes, trials: list[Trial], untested: s
     """The cell of a tool and column; `untested` is the reason if there are no trials."""
     probe = PROBE_OF[column]
     tool, fault = probes.tool.name, FAULT_OF.get(probe)
-    own = [each for each in trials if each.case.probe == probe]
+    own = [trial for trial in trials if trial.case.probe == probe]
     for case in probes.cases:
         if isinstance(case, SkippedProbe) and case.probe == probe:
             skipped = Cell(tool, column, fault, case.declared, None, "not applicable", reason=case.reason)
             if not case.is_applicable:
                 return skipped
             return skipped._replace(verdict="not tested", left_out=int(bool(case.declared)))
-    promised = [each for each in probes.promises if column_of(each.keyword) == column]
-    planned = [each for each in probes.cases if isinstance(each, ProbeCase) and each.probe == probe and each.is_promise]
+    promised = [promise for promise in probes.promises if column_of(promise.keyword) == column]
+    planned = [case for case in probes.cases if isinstance(case, ProbeCase) and case.probe == probe and case.is_promise]
     if not own:
         is_declared = bool(promised)
         return Cell(tool, column, fault, is_declared, None, "not tested", left_out=len(promised), reason=untested)
-    sent = Counter(each.case.promise for each in own if each.case.is_promise)
-    unsent = Counter(each.promise for each in planned) - sent
+    sent = Counter(trial.case.promise for trial in own if trial.case.is_promise)
+    unsent = Counter(case.promise for case in planned) - sent
     if promised:
         cell = _Promises(own, promised, {*probes.left_out, *unsent}).cell(tool, column)
     else:
         cell = _explored(tool, column, own)
-    lenient = sum(each.case.is_lenient and not each.case.is_promise and each.shows == "accepted" for each in own)
+    # What servers commonly convert is counted apart: docs/decisions/0033-proven-means-all.md.
+    lenient = sum(trial.case.is_lenient and not trial.case.is_promise and trial.shows == "accepted" for trial in own)
     return cell._replace(lenient=lenient)
 
 
@@ -84,12 +85,12 @@ class _Promises:
             if trial.case.is_promise:
                 shown.setdefault(trial.case.promise, set()).add(trial.shows)
         self._trials = trials
-        self._broken = [each for each in promised if "accepted" in shown.get(each, ())]
-        rest = [each for each in promised if each not in self._broken]
-        self._not_shown = [each for each in rest if "nothing" in shown.get(each, ())]
-        rest = [each for each in rest if each not in self._not_shown]
-        self._left_out = [each for each in rest if each in left_out]
-        self._kept = [each for each in rest if each not in self._left_out]
+        self._broken = [promise for promise in promised if "accepted" in shown.get(promise, ())]
+        rest = [promise for promise in promised if promise not in self._broken]
+        self._not_shown = [promise for promise in rest if "nothing" in shown.get(promise, ())]
+        rest = [promise for promise in rest if promise not in self._not_shown]
+        self._left_out = [promise for promise in rest if promise in left_out]
+        self._kept = [promise for promise in rest if promise not in self._left_out]
 
     def cell(self, tool: str, column: Column) -> Cell:
         """The cell, with the verdict that the worst promise decides."""
@@ -124,27 +125,29 @@ class _Promises:
         return cell._replace(kept=True, tried=tried, arguments=_arguments(self._kept), reason=self._reason("refused"))
 
     def _reason(self, shows: Showing) -> str:
-        found = [each.case.description for each in self._trials if each.case.is_promise and each.shows == shows]
-        return _sentence(shows, found)
+        descriptions = [
+            trial.case.description for trial in self._trials if trial.case.is_promise and trial.shows == shows
+        ]
+        return _sentence(shows, descriptions)
 
 
 def _explored(tool: str, column: Column, trials: list[Trial]) -> Cell:
     """The cell of what the schema does not promise."""
-    explored = [each for each in trials if not each.case.is_lenient]
+    explored = [trial for trial in trials if not trial.case.is_lenient]
     fault = FAULT_OF.get(PROBE_OF[column])
     if not explored:
         reason = "servers commonly convert every value that the schema excludes"
         return Cell(tool, column, fault, None, None, "not applicable", reason=reason)
     cell = Cell(tool, column, fault, False, None, "not shown", tried=len(explored))
-    cell = cell._replace(refused=sum(each.shows == "refused" for each in explored))
+    cell = cell._replace(refused=sum(trial.shows == "refused" for trial in explored))
     for shows, verdict in _EXPLORED.items():
-        found = [each.case for each in explored if each.shows == shows]
-        if found:
+        cases = [trial.case for trial in explored if trial.shows == shows]
+        if cases:
             return cell._replace(
                 kept=None if shows == "nothing" else shows == "refused",
                 verdict=verdict,
-                arguments=tuple(dict.fromkeys(each.argument for each in found if each.argument)),
-                reason=_sentence(shows, [each.description for each in found]),
+                arguments=tuple(dict.fromkeys(case.argument for case in cases if case.argument)),
+                reason=_sentence(shows, [case.description for case in cases]),
             )
     return cell
 
@@ -164,7 +167,7 @@ def _sentence(shows: Showing, descriptions: list[str]) -> str:
 
 
 def _arguments(promises: list[Promise]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.argument for each in promises))
+    return tuple(dict.fromkeys(promise.argument for promise in promises))
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -175,9 +178,9 @@ def _listed(names: tuple[str, ...]) -> str:
 def with_predictions(matrix: list[Cell], findings: Iterable[ReportedFinding]) -> list[Cell]:
     """Add the static rules that predicted the open cells."""
     predictions: dict[tuple[str | None, str], dict[str, None]] = {}
-    for each in findings:
-        if each.rule.fault is not None and each.rule.ruleset != "wire":
-            predictions.setdefault((each.tool, each.rule.fault), {})[each.rule.id] = None
+    for finding in findings:
+        if finding.rule.fault is not None and finding.rule.ruleset != "wire":
+            predictions.setdefault((finding.tool, finding.rule.fault), {})[finding.rule.id] = None
     return [
         cell._replace(predicted_by=tuple(predictions.get((cell.tool, cell.fault or ""), ())))
         if cell.verdict == "open"
@@ -236,7 +239,7 @@ class _Evidence:
         self._stored: dict[str, StoredFailure] = {}
 
     def proof(self) -> Proof:
-        results = [self._result(each, None) for each in self._sent_to(self._catalog.server)]
+        results = [self._result(sent, None) for sent in self._sent_to(self._catalog.server)]
         matrix: list[Cell] = []
         for permission in self._plan.permissions:
             results += self._rows(permission)
@@ -259,10 +262,10 @@ class _Evidence:
         """The results of the probes of a tool, sent or not."""
         tool, sent = permission.tool, self._sent_to(permission.tool)
         weakness = _weakness(sent, compares=self._plan.explores)
-        rows = [self._result(each, weakness, _valid_response(sent)) for each in sent]
-        known = {each.probe for each in rows}
+        rows = [self._result(sent_probe, weakness, _valid_response(sent)) for sent_probe in sent]
+        present = {row.probe for row in rows}
         for probe in PROVE_CHECKS if self._plan.explores else SCHEMA_CHECKS:
-            if probe in self._plan.checks and probe not in known:
+            if probe in self._plan.checks and probe not in present:
                 fault, reason = FAULT_OF.get(probe), self._untested_reason(permission)
                 rows.append(ProbeResult(tool.name, probe, fault, "not_tested", None, reason))
         return rows
@@ -272,9 +275,9 @@ class _Evidence:
         sent, probes = self._sent_to(permission.tool), self._probing.probes_of(permission.tool)
         valid = _valid_response(sent)
         trials = [
-            Trial(each.case, showing(each.seen, each.case, valid))
-            for each in sent
-            if isinstance(each.case, ProbeCase) and each.seen is not None
+            Trial(sent_probe.case, showing(sent_probe.seen, sent_probe.case, valid))
+            for sent_probe in sent
+            if isinstance(sent_probe.case, ProbeCase) and sent_probe.seen is not None
         ]
         for column, probe in PROBE_OF.items():
             if probe in self._plan.checks:
@@ -285,7 +288,9 @@ class _Evidence:
         if not permission.is_granted:
             return permission.reason
         reasons = [
-            each.case.reason for each in sent if isinstance(each.case, SkippedProbe) and each.case.probe == probe
+            sent_probe.case.reason
+            for sent_probe in sent
+            if isinstance(sent_probe.case, SkippedProbe) and sent_probe.case.probe == probe
         ]
         probes = self._probing.tool_probes.get(id(permission.tool))
         is_over_limit = probes is not None and probes.calls_left_out > 0
@@ -331,18 +336,18 @@ class _Evidence:
         return self._probing.redacted(response.text)
 
     def _item_probes(self) -> list[ItemProbes]:
-        found: list[ItemProbes] = []
+        item_probes: list[ItemProbes] = []
         revision = self._catalog.protocol
-        for item in (self._catalog.server, *(each.tool for each in self._plan.permissions)):
-            records = [record for each in self._sent_to(item) if (record := self._record(each)) is not None]
+        for item in (self._catalog.server, *(permission.tool for permission in self._plan.permissions)):
+            records = [record for sent in self._sent_to(item) if (record := self._record(sent)) is not None]
             if item is self._catalog.server:
                 records += [
                     ProbeRecord("calls", SEVERAL, "response", end.outcome, response=self._text(end))
-                    for end in {each.outcome: each for each in reversed(self._probing.unexplained)}.values()
+                    for end in {response.outcome: response for response in reversed(self._probing.unexplained)}.values()
                 ]
             if records:
-                found.append(ItemProbes(item, records, revision))
-        return found
+                item_probes.append(ItemProbes(item, records, revision))
+        return item_probes
 
     def _record(self, sent: SentProbe) -> ProbeRecord | None:
         """The record of a probe without secrets; a failure is stored."""
@@ -422,7 +427,14 @@ def _record(case: ProbeCase, seen: SeenResponse) -> ProbeRecord:
 
 def _valid_response(sent: list[SentProbe]) -> SeenResponse | None:
     """What was seen of the last valid call of a tool."""
-    return next((each.seen for each in reversed(sent) if each.case.probe == "baseline" and each.seen is not None), None)
+    return next(
+        (
+            sent_probe.seen
+            for sent_probe in reversed(sent)
+            if sent_probe.case.probe == "baseline" and sent_probe.seen is not None
+        ),
+        None,
+    )
 
 
 def _weakness(sent: list[SentProbe], *, compares: bool) -> str | None:
@@ -435,7 +447,10 @@ def _weakness(sent: list[SentProbe], *, compares: bool) -> str | None:
     what = "reports an error" if valid.outcome == "accepted" else _BASELINE_OUTCOMES.get(valid.outcome, "fails")
     how = "pass better arguments with `--args`, or `args` in a suite"
     effect = "only refusals that are about an argument count" if compares else "its probes prove little"
-    if any(each.case.probe == "baseline" and each.seen is not None and each.seen.is_success for each in sent):
+    if any(
+        sent_probe.case.probe == "baseline" and sent_probe.seen is not None and sent_probe.seen.is_success
+        for sent_probe in sent
+    ):
         return f"the valid call succeeds at first and {what} later, so {effect}"
     return f"the valid call {what}, so {effect}; {how}"
 
@@ -447,13 +462,13 @@ def _without_repeated_hangs(sent: list[SentProbe]) -> list[SentProbe]:
         return sent
     reason = "the valid call times out, too"
     return [
-        each._replace(case=SkippedProbe(each.case.probe, reason, True, each.case.declared), seen=None)
-        if isinstance(each.case, ProbeCase)
-        and each.case.probe != "baseline"
-        and each.seen is not None
-        and each.seen.outcome == "hang"
-        else each
-        for each in sent
+        sent_probe._replace(case=SkippedProbe(sent_probe.case.probe, reason, True, sent_probe.case.declared), seen=None)
+        if isinstance(sent_probe.case, ProbeCase)
+        and sent_probe.case.probe != "baseline"
+        and sent_probe.seen is not None
+        and sent_probe.seen.outcome == "hang"
+        else sent_probe
+        for sent_probe in sent
     ]
 
 

@@ -188,7 +188,7 @@ _LONGEST_UNIT = 64
 
 def without_repeated(value: Any) -> tuple[Any, list[dict[str, Any]]]:
     """Return a copy with long repeated texts emptied, and a record of each: its path, its unit and its length."""
-    found: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     holder = [value]
     waiting: list[tuple[Any, Any, list[str | int]]] = [(holder, 0, [])]
     while waiting:
@@ -202,8 +202,8 @@ def without_repeated(value: Any) -> tuple[Any, list[dict[str, Any]]]:
             waiting += [(items, number, [*path, number]) for number in range(len(items))]
         elif isinstance(current, str) and (unit := _unit(current)):
             parent[step] = ""
-            found.append({"path": path, "unit": unit, "length": len(current)})
-    return holder[0], found[::-1]
+            records.append({"path": path, "unit": unit, "length": len(current)})
+    return holder[0], records[::-1]
 
 
 def with_repeated(value: Any, repeated: Any, limit: int) -> Any:
@@ -211,8 +211,10 @@ def with_repeated(value: Any, repeated: Any, limit: int) -> Any:
     if not isinstance(repeated, list):
         raise ValueError("not a list")
     holder = [value]
-    for each in repeated:
-        path, unit, length = (each.get(key) if isinstance(each, dict) else None for key in ("path", "unit", "length"))
+    for record in repeated:
+        path, unit, length = (
+            record.get(key) if isinstance(record, dict) else None for key in ("path", "unit", "length")
+        )
         if not (isinstance(path, list) and isinstance(unit, str) and unit and type(length) is int and length > 0):
             raise ValueError("not a record of a text")
         limit -= length
@@ -242,6 +244,7 @@ def _unit(text: str) -> str:
     if len(text) < SHORTEST:
         return ""
     period = text.find(text[:_LONGEST_UNIT], 1, 2 * _LONGEST_UNIT)
+    # A text that repeats its beginning equals itself, moved by that much.
     return text[:period] if period > 0 and text.startswith(text[:-period], period) else ""
 
 
@@ -373,18 +376,19 @@ def _is_about_size(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | No
 
 def _speaks(seen: SeenResponse, case: ProbeCase, valid: SeenResponse | None) -> bool:
     """Whether a refusal is about the argument, as opposed to whatever the valid call fails with."""
-    known = valid.words if valid is not None else ""
-    if _VALIDATION.search(seen.words) and not _VALIDATION.search(known):
+    valid_words = valid.words if valid is not None else ""
+    if _VALIDATION.search(seen.words) and not _VALIDATION.search(valid_words):
         return True
+    # The code of JSON-RPC for invalid parameters.
     if seen.code == -32602 and (valid is None or valid.code != -32602):
         return True
-    if case.probe == "oversized" and _SIZE.search(seen.words) and not _SIZE.search(known):
+    if case.probe == "oversized" and _SIZE.search(seen.words) and not _SIZE.search(valid_words):
         return True
     for name in _names(case):
         named = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
         if named.search(seen.words):
-            is_new = not named.search(known) and len(name) > 1
-            return is_new or (_ABOUT_VALUES.search(seen.words) is not None and not _ABOUT_VALUES.search(known))
+            is_new = not named.search(valid_words) and len(name) > 1
+            return is_new or (_ABOUT_VALUES.search(seen.words) is not None and not _ABOUT_VALUES.search(valid_words))
     return False
 
 
@@ -400,6 +404,7 @@ def _names(case: ProbeCase) -> Iterator[str]:
 def _without_variables(text: str, arguments: Any) -> str:
     """A text without ids, times and the arguments that it repeats."""
     text = _RUN.sub("#", text[:_LONGEST_WORDS])
+    # The longest first, because it may contain others.
     for echo in sorted(_echoes(arguments), key=len, reverse=True):
         text = text.replace(echo, "#")
     return " ".join(_VARIABLE.sub("#", text).casefold().split())
@@ -407,18 +412,18 @@ def _without_variables(text: str, arguments: Any) -> str:
 
 def _echoes(arguments: Any) -> set[str]:
     """The arguments as a response may repeat them: as JSON or Python, whole or value by value."""
-    found = set()
+    echoes = set()
     if json_size(arguments) <= _LONGEST_WORDS:  # longer ones are not repeated in full
-        found = {json.dumps(arguments), json.dumps(arguments, ensure_ascii=False), repr(arguments)}
+        echoes = {json.dumps(arguments), json.dumps(arguments, ensure_ascii=False), repr(arguments)}
     waiting = list(arguments.values()) if isinstance(arguments, dict) else []
     while waiting:
         value = waiting.pop()
         if isinstance(value, (dict, list)):
             waiting += value.values() if isinstance(value, dict) else value[:50]
         if isinstance(value, str) and len(value) <= _LONGEST_WORDS:
-            found |= {json.dumps(value), json.dumps(value, ensure_ascii=False), repr(value)}
-            found |= {value} if len(value) >= _SHORTEST_ECHO else set()
+            echoes |= {json.dumps(value), json.dumps(value, ensure_ascii=False), repr(value)}
+            echoes |= {value} if len(value) >= _SHORTEST_ECHO else set()
         elif not isinstance(value, (str, bool, type(None))):
             text = repr(value)
-            found |= {text} if len(text) >= _SHORTEST_ECHO else set()
-    return {each for each in found if len(each) > 2}
+            echoes |= {text} if len(text) >= _SHORTEST_ECHO else set()
+    return {echo for echo in echoes if len(echo) > 2}

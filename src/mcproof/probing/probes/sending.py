@@ -67,30 +67,30 @@ class ToolRun:
             if isinstance(case, SkippedProbe):
                 self.sent[at] = SentProbe(self.tool, case)
         positions = [at for at, case in enumerate(cases) if isinstance(case, ProbeCase)]
-        found = [CaseSpan(self, positions[at : at + SPAN]) for at in range(0, len(positions), SPAN)]
-        self.slices_left = len(found)
-        return found
+        slices = [CaseSpan(self, positions[at : at + SPAN]) for at in range(0, len(positions), SPAN)]
+        self.slices_left = len(slices)
+        return slices
 
     def is_superfluous(self, position: int) -> bool:
         """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
         case = self.probes.cases[position]
-        lost, broken = _losses(each for at, each in self.sent.items() if at < position)
+        lost, broken = _losses(sent for at, sent in self.sent.items() if at < position)
         return _is_lost(lost) or (isinstance(case, ProbeCase) and bool(case.keyword) and case.promise in broken)
 
     def in_order(self, corrected: Callable[[SentProbe], SentProbe]) -> tuple[list[SentProbe], bool]:
         """What was sent, without cases that would not have been sent one after the other; whether that is all."""
-        found = list(map(corrected, self.valid))
-        kept: list[SentProbe] = []
+        valid = list(map(corrected, self.valid))
+        counted: list[SentProbe] = []
         for _, sent in sorted(self.sent.items()):
-            each = corrected(sent)
-            lost, broken = _losses(kept)
-            if isinstance(each.case, SkippedProbe) or not (
-                _is_lost(lost) or (each.case.keyword and each.case.promise in broken)
+            probe = corrected(sent)
+            lost, broken = _losses(counted)
+            if isinstance(probe.case, SkippedProbe) or not (
+                _is_lost(lost) or (probe.case.keyword and probe.case.promise in broken)
             ):
-                kept.append(each)
-        lost, _ = _losses(kept)
-        is_stopped = _is_lost(lost) and len(kept) < len(self.probes.cases)
-        return [*found, *kept], is_stopped
+                counted.append(probe)
+        lost, _ = _losses(counted)
+        is_stopped = _is_lost(lost) and len(counted) < len(self.probes.cases)
+        return [*valid, *counted], is_stopped
 
 
 class CaseSpan(NamedTuple):
@@ -104,10 +104,10 @@ def _losses(sent: Iterable[SentProbe]) -> tuple[Counter[Outcome], set[Promise]]:
     """How often the server was lost, and the promises whose violation caused it."""
     lost: Counter[Outcome] = Counter()
     broken: set[Promise] = set()
-    for each in sent:
-        if isinstance(each.case, ProbeCase) and each.seen is not None and each.seen.outcome in SERVER_LOST:
-            lost[each.seen.outcome] += 1
-            broken.add(each.case.promise)
+    for probe in sent:
+        if isinstance(probe.case, ProbeCase) and probe.seen is not None and probe.seen.outcome in SERVER_LOST:
+            lost[probe.seen.outcome] += 1
+            broken.add(probe.case.promise)
     return lost, broken
 
 
@@ -170,6 +170,7 @@ class WorkerPool:
 
     async def _work_separately(self, work: Callable[[Session], Coroutine[Any, Any, None]]) -> None:
         session = self._session.new_session()
+        # Stays true if anything is raised, also a cancellation.
         is_interrupted = True
         try:
             if await self._has_started(session):
@@ -198,11 +199,12 @@ class WorkerPool:
         try:
             await asyncio.wait({task, done}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
+                # Raises what the task raised.
                 task.result()
             return not self._is_done.is_set()
         finally:
-            for each in (task, done):
-                each.cancel()
+            for pending in (task, done):
+                pending.cancel()
             await asyncio.gather(task, done, return_exceptions=True)
 
     async def _work_in_time(self, work: Callable[[Session], Coroutine[Any, Any, None]], session: Session) -> None:

@@ -100,7 +100,7 @@ class ProbeSession:
         self._under_way = 0
         self._changed = asyncio.Event()
         checks = sum(name in plan.checks for name in ("unknown_tool", *promises.NAMES))
-        self._total = sum(each.is_granted for each in plan.permissions) + checks
+        self._total = sum(permission.is_granted for permission in plan.permissions) + checks
         self._done = self._calls = 0
         self._last_progress = 0.0
 
@@ -152,9 +152,9 @@ class ProbeSession:
 
     async def send_all(self) -> None:
         """Send everything; the session stays open."""
-        granted = [each for each in self._plan.permissions if each.is_granted]
-        self._waiting.extend(each for each in granted if not each.is_forced)
-        forced = [each for each in granted if each.is_forced]
+        granted = [permission for permission in self._plan.permissions if permission.is_granted]
+        self._waiting.extend(permission for permission in granted if not permission.is_forced)
+        forced = [permission for permission in granted if permission.is_forced]
         try:
             await self._in_time(self._probe_server)
             await all_of(*self._pool.jobs(self._work))
@@ -235,6 +235,7 @@ class ProbeSession:
                 if isinstance(work, CaseSpan):
                     recent.append((monotonic(), work))
                 await self._find_culprits(recent, sender)
+                # A server may end this long after its last response.
                 while len(recent) > _FEWEST_SUSPECTS and monotonic() - recent[0][0] > SETTLE:
                     recent.popleft()
             if not self._limit.is_over():
@@ -251,13 +252,13 @@ class ProbeSession:
         """
         if not sender.take_ends() or not sender.session.can_restart:
             return
-        suspects = [each for _, each in recent]
+        suspects = [span for _, span in recent]
         recent.clear()
         is_explained = False
         for first in range(0, len(suspects), AT_ONCE):
             group = suspects[first : first + AT_ONCE]
-            ends = await asyncio.gather(*(sender.ends_with(self._requests(each)) for each in group))
-            for guilty in (each for each, is_end in zip(group, ends, strict=True) if is_end):
+            ends = await asyncio.gather(*(sender.ends_with(self._requests(span)) for span in group))
+            for guilty in (span for span, is_end in zip(group, ends, strict=True) if is_end):
                 is_explained |= await self._send_alone(guilty, sender)
         if is_explained:
             sender.unexplained.clear()
@@ -297,6 +298,7 @@ class ProbeSession:
                 return self._waiting.popleft()
             if not self._under_way:
                 return None
+            # Another worker is sending a valid call, and will add the cases of its tool.
             self._changed.clear()
             await self._changed.wait()
         return None
@@ -336,10 +338,12 @@ class ProbeSession:
         if valid is None or valid.seen is None or not valid.seen.is_success or not isinstance(valid.case, ProbeCase):
             return
         sent = [run.sent[at] for at in work.positions if at in run.sent]
-        if any(isinstance(each.case, ProbeCase) and each.seen and is_doubtful(each.seen, each.case) for each in sent):
-            again = await self._call(sender, run, valid.case._replace(description="the valid call again"))
-            if again.seen is not None and again.seen.is_refusal:
-                run.valid.append(again)
+        if any(
+            isinstance(probe.case, ProbeCase) and probe.seen and is_doubtful(probe.seen, probe.case) for probe in sent
+        ):
+            repeated = await self._call(sender, run, valid.case._replace(description="the valid call again"))
+            if repeated.seen is not None and repeated.seen.is_refusal:
+                run.valid.append(repeated)
 
     def _finish(self, run: ToolRun) -> None:
         run.is_done = True

@@ -65,13 +65,13 @@ def comment_for(catalog: Catalog, finding: ReportedFinding, text_of: Callable[[s
 
 def _comment(text: str, line: int, rule: str) -> Edit | None:
     """The edit that adds a rule to the comment on a line, or adds the comment; None if the line cannot end in one."""
-    starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+    starts = [0, *(line_end.end() for line_end in _LINE_END.finditer(text))]
     if line > len(starts):
         return None
     start = starts[line - 1]
-    end = found.start() if (found := _LINE_END.search(text, start)) is not None else len(text)
-    if (known := _DIRECTIVE.search(text, start, end)) is not None:
-        return Edit(known.end(1), known.end(1), f", {rule}" if known[1].strip() else rule)
+    end = line_end.start() if (line_end := _LINE_END.search(text, start)) is not None else len(text)
+    if (directive := _DIRECTIVE.search(text, start, end)) is not None:
+        return Edit(directive.end(1), directive.end(1), f", {rule}" if directive[1].strip() else rule)
     written = text[start:end]
     if written.rstrip().endswith("\\") or not written.strip() or line in _continued_strings(text):
         return None
@@ -81,20 +81,21 @@ def _comment(text: str, line: int, rule: str) -> Edit | None:
 
 def _continued_strings(text: str) -> set[int]:
     """The lines whose end is inside a string."""
-    found: set[int] = set()
+    lines: set[int] = set()
     opened: list[int] = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(_LINE_END.sub("\n", text)).readline):
             name = tokenize.tok_name[token.type]
+            # From Python 3.12 on, an f-string is several tokens; before, it is one string.
             if name == "FSTRING_START":
                 opened.append(token.start[0])
             elif name == "FSTRING_END":
-                found.update(range(opened.pop() if opened else token.start[0], token.end[0]))
+                lines.update(range(opened.pop() if opened else token.start[0], token.end[0]))
             elif token.type == tokenize.STRING:
-                found.update(range(token.start[0], token.end[0]))
+                lines.update(range(token.start[0], token.end[0]))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return set(range(1, text.count("\n") + 2))  # nothing is certain
-    return found
+    return lines
 
 
 def entry_for(path: str, finding: ReportedFinding, contents: Mapping[str, bytes], folder: str) -> FileEdits | None:
@@ -129,6 +130,7 @@ def _entry(text: str, finding: ReportedFinding, *, is_shared: bool) -> Edit:
 
 def _quoted(text: str) -> str:
     """A TOML string."""
+    # TOML forbids an unescaped DEL, which JSON allows; otherwise their strings are written alike.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -141,9 +143,9 @@ def _text(file: str, contents: Mapping[str, bytes]) -> str:
 
 def rules_on(line: str) -> Iterator[tuple[int, int, str]]:
     """The words in the brackets of comments on a line that ignore rules, with their columns."""
-    for found in re.finditer(r"#[ \t]*mcproof:[ \t]*ignore(?:-file)?[ \t]*\[([^\]]*)", line):
-        for word in re.finditer(r"[^\s,]+", found[1]):
-            yield found.start(1) + word.start(), found.start(1) + word.end(), word[0]
+    for match in re.finditer(r"#[ \t]*mcproof:[ \t]*ignore(?:-file)?[ \t]*\[([^\]]*)", line):
+        for word in re.finditer(r"[^\s,]+", match[1]):
+            yield match.start(1) + word.start(), match.start(1) + word.end(), word[0]
 
 
 OPEN_PAGE = "mcproof.openRulePage"
@@ -174,7 +176,7 @@ class ActionRequest(NamedTuple):
     """The wanted kinds of actions; empty for all."""
 
     def wants(self, kind: str) -> bool:
-        return not self.only or any(kind == each or kind.startswith(f"{each}.") for each in self.only)
+        return not self.only or any(kind == wanted or kind.startswith(f"{wanted}.") for wanted in self.only)
 
 
 def code_actions(request: ActionRequest) -> list[types.CodeAction]:
@@ -183,10 +185,12 @@ def code_actions(request: ActionRequest) -> list[types.CodeAction]:
     actions: list[types.CodeAction] = []
     if request.wants(types.CodeActionKind.QuickFix.value):
         actions += _fixes(request, problems)
-        ignores = [each for problem in problems for each in _ignores(request, problem)]
-        actions += {(each.title, str(each.edit)): each for each in ignores}.values()  # one for findings of one line
+        ignores = [action for problem in problems for action in _ignores(request, problem)]
+        # Findings of one rule on one line are ignored by the same edit, which is offered once.
+        distinct = {(action.title, str(action.edit)): action for action in ignores}
+        actions += distinct.values()
         actions += _pages(request, problems)
-    if any(each.startswith("source") for each in request.only) and request.wants(FIX_ALL):
+    if any(kind.startswith("source") for kind in request.only) and request.wants(FIX_ALL):
         actions += _fix_all(request)  # only on request: editors run it on save
     return actions
 
@@ -195,13 +199,13 @@ def _problems_at(request: ActionRequest) -> list[EditorProblem]:
     """The findings of a document whose lines the place touches."""
     path, where = request.analysis.path, request.where
     text = request.documents.positions_in(path)
-    found = []
-    for each in request.analysis.problems:
-        if each.file == path and each.finding is not None:
-            shown = text.range_at(each.line, each.column, each.end_column)
+    problems = []
+    for problem in request.analysis.problems:
+        if problem.file == path and problem.finding is not None:
+            shown = text.range_at(problem.line, problem.column, problem.end_column)
             if shown.start.line <= where.end.line and where.start.line <= shown.end.line:
-                found.append(each)
-    return found[:MOST_FINDINGS]
+                problems.append(problem)
+    return problems[:MOST_FINDINGS]
 
 
 # --- fixes
@@ -210,8 +214,10 @@ def _problems_at(request: ActionRequest) -> list[EditorProblem]:
 def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[types.CodeAction]:
     """The certain fixes of some findings."""
     catalog = request.analysis.catalog
-    wanted = [(each, _judged(request.analysis, each.finding)) for each in problems if each.finding is not None]
-    fixable = [(each, finding) for each, finding in wanted if finding is not None and finding.fix is not None]
+    wanted = [
+        (problem, _judged(request.analysis, problem.finding)) for problem in problems if problem.finding is not None
+    ]
+    fixable = [(problem, finding) for problem, finding in wanted if finding is not None and finding.fix is not None]
     if catalog is None or not fixable:
         return
     edits = proven_edits(catalog, [finding for _, finding in fixable])
@@ -224,12 +230,12 @@ def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[ty
 
 def _judged(analysis: Analysis, reported: ReportedFinding) -> Finding | None:
     """The finding behind a reported one."""
-    for each in analysis.found.active if analysis.found is not None else ():
-        if (each.rule.id, each.item.pointer, each.pointer, each.message) == (
+    for finding in analysis.findings.active if analysis.findings is not None else ():
+        if (finding.rule.id, finding.item.pointer, finding.pointer, finding.message) == (
             *(reported.rule.id, reported.item_pointer),
             *(reported.pointer, reported.message),
         ):
-            return each
+            return finding
     return None
 
 
@@ -242,15 +248,15 @@ def _by_offsets(edit: FileEdit, documents: OpenDocuments) -> FileEdits:
 
 def _fix_all(request: ActionRequest) -> Iterator[types.CodeAction]:
     """One action with every certain fix of the document."""
-    catalog, found = request.analysis.catalog, request.analysis.found
-    if catalog is None or found is None:
+    catalog, findings = request.analysis.catalog, request.analysis.findings
+    if catalog is None or findings is None:
         return
     if catalog.source is None:
-        changes = [FileEdits(request.analysis.path, tuple(fix_snapshot(catalog, found.active).edits))]
+        changes = [FileEdits(request.analysis.path, tuple(fix_snapshot(catalog, findings.active).edits))]
     else:
-        files = fix_source(catalog, found.active).files
-        changes = [FileEdits(os.path.abspath(each.file), tuple(each.edits)) for each in files]
-    changes = [each for each in changes if each.edits]
+        files = fix_source(catalog, findings.active).files
+        changes = [FileEdits(os.path.abspath(file.file), tuple(file.edits)) for file in files]
+    changes = [change for change in changes if change.edits]
     if changes:
         yield _action(request, "Fix all that mcproof can fix", None, tuple(changes), kind=FIX_ALL)
 
@@ -276,7 +282,9 @@ def _ignores(request: ActionRequest, problem: EditorProblem) -> Iterator[types.C
 def _pages(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[types.CodeAction]:
     if not request.abilities.show_pages:
         return
-    for rule in {each.finding.rule.id: each.finding.rule for each in problems if each.finding is not None}.values():
+    for rule in {
+        problem.finding.rule.id: problem.finding.rule for problem in problems if problem.finding is not None
+    }.values():
         title = f"Open the page of {rule.id}"
         command = types.Command(title=title, command=OPEN_PAGE, arguments=[help_uri(rule)])
         yield types.CodeAction(title=title, kind=types.CodeActionKind.QuickFix, command=command)
@@ -306,25 +314,26 @@ def _action(
 
 def _workspace_edit(request: ActionRequest, changes: tuple[FileEdits, ...]) -> types.WorkspaceEdit:
     documents = request.documents
-    if not request.abilities.versioned_edits and not any(each.is_new for each in changes):
+    # Every client knows the older form, which can neither name versions nor create files.
+    if not request.abilities.versioned_edits and not any(change.is_new for change in changes):
         return types.WorkspaceEdit(
-            changes={documents.uri_of(each.file): _text_edits(request, each) for each in changes}
+            changes={documents.uri_of(change.file): _text_edits(request, change) for change in changes}
         )
     listed: list[types.TextDocumentEdit | types.CreateFile | types.RenameFile | types.DeleteFile] = []
-    for each in changes:
-        document, uri = documents.get(each.file), documents.uri_of(each.file)
-        if each.is_new:
+    for change in changes:
+        document, uri = documents.get(change.file), documents.uri_of(change.file)
+        if change.is_new:
             listed.append(types.CreateFile(uri=uri, options=types.CreateFileOptions(ignore_if_exists=True)))
         identifier = types.OptionalVersionedTextDocumentIdentifier(
             uri=uri, version=document.version if document is not None else None
         )
-        listed.append(types.TextDocumentEdit(text_document=identifier, edits=[*_text_edits(request, each)]))
+        listed.append(types.TextDocumentEdit(text_document=identifier, edits=[*_text_edits(request, change)]))
     return types.WorkspaceEdit(document_changes=listed)
 
 
 def _text_edits(request: ActionRequest, change: FileEdits) -> list[types.TextEdit]:
     text = request.documents.positions_in(change.file)
-    return [types.TextEdit(text.range_of(each.start, each.end), each.replacement) for each in change.edits]
+    return [types.TextEdit(text.range_of(edit.start, edit.end), edit.replacement) for edit in change.edits]
 
 
 LONGEST_WORD = 60
@@ -344,10 +353,10 @@ def rule_at(line: str, column: int, *, is_settings: bool) -> tuple[int, int, Rul
     words = rules_on(line)
     if is_settings:
         words = (
-            (found.start(group), found.end(group), found[group])
-            for found in _QUOTED.finditer(line)
+            (match.start(group), match.end(group), match[group])
+            for match in _QUOTED.finditer(line)
             for group in (1, 2)
-            if found[group]
+            if match[group]
         )
     for start, end, word in words:
         if start <= column <= end:

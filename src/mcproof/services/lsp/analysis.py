@@ -41,31 +41,31 @@ FileState = tuple[str, bytes | tuple[int, int] | None]
 """A file with its unsaved content, or its modification time and size; None if it does not exist."""
 
 
-class _KeptPlan(NamedTuple):
+class _CachedPlan(NamedTuple):
     plan: Plan
     state: tuple[FileState, ...]
     baseline: FileState | None
 
 
-class KeptPlans:
-    """The plan of each folder."""
+class PlanCache:
+    """A cache of the plan of each folder."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, bool], _KeptPlan] = {}
+        self._cached: dict[tuple[str, bool], _CachedPlan] = {}
 
     def plan_for(self, path: str, contents: Mapping[str, bytes], *, is_source: bool) -> Plan:
         """The plan for a document, by its nearest configuration. Raises an error if that is invalid."""
         key = os.path.dirname(path), is_source
         state = tuple(_configurations(path, contents))
-        known = self._kept.pop(key, None)
-        if known is None or known.state != state or known.baseline != _baseline(known.plan):
+        cached = self._cached.pop(key, None)
+        if cached is None or cached.state != state or cached.baseline != _baseline(cached.plan):
             planner = Planner(LintRequest(TargetSelection(names=(path,))), SettingsFinder(contents))
             plan = planner.plan_for(Input(path, is_source=is_source))
-            known = _KeptPlan(plan, state, _baseline(plan))
-        self._kept[key] = known
-        if len(self._kept) > MOST_PLANS:  # the oldest first
-            del self._kept[next(iter(self._kept))]
-        return known.plan
+            cached = _CachedPlan(plan, state, _baseline(plan))
+        self._cached[key] = cached
+        if len(self._cached) > MOST_PLANS:  # the oldest first
+            del self._cached[next(iter(self._cached))]
+        return cached.plan
 
 
 def _configurations(path: str, contents: Mapping[str, bytes]) -> Iterator[FileState]:
@@ -78,6 +78,7 @@ def _configurations(path: str, contents: Mapping[str, bytes]) -> Iterator[FileSt
                 state = contents.get(file) or _stored(file)
                 if state is not None:
                     yield file, state
+            # At the root, a folder is its own parent.
             if folder == (folder := os.path.dirname(folder)):
                 break
 
@@ -121,7 +122,7 @@ class Analysis(NamedTuple):
     depends: frozenset[str] = frozenset()
     """The absolute paths of the files that the result depends on."""
     catalog: Catalog | None = None
-    found: CatalogFindings | None = None
+    findings: CatalogFindings | None = None
     plan: Plan | None = None
 
 
@@ -130,7 +131,7 @@ class Analyst:
 
     def __init__(self) -> None:
         self._trees = SyntaxTreeCache()
-        self._plans = KeptPlans()
+        self._plans = PlanCache()
         self._findings: dict[str, KeptFindings] = {}
 
     def analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
@@ -158,24 +159,28 @@ class Analyst:
         return self._check_source(path, contents) if kind == "source" else self._check_snapshot(path, contents)
 
     def _findings_of(self, path: str) -> KeptFindings:
-        known = self._findings.pop(path, None)
-        if known is None:
-            known = KeptFindings()
-        self._findings[path] = known
+        findings = self._findings.pop(path, None)
+        if findings is None:
+            findings = KeptFindings()
+        self._findings[path] = findings
         if len(self._findings) > MOST_DOCUMENTS:  # the oldest first
             del self._findings[next(iter(self._findings))]
-        return known
+        return findings
 
     def _check_source(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
-        found = discover(path, contents, cache=self._trees)
-        if any(found.document.values()):
-            return self._checked(path, catalog_of(found, path, indent=None), contents)._replace(depends=found.read)
-        unread = [EditorProblem(_absolute(each.file), *each[1:3], None, "error", each.what) for each in found.problems]
-        omitted = [Notice("not-checked", what, file, line) for file, line, _, what in found.omissions]
-        return Analysis(path, (*unread, *map(_notice, omitted)), found.read)
+        source = discover(path, contents, cache=self._trees)
+        if any(source.document.values()):
+            return self._checked(path, catalog_of(source, path, indent=None), contents)._replace(depends=source.read)
+        unread = [
+            EditorProblem(_absolute(problem.file), *problem[1:3], None, "error", problem.what)
+            for problem in source.problems
+        ]
+        omitted = [Notice("not-checked", what, file, line) for file, line, _, what in source.omissions]
+        return Analysis(path, (*unread, *map(_notice, omitted)), source.read)
 
     def _check_snapshot(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         try:
+            # An editor opens any JSON file; one that is not a catalog has no problems.
             catalog = read_snapshot(contents[path], path, is_certain=False)
         except NoCatalogError:
             return Analysis(path)
@@ -185,42 +190,42 @@ class Analyst:
         """Run the rules of the nearest configuration on a catalog."""
         plan = self._plans.plan_for(path, contents, is_source=catalog.source is not None)
         tracker = IgnoreTracker()
-        found = find_problems(catalog, plan, tracker, kept=self._findings_of(path))
-        reported = report_findings(catalog, found.active, lines=catalog.source is None)
-        notices = [Notice(*each) for each in tracker.notices.values() if each is not None] + omissions(catalog)
+        findings = find_problems(catalog, plan, tracker, kept=self._findings_of(path))
+        reported = report_findings(catalog, findings.active, lines=catalog.source is None)
+        notices = [Notice(*notice) for notice in tracker.notices.values() if notice is not None] + omissions(catalog)
         problems = (*map(_finding, reported), *map(_notice, notices))
-        return Analysis(path, problems, frozenset([path]), catalog, found, plan)
+        return Analysis(path, problems, frozenset([path]), catalog, findings, plan)
 
 
 def _check_suite(path: str, contents: Mapping[str, bytes]) -> Analysis:
     try:
         suite = read_suite(path, None, contents)
     except SuiteError as error:
-        problems = tuple(_suite_problem(each, "error") for each in error.problems)
-        return Analysis(path, problems, frozenset([path, *(each.file for each in problems)]))
-    warned = tuple(_suite_problem(each, "warning") for each in warnings_of(suite))
+        problems = tuple(_suite_problem(problem, "error") for problem in error.problems)
+        return Analysis(path, problems, frozenset([path, *(problem.file for problem in problems)]))
+    warned = tuple(_suite_problem(problem, "warning") for problem in warnings_of(suite))
     return Analysis(path, warned, frozenset(map(_absolute, suite.files)))
 
 
-def _finding(each: ReportedFinding) -> EditorProblem:
+def _finding(finding: ReportedFinding) -> EditorProblem:
     return EditorProblem(
-        file=_absolute(each.file),
-        line=each.line,
-        column=each.column,
-        end_column=each.end_column,
-        level=each.level,
-        message=each.message,
-        code=each.rule.id,
-        finding=each,
+        file=_absolute(finding.file),
+        line=finding.line,
+        column=finding.column,
+        end_column=finding.end_column,
+        level=finding.level,
+        message=finding.message,
+        code=finding.rule.id,
+        finding=finding,
     )
 
 
-def _notice(each: Notice) -> EditorProblem:
-    return EditorProblem(_absolute(each.file), each.line, None, None, each.level, each.message, each.kind)
+def _notice(notice: Notice) -> EditorProblem:
+    return EditorProblem(_absolute(notice.file), notice.line, None, None, notice.level, notice.message, notice.kind)
 
 
-def _suite_problem(each: SuiteProblem, level: Level) -> EditorProblem:
-    return EditorProblem(_absolute(each.file), each.line, each.column, None, level, each.message)
+def _suite_problem(problem: SuiteProblem, level: Level) -> EditorProblem:
+    return EditorProblem(_absolute(problem.file), problem.line, problem.column, None, level, problem.message)
 
 
 def _trouble(path: str, error: McproofError) -> EditorProblem:

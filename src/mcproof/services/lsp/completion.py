@@ -41,24 +41,24 @@ def shipped_schema(package: str, name: str) -> dict[str, Any]:
 
 def keys_at(root: dict[str, Any], path: tuple[str, ...]) -> dict[str, str]:
     """The keys of an object at a path, each with its description."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for part in _at(root, path):
         for key, value in part.get("properties", {}).items():
             if value is not False:
-                found.setdefault(key, _description(root, value))
-    return found
+                descriptions.setdefault(key, _description(root, value))
+    return descriptions
 
 
 def values_at(root: dict[str, Any], path: tuple[str, ...]) -> list[str]:
     """The strings and booleans that are allowed at a path, if the schema lists them."""
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for part in _at(root, path):
         listed = [*part.get("enum", ()), *([part["const"]] if "const" in part else [])]
         if part.get("type") == "boolean":
             listed += [True, False]
         for value in listed:
-            found[json.dumps(value) if isinstance(value, bool) else str(value)] = None
-    return list(found)
+            values[json.dumps(value) if isinstance(value, bool) else str(value)] = None
+    return list(values)
 
 
 def is_list_at(root: dict[str, Any], path: tuple[str, ...]) -> bool:
@@ -80,8 +80,8 @@ def _at(root: dict[str, Any], path: tuple[str, ...]) -> list[dict[str, Any]]:
     """All schemas that apply at a path."""
     parts = list(_parts(root, root))
     for step in path:
-        below = [each for part in parts for each in _below(part, step)]
-        parts = [part for each in below for part in _parts(root, each)][:MOST_PARTS]
+        below = [schema for part in parts for schema in _below(part, step)]
+        parts = [part for schema in below for part in _parts(root, schema)][:MOST_PARTS]
     return parts
 
 
@@ -123,7 +123,7 @@ _SETTING = re.compile(r"""[ \t]*([\w-]+|"[^"]*")[ \t]*=[ \t]*(.*)""")
 _QUOTED = re.compile(r'"[^"\\]*"|\'[^\']*\'')
 
 
-class CursorPlace(NamedTuple):
+class Cursor(NamedTuple):
     """A place in a structured text."""
 
     path: tuple[str, ...]
@@ -137,30 +137,30 @@ class CursorPlace(NamedTuple):
     """Whether it is in the header of a TOML table."""
 
 
-def place_in_yaml(text: TextPositions, line: int, column: int) -> CursorPlace | None:
+def place_in_yaml(text: TextPositions, line: int, column: int) -> Cursor | None:
     """The place of a cursor in YAML; None in a comment."""
     before = _line(text, line)[:column]
     if re.search(r"(?:^|\s)#", before):
         return None
     indent, rest, steps = _unlisted(before)
     path = (*_keys_above(text, line, indent), *steps)
-    found = _KEY.match(rest)
-    while found is not None:
-        path = (*path, found[1].strip("\"'"))
-        rest = rest[found.end() :].lstrip()
+    key = _KEY.match(rest)
+    while key is not None:
+        path = (*path, key[1].strip("\"'"))
+        rest = rest[key.end() :].lstrip()
         if not rest.startswith("{"):
             return _value(path, rest)
-        found, rest, path = _in_braces(rest, path)
+        key, rest, path = _in_braces(rest, path)
     if rest.startswith("{"):
         _, rest, path = _in_braces(rest, path)
-    return CursorPlace(path, is_value=False, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
+    return Cursor(path, is_value=False, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
 
 
-def _value(path: tuple[str, ...], rest: str) -> CursorPlace:
+def _value(path: tuple[str, ...], rest: str) -> Cursor:
     """A value after its key; of a list in brackets, its last item."""
     if rest.startswith("["):
         path, rest = (*path, ITEM), re.split(r"[\[,]", rest)[-1].lstrip()
-    return CursorPlace(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
+    return Cursor(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
 
 
 def _in_braces(rest: str, path: tuple[str, ...]) -> tuple[re.Match[str] | None, str, tuple[str, ...]]:
@@ -171,11 +171,11 @@ def _in_braces(rest: str, path: tuple[str, ...]) -> tuple[re.Match[str] | None, 
 
 def _unlisted(line: str) -> tuple[int, str, tuple[str, ...]]:
     """The column of what follows the indentation and dashes of a line, that text, and a step for each dash."""
-    found = re.match(r"[ ]*((?:-[ ]+|-$)*)", line)
-    assert found is not None  # noqa: S101 (it matches the empty text)
-    dashes = found[1].count("-")
-    start = found.start(1) if dashes else found.end()
-    return start, line[found.end() :], (ITEM,) * dashes
+    match = re.match(r"[ ]*((?:-[ ]+|-$)*)", line)
+    assert match is not None  # noqa: S101 (it matches the empty text)
+    dashes = match[1].count("-")
+    start = match.start(1) if dashes else match.end()
+    return start, line[match.end() :], (ITEM,) * dashes
 
 
 def _keys_above(text: TextPositions, line: int, indent: int) -> tuple[str, ...]:
@@ -189,6 +189,7 @@ def _keys_above(text: TextPositions, line: int, indent: int) -> tuple[str, ...]:
         start, rest, steps = _unlisted(written)
         column = len(written) - len(rest)
         key = _KEY.match(rest)
+        # The dashes of a list may be in the same column as its key.
         if key is not None and (column < indent or (is_item and column <= indent and not steps)):
             path.append(key[1].strip("\"'"))
             indent, is_item = column, False
@@ -200,20 +201,21 @@ def _keys_above(text: TextPositions, line: int, indent: int) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def place_in_toml(text: TextPositions, line: int, column: int) -> CursorPlace | None:
+def place_in_toml(text: TextPositions, line: int, column: int) -> Cursor | None:
     """The place of a cursor in TOML; None in a comment or a header that is complete."""
     before = _line(text, line)[:column]
+    # A `#` in a string begins no comment.
     bare = _QUOTED.sub("", before)
     if "#" in bare.partition('"')[0]:
         return None
     if re.match(r"[ \t]*\[\[?[\w.\"-]*$", before) and not _open_list(text, line):
-        return CursorPlace((), is_value=False, word=before.strip().lstrip("["), is_header=True)
+        return Cursor((), is_value=False, word=before.strip().lstrip("["), is_header=True)
     table = _table_above(text, line)
     setting = _SETTING.match(before)
     if setting is None:
         key = _open_list(text, line)
         if key is None:
-            return CursorPlace(table, is_value=False, word=before.strip().lstrip('"'))
+            return Cursor(table, is_value=False, word=before.strip().lstrip('"'))
         return _toml_value((*table, key, ITEM), re.split(r",", before)[-1])
     key, rest = setting[1].strip('"'), setting[2]
     if rest.startswith("["):
@@ -221,17 +223,17 @@ def place_in_toml(text: TextPositions, line: int, column: int) -> CursorPlace | 
     return _toml_value((*table, key), rest)
 
 
-def _toml_value(path: tuple[str, ...], rest: str) -> CursorPlace:
+def _toml_value(path: tuple[str, ...], rest: str) -> Cursor:
     rest = rest.lstrip()
-    return CursorPlace(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
+    return Cursor(path, is_value=True, word=rest.lstrip("\"'"), is_quoted=rest[:1] in ("'", '"'))
 
 
 def _table_above(text: TextPositions, line: int) -> tuple[str, ...]:
     for number in range(line - 1, max(-1, line - 1 - MOST_LINES), -1):
-        found = _TABLE.match(_line(text, number))
-        if found is not None and (found[1] == "[[" or not _open_list(text, number)):
-            keys = tuple(part.strip().strip('"') for part in found[2].split("."))
-            return (*keys, ITEM) if found[1] == "[[" else keys
+        header = _TABLE.match(_line(text, number))
+        if header is not None and (header[1] == "[[" or not _open_list(text, number)):
+            keys = tuple(part.strip().strip('"') for part in header[2].split("."))
+            return (*keys, ITEM) if header[1] == "[[" else keys
     return ()
 
 
@@ -241,9 +243,9 @@ def _open_list(text: TextPositions, line: int) -> str | None:
         written = _QUOTED.sub("", _line(text, number)).partition("#")[0]
         if "]" in written:
             return None
-        found = _SETTING.match(written)
-        if found is not None:
-            return found[1].strip('"') if found[2].startswith("[") else None
+        setting = _SETTING.match(written)
+        if setting is not None:
+            return setting[1].strip('"') if setting[2].startswith("[") else None
     return None
 
 
@@ -303,14 +305,14 @@ def _items(words: Iterable[OfferedWord], typed: str, text: TextPositions, offset
     where = text.range_of(offset - len(typed), offset)
     return [
         CompletionItem(
-            label=each.text,
-            kind=each.kind,
-            detail=each.detail or None,
-            documentation=each.about or None,
-            filter_text=each.text,
-            text_edit=TextEdit(where, f"{each.text}{each.after}"),
+            label=word.text,
+            kind=word.kind,
+            detail=word.detail or None,
+            documentation=word.about or None,
+            filter_text=word.text,
+            text_edit=TextEdit(where, f"{word.text}{word.after}"),
         )
-        for each in words
+        for word in words
     ]
 
 
@@ -327,11 +329,11 @@ def _rules(*, after: str = "") -> Iterator[OfferedWord]:
 
 
 def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
-    if found := _COMMENT_RULES.search(line):
-        return found["word"], _rules()
-    if found := _COMMENT.search(line):
+    if match := _COMMENT_RULES.search(line):
+        return match["word"], _rules()
+    if match := _COMMENT.search(line):
         here = OfferedWord(IGNORE, "Suppress rules here, with a reason.", kind=CompletionItemKind.Keyword)
-        return found["word"], [
+        return match["word"], [
             here,
             OfferedWord(IGNORE_FILE, "Suppress rules in this file, with a reason.", kind=CompletionItemKind.Keyword),
         ]
@@ -341,7 +343,7 @@ def _in_comment(line: str) -> tuple[str, Iterable[OfferedWord]]:
 # --- suites
 
 
-def _in_suite(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
+def _in_suite(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.testing.suites", "suite.schema.json")
     if not place.is_value:
         keys = keys_at(schema, place.path).items()
@@ -364,7 +366,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
         roots: tuple[str, ...] = paths.QUALITY if is_quality else paths.CALL
         for block, names in paths.BLOCKS.items() if not is_quality else ():
             roots = (*names, *roots) if block in path else (*roots, *(f"{block}.{name}" for name in names))
-        yield from (OfferedWord(each, _PATHS.get(each, "")) for each in dict.fromkeys((*roots, *_PATHS)))
+        yield from (OfferedWord(name, _PATHS.get(name, "")) for name in dict.fromkeys((*roots, *_PATHS)))
     elif last == "tool" and path[:1] == ("tools",):
         yield from map(OfferedWord, METHODS)
     elif last == "protocol":
@@ -374,7 +376,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
 # --- configurations
 
 
-def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWord]:
+def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.runs", "schemas/mcproof-toml.schema.json")
     is_shared = _is_shared(text)
     if place.is_header:
@@ -392,7 +394,7 @@ def _in_settings(place: CursorPlace, text: TextPositions) -> Iterable[OfferedWor
             for key, about in keys_at(schema, path).items()
         ]
     words = list(_rules() if holds_rules(schema, path) else _setting_values(schema, path))
-    return words if place.is_quoted else [each._replace(text=f'"{each.text}"') for each in words]
+    return words if place.is_quoted else [word._replace(text=f'"{word.text}"') for word in words]
 
 
 def _is_shared(text: TextPositions) -> bool:

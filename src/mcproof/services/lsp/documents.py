@@ -91,7 +91,7 @@ class TextPositions:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(found.end() for found in _LINE_END.finditer(self.text))]
+        return [0, *(line_end.end() for line_end in _LINE_END.finditer(self.text))]
 
     @cached_property
     def _reader_starts(self) -> list[int]:
@@ -143,6 +143,7 @@ class TextPositions:
             return len(text)
         if self._encoding == PositionEncodingKind.Utf8:
             return len(text.encode("utf-8", "surrogatepass"))
+        # In UTF-16, characters beyond U+FFFF take two units.
         return len(text) + sum(character > "\uffff" for character in text)
 
     def _characters(self, line: str, units: int) -> int:
@@ -241,10 +242,10 @@ class OpenDocuments:
     def change(self, uri: str, version: int, changes: Iterable[TextDocumentContentChangeEvent]) -> OpenDocument | None:
         """Apply changes to a document; None if it is not open."""
         path = path_of(uri)
-        known = self._documents.get(path) if path is not None else None
-        if known is None:
+        document = self._documents.get(path) if path is not None else None
+        if document is None:
             return None
-        return self.open(known.uri, version, changed_text(known.text, changes, self.encoding))
+        return self.open(document.uri, version, changed_text(document.text, changes, self.encoding))
 
     def close(self, uri: str) -> OpenDocument | None:
         path = path_of(uri)
@@ -252,20 +253,20 @@ class OpenDocuments:
 
     def contents(self) -> Mapping[str, bytes]:
         """What each document would have on disk if it were saved, by real path and by path."""
-        found = {}
-        for each in self._documents.values():
-            found[os.path.realpath(each.path)] = found[each.path] = each.content
-        return found
+        contents = {}
+        for document in self._documents.values():
+            contents[os.path.realpath(document.path)] = contents[document.path] = document.content
+        return contents
 
     def positions_in(self, path: str) -> TextPositions:
         """The text of a file as the editor or else the disk has it; empty if it cannot be read."""
-        known = self._documents.get(path)
-        return TextPositions(_text_on_disk(path) if known is None else known.text, self.encoding, path)
+        document = self._documents.get(path)
+        return TextPositions(_text_on_disk(path) if document is None else document.text, self.encoding, path)
 
     def uri_of(self, path: str) -> str:
         """The URI of a file, as the editor writes it if it is open."""
-        known = self._documents.get(path)
-        return known.uri if known is not None else from_fs_path(path) or ""
+        document = self._documents.get(path)
+        return document.uri if document is not None else from_fs_path(path) or ""
 
 
 def path_of(uri: str) -> str | None:

@@ -102,8 +102,8 @@ class EditorSession:
     def refresh(self) -> None:
         """Check all documents, because files changed on disk."""
         self._edit += 1
-        for each in self.documents:
-            self._due[each.path] = self._edit
+        for document in self.documents:
+            self._due[document.path] = self._edit
         self._wait(0)
 
     def stop(self) -> None:
@@ -117,11 +117,11 @@ class EditorSession:
         self._edit += 1
         self._changed[document.path] = self._edit
         is_for_all = kind_of_document(document.path, b"") == "settings"
-        for each in self.documents:
-            known = self._checked.get(each.path)
-            depends = known is not None and document.path in known.analysis.depends
-            if is_for_all or depends or each.path == document.path:
-                self._due[each.path] = self._edit
+        for other in self.documents:
+            checked = self._checked.get(other.path)
+            depends = checked is not None and document.path in checked.analysis.depends
+            if is_for_all or depends or other.path == document.path:
+                self._due[other.path] = self._edit
         self._wait(pause)
 
     def _wait(self, pause: float) -> None:
@@ -136,16 +136,16 @@ class EditorSession:
 
     async def _check_due(self) -> None:
         while self._due:
-            path = min(self._due, key=lambda each: (-self._changed.get(each, 0), each))  # the last edit first
+            path = min(self._due, key=lambda due: (-self._changed.get(due, 0), due))  # the last edit first
             if not await self._check(path) and self._timer is not None:
                 return  # an edit came meanwhile; the pause after it starts another run
 
     async def current(self, path: str) -> Analysis | None:
         """The analysis of a document as it is now; None if it is not open."""
         while self.documents.get(path) is not None:
-            known = self._checked.get(path)
-            if known is not None and path not in self._due:
-                return known.analysis
+            checked = self._checked.get(path)
+            if checked is not None and path not in self._due:
+                return checked.analysis
             await self._check(path)
         return None
 
@@ -154,6 +154,7 @@ class EditorSession:
         if self.documents.get(path) is None:
             self._due.pop(path, None)
             return True
+        # Read before the check begins, so that an edit during it is noticed.
         edit = self._edit
         analysis = await self.in_worker(self._analyst.analyse, path, self.documents.contents())
         if self.documents.get(path) is None or not self._is_current(analysis, edit):
@@ -168,11 +169,12 @@ class EditorSession:
         """The analysis of a document after the pause that follows its last edit; None if it is not open."""
         while self.documents.get(path) is not None and path in self._due:
             await self._news.wait()
-        known = self._checked.get(path)
-        return known.analysis if known is not None else None
+        checked = self._checked.get(path)
+        return checked.analysis if checked is not None else None
 
     def _tell(self) -> None:
         self._news.set()
+        # Those who wait for the old one have not run yet, so it is replaced rather than cleared.
         self._news = asyncio.Event()
 
     @property
@@ -184,7 +186,7 @@ class EditorSession:
         """Whether nothing that an analysis depends on has changed since the edit that it started with."""
         if self._due.get(analysis.path, 0) > edit:
             return False
-        return all(self._changed.get(each, 0) <= edit for each in (analysis.path, *analysis.depends))
+        return all(self._changed.get(file, 0) <= edit for file in (analysis.path, *analysis.depends))
 
     async def in_worker(self, work: Callable[..., Result], *arguments: object) -> Result:
         """The result of work in the thread that checks, so that it never runs twice at once."""
@@ -195,7 +197,7 @@ class EditorSession:
     def _show(self, path: str, problems: Iterable[EditorProblem]) -> None:
         """Publish the diagnostics of every file that had or has some from this document."""
         before = self._shown.pop(path, set())
-        now = {each.file for each in problems}
+        now = {problem.file for problem in problems}
         if now:
             self._shown[path] = now
         document = self.documents.get(path)
@@ -206,13 +208,16 @@ class EditorSession:
     def _publish_file(self, file: str) -> None:
         text = self.documents.positions_in(file)
         problems = [
-            each for checked in self._checked.values() for each in checked.analysis.problems if each.file == file
+            problem
+            for checked in self._checked.values()
+            for problem in checked.analysis.problems
+            if problem.file == file
         ]
         document = self.documents.get(file)
         self._publish(
             PublishDiagnosticsParams(
                 uri=self.documents.uri_of(file),
-                diagnostics=[diagnostic_of(each, text) for each in _unique(problems)],
+                diagnostics=[diagnostic_of(problem, text) for problem in _unique(problems)],
                 version=document.version if document is not None else None,
             )
         )
@@ -220,8 +225,8 @@ class EditorSession:
 
 def _unique(problems: Iterable[EditorProblem]) -> list[EditorProblem]:
     """Problems without those that two documents report alike."""
-    found = {each._replace(finding=None): each for each in problems}
-    return sorted(found.values(), key=lambda each: (each.line or 0, each.column or 0))
+    unique = {problem._replace(finding=None): problem for problem in problems}
+    return sorted(unique.values(), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
 def _worker() -> ThreadPoolExecutor:
@@ -281,13 +286,14 @@ class EditorServer(LanguageServer):
             only=tuple(map(str, params.context.only or ())),
         )
         edit = session.edit
-        found = await session.in_worker(code_actions, request)
-        return found if session.edit == edit else []
+        actions = await session.in_worker(code_actions, request)
+        # Offsets in an older text would change the wrong place.
+        return actions if session.edit == edit else []
 
     def _root_of(self, path: str) -> str:
         """The workspace folder of a file; the file's own folder if it is in none."""
-        roots = [each for folder in self.workspace.folders.values() if (each := path_of(folder.uri)) is not None]
-        around = [each for each in roots if path.startswith(each.rstrip(os.sep) + os.sep)]
+        roots = [root for folder in self.workspace.folders.values() if (root := path_of(folder.uri)) is not None]
+        around = [root for root in roots if path.startswith(root.rstrip(os.sep) + os.sep)]
         return max(around, key=len, default=os.path.dirname(path))
 
     async def hover(self, params: types.HoverParams) -> types.Hover | None:
@@ -306,11 +312,11 @@ class EditorServer(LanguageServer):
             first, last, rule = named
             return _hover([rule_text(rule)], text.range_of(start + first, start + last))
         shown: dict[str, tuple[str, types.Range]] = {}
-        for each in analysis.problems if analysis is not None else ():
-            where = text.range_at(each.line, each.column, each.end_column)
-            if each.finding is not None and each.file == path and where.start <= params.position <= where.end:
-                shown.setdefault(each.finding.rule.id, (rule_text(each.finding.rule), where))
-        return _hover([each for each, _ in shown.values()], next(iter(shown.values()))[1]) if shown else None
+        for problem in analysis.problems if analysis is not None else ():
+            where = text.range_at(problem.line, problem.column, problem.end_column)
+            if problem.finding is not None and problem.file == path and where.start <= params.position <= where.end:
+                shown.setdefault(problem.finding.rule.id, (rule_text(problem.finding.rule), where))
+        return _hover([content for content, _ in shown.values()], next(iter(shown.values()))[1]) if shown else None
 
     async def lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
         """The lenses of a document."""
@@ -384,6 +390,7 @@ def create_server(pause: float = PAUSE) -> EditorServer:
 
     @server.command(OPEN_PAGE)
     async def open_page(url: Any) -> None:
+        # Whatever runs in the editor can send this command, so it opens nothing but pages of rules.
         if isinstance(url, str) and url.startswith(page_url("")):
             await server.window_show_document_async(types.ShowDocumentParams(uri=url, external=True))
 

@@ -44,6 +44,7 @@ def main() -> None:
     while len(header := incoming.read(HEADER)) == HEADER:
         request = json.loads(incoming.read(int.from_bytes(header, "big")))
         confinement.roots = tuple(request["roots"])
+        # Later than the limit of the server, which tells the client why; this one also holds when the server is gone.
         _set_alarm(TIME_LIMIT + 5)
         response = _response(request)
         _set_alarm(0)

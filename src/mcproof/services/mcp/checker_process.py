@@ -86,6 +86,7 @@ class CheckerProcess:
         with anyio.CancelScope(shield=True):
             self._process = await anyio.open_process(_COMMAND, stderr=None)
             return self._process
+        # Never reached, but for all that mypy knows a cancel scope swallows exceptions.
         raise anyio.ClosedResourceError
 
     async def _stop(self) -> None:

@@ -94,9 +94,9 @@ def _grade(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     document = _document(GradeRequest(targets, policy=policy))
     costs, scores = document["tokens"]["tools"], document.get("descriptions", {})
     if len(costs) > _MOST_TOOLS:
-        document["tokens"]["tools"] = dict(sorted(costs.items(), key=lambda each: -each[1])[:_MOST_TOOLS])
+        document["tokens"]["tools"] = dict(sorted(costs.items(), key=lambda pair: -pair[1])[:_MOST_TOOLS])
     if len(scores) > _MOST_TOOLS:
-        document["descriptions"] = dict(sorted(scores.items(), key=lambda each: each[1])[:_MOST_TOOLS])
+        document["descriptions"] = dict(sorted(scores.items(), key=lambda pair: pair[1])[:_MOST_TOOLS])
     return _page(document, arguments)
 
 
@@ -108,7 +108,7 @@ def _check_clients(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]
     targets, policy = _chosen(arguments, roots)
     wanted = tuple(arguments.get("clients", ()))
     document = _document(CompatRequest(targets, wanted, policy=policy))
-    named = {each.partition("@")[0] for each in wanted} or document["clients"].keys()
+    named = {client.partition("@")[0] for client in wanted} or document["clients"].keys()
     document["clients"] = {
         name: {key: value for key, value in client.items() if key != "hits"}
         for name, client in document["clients"].items()
@@ -116,7 +116,7 @@ def _check_clients(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]
     }
     for finding in document["findings"]:
         if (evidence := finding["evidence"]) and isinstance(evidence.get("clients"), list):
-            evidence["clients"] = [{key: each[key] for key in _CLIENT_KEYS} for each in evidence["clients"]]
+            evidence["clients"] = [{key: client[key] for key in _CLIENT_KEYS} for client in evidence["clients"]]
     return _page(document, arguments)
 
 
@@ -126,7 +126,7 @@ def _scan(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
     document = _document(ScanRequest(targets, policy=policy))
     document.pop("tool_graph", None)
     trust = document["trust"]
-    trust["rules"] = [each for each in trust["rules"] if each["outcome"] == "failed"]
+    trust["rules"] = [rule for rule in trust["rules"] if rule["outcome"] == "failed"]
     return _page(document, arguments)
 
 
@@ -147,6 +147,7 @@ def _fix(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
 
     run = execute(FixRequest(SchemaLintRequest(targets, policy=policy), arguments.get("keep_optional", False)), listen)
     _raise_trouble(run)
+    # `_refuse` has made sure that there is one target.
     (target,) = fixed
     left: dict[str, int] = {}
     for finding in target.active:
@@ -173,7 +174,7 @@ def _fixed_text(target: FixedTarget) -> str:
 def _diff_text(target: FixedTarget) -> str:
     from mcproof.core.text.json_document import unified_diff
 
-    return "".join(line for each in target.files for line in unified_diff(each.text, each.edits, each.file))
+    return "".join(line for file in target.files for line in unified_diff(file.text, file.edits, file.file))
 
 
 def _explain(arguments: Arguments, _: Sequence[str]) -> dict[str, Any]:
@@ -207,8 +208,8 @@ def _chosen(arguments: Arguments, roots: Sequence[str], name: str = "target") ->
         return TargetSelection(documents=(document,)), Policy(SettingsSource(is_disabled=True))
     if rest:
         raise UsageError(f"`{name}_rest` continues the JSON text in `{name}`, and that is a path")
-    found = allowed_path(first, roots)
-    return TargetSelection(names=(found.path,)), Policy(SettingsSource(top=found.root))
+    allowed = allowed_path(first, roots)
+    return TargetSelection(names=(allowed.path,)), Policy(SettingsSource(top=allowed.root))
 
 
 def _document(request: RunRequest) -> dict[str, Any]:
@@ -217,8 +218,8 @@ def _document(request: RunRequest) -> dict[str, Any]:
 
     run = execute(request, _refuse)
     _raise_trouble(run)
-    found: dict[str, Any] = json.loads("".join(document(run._replace(is_single=True))))
-    return found
+    parsed: dict[str, Any] = json.loads("".join(document(run._replace(is_single=True))))
+    return parsed
 
 
 def _raise_trouble(run: RunResult) -> None:

@@ -48,6 +48,7 @@ _ROOTS_SECONDS = 5.0
 _ANNOTATIONS = types.ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )
+# What is declared is the same for every client, and changes only with the version.
 _PUBLIC = CacheHint(ttl_ms=_HOUR, scope="public")
 
 
@@ -94,9 +95,9 @@ class _Handlers:
     def __init__(self, checker: CheckerProcess, roots: RootPolicy) -> None:
         self._checker = checker
         self._roots = roots
-        self._tools = {each.name: each for each in tool_definitions()}
-        self._oracles = {name: Oracle(each.input_schema) for name, each in self._tools.items()}
-        self._listed = [_as_listed(each) for each in self._tools.values()]
+        self._tools = {tool.name: tool for tool in tool_definitions()}
+        self._oracles = {name: Oracle(tool.input_schema) for name, tool in self._tools.items()}
+        self._listed = [_as_listed(tool) for tool in self._tools.values()]
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         return self._tools[name].input_schema if name in self._tools else None
@@ -107,13 +108,13 @@ class _Handlers:
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            known = ", ".join(self._tools)
-            raise MCPError(types.INVALID_PARAMS, f"unknown tool `{params.name[:80]}`; there are {known}")
+            names = ", ".join(self._tools)
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool `{params.name[:80]}`; there are {names}")
         arguments = params.arguments or {}
         mistakes = self._oracles[tool.name].objections(arguments)
         if mistakes:
             declared = list(tool.input_schema["properties"])
-            return _failed("; ".join(worded(each, declared) for each in mistakes[:5]))
+            return _failed("; ".join(worded(mistake, declared) for mistake in mistakes[:5]))
         try:
             result = await self._checker.run(tool.name, arguments, await self._allowed(context))
         except McproofError as error:
@@ -133,9 +134,10 @@ class _Handlers:
         try:
             with anyio.fail_after(_ROOTS_SECONDS):
                 listed = await context.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+        # A client that offers roots may still refuse to list them, or ask its user for too long.
         except (MCPError, TimeoutError):
             return self._roots.folders
-        return client_roots(str(each.uri) for each in listed.roots)
+        return client_roots(str(root.uri) for root in listed.roots)
 
 
 def _as_listed(tool: ToolDefinition) -> types.Tool:

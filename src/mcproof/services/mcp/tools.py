@@ -99,16 +99,17 @@ def _shipped(name: str) -> Any:
 
 def _inlined(node: Any, definitions: dict[str, Any], without: frozenset[str]) -> Any:
     if isinstance(node, list):
-        return [_inlined(each, definitions, without) for each in node]
+        return [_inlined(entry, definitions, without) for entry in node]
     if not isinstance(node, dict):
         return node
+    # The definitions of the shipped schemas do not refer to themselves, so this ends.
     if "$ref" in node:
         return _inlined(definitions[node["$ref"].removeprefix("#/$defs/")], definitions, without)
-    found = {key: _inlined(value, definitions, without) for key, value in node.items() if key != "$defs"}
-    if isinstance(properties := found.get("properties"), dict):
-        found["properties"] = {key: value for key, value in properties.items() if key not in without}
-        found["required"] = [key for key in found.get("required", ()) if key not in without]
-    return found
+    inlined = {key: _inlined(value, definitions, without) for key, value in node.items() if key != "$defs"}
+    if isinstance(properties := inlined.get("properties"), dict):
+        inlined["properties"] = {key: value for key, value in properties.items() if key not in without}
+        inlined["required"] = [key for key in inlined.get("required", ()) if key not in without]
+    return inlined
 
 
 if TYPE_CHECKING:
@@ -147,10 +148,10 @@ async def list_templates(_: Context, __: Pages) -> types.ListResourceTemplatesRe
 async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     uri = str(params.uri)
     wanted = uri.removeprefix(PREFIX).lower()
-    found = [rule for rule in all_rules() if rule.id.lower() == wanted] if uri.startswith(PREFIX) else []
-    if not found:
+    rules = [rule for rule in all_rules() if rule.id.lower() == wanted] if uri.startswith(PREFIX) else []
+    if not rules:
         raise MCPError(types.INVALID_PARAMS, "resource not found", {"uri": uri})
-    text = rule_page(found[0])
+    text = rule_page(rules[0])
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_MARKDOWN, text=text)])
 
 

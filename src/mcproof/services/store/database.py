@@ -26,7 +26,7 @@ def problems_of(database: Database) -> Iterator[str]:
     with database.reading() as connection:
         if database.is_sqlite:
             state = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-            yield from (f"SQLite: {each}" for each in state if each != "ok")
+            yield from (f"SQLite: {message}" for message in state if message != "ok")
         yield from _catalog_problems(connection)
         yield from _run_problems(connection)
         yield from _server_problems(connection)
@@ -63,10 +63,10 @@ def _run_problems(connection: Connection) -> Iterator[str]:
 def _server_problems(connection: Connection) -> Iterator[str]:
     counted = select(func.count()).where(RUNS.c.server_id == SERVERS.c.id).scalar_subquery()
     rows = select(SERVERS.c.name, SERVERS.c.runs, SERVERS.c.last_run, counted.label("found"))
-    known = select(RUNS.c.id)
+    runs = select(RUNS.c.id)
     for row in connection.execute(rows.where(SERVERS.c.runs != counted)):
         yield f"server `{row.name}`: {row.runs:,} runs counted, {row.found:,} found"
-    for row in connection.execute(rows.where(SERVERS.c.last_run.is_not(None), SERVERS.c.last_run.not_in(known))):
+    for row in connection.execute(rows.where(SERVERS.c.last_run.is_not(None), SERVERS.c.last_run.not_in(runs))):
         yield f"server `{row.name}`: its newest run is gone"
 
 
@@ -84,6 +84,7 @@ _WRITES = "mcproof_writes"
 def data_folder() -> str:
     """`mcproof` below `$XDG_DATA_HOME`, or where the platform keeps the data of programs."""
     named = os.environ.get("XDG_DATA_HOME", "")
+    # The XDG specification tells programs to ignore relative paths.
     if os.path.isabs(named):
         return os.path.join(named, "mcproof")
     home = os.path.expanduser("~")
@@ -132,6 +133,7 @@ class Database:
         with self._reported(), self.engine.connect() as connection:
             connection.execution_options(**{_WRITES: True})
             with connection.begin():
+                # One process writes at a time, as with SQLite: docs/decisions/0051-rows-beside-the-server.md.
                 if not self.is_sqlite:
                     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITING})")
                 yield connection
@@ -219,6 +221,7 @@ def _migrate(database: Database) -> None:
         if _revision(connection, database) == HEAD:
             return
     with database.writing() as connection:
+        # Another process may have migrated while this one waited for its turn.
         if _revision(connection, database) == HEAD:
             return
         from alembic import command
@@ -280,7 +283,7 @@ def import_lines(database: Database, lines: Iterable[str], file: str) -> Importe
     All of it is one transaction: a damaged file changes nothing. Raises an InputError with the line that is wrong.
     """
     catalogs: dict[str, str] = {}
-    added = known = 0
+    added = already_there = 0
     with database.writing() as connection:
         there = set(connection.execute(select(RUNS.c.uid)).scalars())
         for number, line in enumerate(lines, 1):
@@ -288,7 +291,7 @@ def import_lines(database: Database, lines: Iterable[str], file: str) -> Importe
             if record["kind"] == "catalog":
                 catalogs[record["hash"]] = record["text"]
             elif record["uid"] in there:
-                known += 1
+                already_there += 1
             else:
                 try:
                     run = read_run(json.dumps(record["report"]).encode(), file)
@@ -296,7 +299,7 @@ def import_lines(database: Database, lines: Iterable[str], file: str) -> Importe
                     raise InputError(error.message, file=file, line=number) from None
                 record_known(connection, run, record["server"], record["uid"], catalogs.get(record["catalog"] or ""))
                 added += 1
-    return Imported(added, known)
+    return Imported(added, already_there)
 
 
 _MEMBERS: dict[str, dict[str, Any]] = {
@@ -320,6 +323,7 @@ def _record(line: str, file: str, number: int) -> dict[str, Any]:
             raise InputError(f"`{name}` is missing or has the wrong type", file=file, line=number)
     if record.get("schema_version", VERSION) != VERSION:
         raise InputError(f"version {record['schema_version']} of the format is not supported", file=file, line=number)
+    # The header says nothing more, so it becomes a catalog that no run refers to.
     return record if kind != "mcproof-store" else {"kind": "catalog", "hash": "", "text": ""}
 
 

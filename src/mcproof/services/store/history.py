@@ -35,45 +35,45 @@ def history_lines(history: History, style: Style) -> Iterator[str]:
     yield f"{style.paint(style.text(history.name), 'bold')}: {plural(history.total, 'run')}{shown}\n\n"
     bars = style.symbol(_BARS, _PLAIN_BARS)
     for label, values, limits in (
-        ("score", [each.score for each in history.runs], (0, 100)),
-        ("trust", [each.trust for each in history.runs], (0, 100)),
-        ("tokens", [each.tokens for each in history.runs], None),
-        ("findings", [_findings(each) for each in history.runs], None),
+        ("score", [run.score for run in history.runs], (0, 100)),
+        ("trust", [run.trust for run in history.runs], (0, 100)),
+        ("tokens", [run.tokens for run in history.runs], None),
+        ("findings", [_findings(run) for run in history.runs], None),
     ):
         if any(value is not None for value in values):
             yield f"  {label:8}  {sparkline(values, bars, limits)}  {_span(values)}\n"
     yield "\n"
-    for each in history.runs:
-        yield f"  {_row(each, style)}\n"
+    for run in history.runs:
+        yield f"  {_row(run, style)}\n"
 
 
 def sparkline(values: Sequence[int | None], bars: str, limits: tuple[int, int] | None = None) -> str:
     """Return one bar for each value, between the limits or between the least and the greatest value."""
-    known = [value for value in values if value is not None]
-    low, high = limits or (min(known, default=0), max(known, default=0))
+    present = [value for value in values if value is not None]
+    low, high = limits or (min(present, default=0), max(present, default=0))
     span = (high - low) or 1
     return "".join(_GAP if value is None else bars[(value - low) * (len(bars) - 1) // span] for value in values)
 
 
 def _span(values: Sequence[int | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{known[0]:,}" if known[0] == known[-1] else f"{known[0]:,} → {known[-1]:,}"
+    present = [value for value in values if value is not None]
+    return f"{present[0]:,}" if present[0] == present[-1] else f"{present[0]:,} → {present[-1]:,}"
 
 
-def _findings(each: PastRun) -> int | None:
-    return None if each.error is not None else each.errors + each.warnings + each.notes
+def _findings(run: PastRun) -> int | None:
+    return None if run.error is not None else run.errors + run.warnings + run.notes
 
 
-def _row(each: PastRun, style: Style) -> str:
-    moment = each.started.replace("T", " ").removesuffix("Z")
-    if each.error is not None:
-        return f"{moment}  {each.command:11}  {style.paint(style.text(each.error, 200), 'error')}"
+def _row(run: PastRun, style: Style) -> str:
+    moment = run.started.replace("T", " ").removesuffix("Z")
+    if run.error is not None:
+        return f"{moment}  {run.command:11}  {style.paint(style.text(run.error, 200), 'error')}"
     parts = []
-    if each.grade is not None:
-        parts.append(f"{each.grade} {each.score:>3}")
-    if each.verdict is not None:
-        parts.append(each.verdict if each.trust is None else f"{each.verdict} {each.trust}")
-    if each.tokens is not None:
-        parts.append(plural(each.tokens, "token"))
-    parts.append(f"{plural(each.errors, 'error')}, {plural(each.warnings, 'warning')}, {plural(each.notes, 'note')}")
-    return f"{moment}  {each.command:11}  {'  '.join(parts)}"
+    if run.grade is not None:
+        parts.append(f"{run.grade} {run.score:>3}")
+    if run.verdict is not None:
+        parts.append(run.verdict if run.trust is None else f"{run.verdict} {run.trust}")
+    if run.tokens is not None:
+        parts.append(plural(run.tokens, "token"))
+    parts.append(f"{plural(run.errors, 'error')}, {plural(run.warnings, 'warning')}, {plural(run.notes, 'note')}")
+    return f"{moment}  {run.command:11}  {'  '.join(parts)}"

@@ -82,8 +82,8 @@ def revoke_token(database: Database, name: str) -> None:
     """Delete a token. Raises a UsageError if no token has that name."""
     with database.writing() as connection:
         if not connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount:
-            known = list(connection.execute(select(TOKENS.c.name)).scalars())
-            raise UsageError(f"there is no token `{name}`{nearest(name, known)}")
+            names = list(connection.execute(select(TOKENS.c.name)).scalars())
+            raise UsageError(f"there is no token `{name}`{nearest(name, names)}")
 
 
 def find_token(database: Database, text: str, now: datetime | None = None) -> StoredToken | None:
@@ -96,8 +96,9 @@ def find_token(database: Database, text: str, now: datetime | None = None) -> St
         return None
     with database.reading() as connection:
         row = connection.execute(select(TOKENS).where(TOKENS.c.id == parts[1])).first()
-    known = row.hash if row is not None else _hash("")
-    is_right = hmac.compare_digest(known, _hash(parts[2]))
+    # Compared also if there is no such token, so that the time does not show which ids exist.
+    expected = row.hash if row is not None else _hash("")
+    is_right = hmac.compare_digest(expected, _hash(parts[2]))
     if row is None or not is_right:
         return None
     token = _token(row)
@@ -185,10 +186,11 @@ def list_runs(database: Database, name: str, *, cursor: str = "", size: int = 50
             return None
         query = _runs_of(server)
         if cursor:
-            found = connection.execute(select(RUNS.c.started, RUNS.c.id).where(RUNS.c.uid == cursor)).first()
-            if found is None:
+            last = connection.execute(select(RUNS.c.started, RUNS.c.id).where(RUNS.c.uid == cursor)).first()
+            if last is None:
                 raise UsageError("the cursor is not one of this list")
-            query = query.where(tuple_(RUNS.c.started, RUNS.c.id) < (found.started, found.id))
+            query = query.where(tuple_(RUNS.c.started, RUNS.c.id) < (last.started, last.id))
+        # One more than the page has, to see whether there is another.
         rows = connection.execute(query.limit(size + 1)).all()
     runs = [PastRun(*row) for row in rows[:size]]
     return RunPage(runs, runs[-1].uid if len(rows) > size else "")
@@ -232,36 +234,36 @@ def _runs_of(server: int):  # type: ignore[no-untyped-def]
 
 
 def _unknown(connection: Connection, name: str) -> str:
-    known = list(connection.execute(select(SERVERS.c.name).order_by(SERVERS.c.name).limit(10_000)).scalars())
-    if not known:
+    names = list(connection.execute(select(SERVERS.c.name).order_by(SERVERS.c.name).limit(10_000)).scalars())
+    if not names:
         return "the store is empty; `--record` adds a run"
-    return f"there is no server `{name}` in the store{nearest(name, known)}"
+    return f"there is no server `{name}` in the store{nearest(name, names)}"
 
 
 def run_report(database: Database, uid: str) -> bytes:
     """Return the run report of a run. Raises an InputError if there is none."""
     with database.reading() as connection:
-        found = connection.execute(select(RUNS.c.report).where(RUNS.c.uid == uid)).scalar()
-    if found is None:
+        report = connection.execute(select(RUNS.c.report).where(RUNS.c.uid == uid)).scalar()
+    if report is None:
         raise InputError(f"there is no run `{uid}` in the store", file=database.label)
-    return zlib.decompress(found)
+    return zlib.decompress(report)
 
 
 def stored_catalog(database: Database, digest: str) -> str:
     """Return the text of a catalog. Raises an InputError if there is none."""
     with database.reading() as connection:
-        found = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
-    if found is None:
+        compressed = connection.execute(select(CATALOGS.c.text).where(CATALOGS.c.hash == digest)).scalar()
+    if compressed is None:
         raise InputError(f"there is no catalog `{digest}` in the store", file=database.label)
-    return _catalog_text(found)
+    return _catalog_text(compressed)
 
 
 def newest_catalog(database: Database, name: str) -> str | None:
     """Return the text of the newest catalog of a server; None if there is none."""
     query = select(CATALOGS.c.text).join(SERVERS, SERVERS.c.surface == CATALOGS.c.hash).where(SERVERS.c.name == name)
     with database.reading() as connection:
-        found = connection.execute(query).scalar()
-    return None if found is None else _catalog_text(found)
+        compressed = connection.execute(query).scalar()
+    return None if compressed is None else _catalog_text(compressed)
 
 
 def _catalog_text(compressed: bytes) -> str:

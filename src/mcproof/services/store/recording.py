@@ -43,9 +43,9 @@ def record_run(
     recorded = []
     with database.writing() as connection:
         for result, catalog in zip(run.targets, catalogs, strict=True):
-            each = RecordedRun(str(uuid4()), (name if name is not None else result.target)[:LONGEST])
-            _record(connection, _Recording(run, result, each.name, each.uid, catalog))
-            recorded.append(each)
+            recorded_run = RecordedRun(str(uuid4()), (name if name is not None else result.target)[:LONGEST])
+            _record(connection, _Recording(run, result, recorded_run.name, recorded_run.uid, catalog))
+            recorded.append(recorded_run)
     return recorded
 
 
@@ -68,11 +68,11 @@ def record_new(database: Database, records: Sequence[NewRecord]) -> int:
     """Record the runs that are not in the store yet, in one transaction; return how many they are."""
     added = 0
     with database.writing() as connection:
-        uids = [each.uid for each in records]
+        uids = [record.uid for record in records]
         there = set(connection.execute(select(RUNS.c.uid).where(RUNS.c.uid.in_(uids))).scalars())
-        for each in records:
-            if each.uid not in there:
-                record_known(connection, each.run, each.name, each.uid, each.catalog)
+        for record in records:
+            if record.uid not in there:
+                record_known(connection, record.run, record.name, record.uid, record.catalog)
                 added += 1
     return added
 
@@ -85,46 +85,48 @@ class _Recording(NamedTuple):
     catalog: str | None
 
 
-def _record(connection: Connection, each: _Recording) -> str | None:
+def _record(connection: Connection, recording: _Recording) -> str | None:
     """Record one target; return the key of its catalog."""
-    server = create_server(connection, each.name)
-    catalog = None if each.catalog is None else _catalog_hash(connection, each.catalog, each.result)
-    levels = each.result.levels()
-    tokens = each.result.scores.tokens
+    server = create_server(connection, recording.name)
+    catalog = None if recording.catalog is None else _catalog_hash(connection, recording.catalog, recording.result)
+    levels = recording.result.levels()
+    tokens = recording.result.scores.tokens
     values: dict[str, Any] = {
-        "uid": each.uid,
+        "uid": recording.uid,
         "server_id": server,
-        "command": each.run.command,
-        "target": each.result.target[:2000],
-        "started": each.run.started,
-        "seconds": each.run.seconds,
-        "version": each.run.version,
-        "exit_code": each.run.exit_code,
-        "error": None if each.result.trouble is None else str(each.result.trouble),
+        "command": recording.run.command,
+        "target": recording.result.target[:2000],
+        "started": recording.run.started,
+        "seconds": recording.run.seconds,
+        "version": recording.run.version,
+        "exit_code": recording.run.exit_code,
+        "error": None if recording.result.trouble is None else str(recording.result.trouble),
         "catalog": catalog,
         "errors": levels["error"],
         "warnings": levels["warning"],
         "notes": levels["note"],
-        "tools": each.result.counts.get("tools"),
+        "tools": recording.result.counts.get("tools"),
         "tokens": None if tokens is None else tokens.total,
-        "report": _compressed("".join(run_document(each.run._replace(targets=[each.result], is_single=True)))),
+        "report": _compressed(
+            "".join(run_document(recording.run._replace(targets=[recording.result], is_single=True)))
+        ),
     }
     run_id = connection.execute(insert(RUNS).values(values).returning(RUNS.c.id)).scalar_one()
-    scores = [{"run_id": run_id, **score} for score in _scores(each.result)]
+    scores = [{"run_id": run_id, **score} for score in _scores(recording.result)]
     if scores:
         connection.execute(insert(SCORES), scores)
-    findings = [{"run_id": run_id, **finding} for finding in _findings(each.result)]
+    findings = [{"run_id": run_id, **finding} for finding in _findings(recording.result)]
     if findings:
         connection.execute(insert(FINDINGS), findings)
-    update_server(connection, NewRun(run_id, server, each.run, each.result, catalog))
+    update_server(connection, NewRun(run_id, server, recording.run, recording.result, catalog))
     return catalog
 
 
 def _catalog_hash(connection: Connection, text: str, result: TargetResult) -> str:
     """Return the key of a catalog, stored if it is new."""
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    known = connection.execute(select(CATALOGS.c.hash).where(CATALOGS.c.hash == digest)).scalar()
-    if known is None:
+    stored = connection.execute(select(CATALOGS.c.hash).where(CATALOGS.c.hash == digest)).scalar()
+    if stored is None:
         values = {"hash": digest, "text": _compressed(text), "tools": result.counts.get("tools", 0)}
         connection.execute(insert(CATALOGS).values(values))
     return digest
@@ -141,16 +143,16 @@ def _scores(result: TargetResult) -> Iterator[dict[str, Any]]:
 
 
 def _findings(result: TargetResult) -> Iterator[dict[str, Any]]:
-    for number, each in enumerate(result.findings):
+    for number, finding in enumerate(result.findings):
         yield {
             "number": number,
-            "rule": each.rule.id,
-            "level": each.rule.level,
-            "severity": each.rule.severity,
-            "subject": each.subject[:LONGEST],
-            "pointer": each.pointer,
-            "message": each.message,
-            "fingerprint": each.fingerprint[:64],
+            "rule": finding.rule.id,
+            "level": finding.rule.level,
+            "severity": finding.rule.severity,
+            "subject": finding.subject[:LONGEST],
+            "pointer": finding.pointer,
+            "message": finding.message,
+            "fingerprint": finding.fingerprint[:64],
         }
 
 
@@ -243,13 +245,14 @@ def watch_state(connection: Connection, name: str) -> WatchState | None:
 def save_watch_state(connection: Connection, name: str, state: WatchState) -> None:
     """Replace the state of a watch."""
     values = {**state._asdict(), "failed_gates": ",".join(state.failed_gates)}
+    # No other process can insert it meanwhile, because one writes at a time.
     if not connection.execute(update(WATCHES).where(WATCHES.c.name == name).values(values)).rowcount:
         connection.execute(insert(WATCHES).values(name=name, **values))
 
 
 def add_deliveries(connection: Connection, deliveries: Iterable[Delivery]) -> None:
     """Add events in the transaction of the run that they are about, so that none is lost."""
-    rows = [each._asdict() for each in deliveries]
+    rows = [delivery._asdict() for delivery in deliveries]
     if rows:
         connection.execute(insert(DELIVERIES), rows)
 

@@ -60,9 +60,9 @@ class NewRun(NamedTuple):
 
 def create_server(connection: Connection, name: str) -> int:
     """Return the key of a server, created if it is new."""
-    found = connection.execute(select(SERVERS.c.id).where(SERVERS.c.name == name)).scalar()
-    if found is not None:
-        return int(found)
+    key = connection.execute(select(SERVERS.c.id).where(SERVERS.c.name == name)).scalar()
+    if key is not None:
+        return int(key)
     unknown = dict.fromkeys(("score", "tokens", "trust"), UNKNOWN)
     values = {"name": name, "title": "", "runs": 0, **unknown}
     server = int(connection.execute(insert(SERVERS).values(values).returning(SERVERS.c.id)).scalar_one())
@@ -102,7 +102,9 @@ def update_server(connection: Connection, new: NewRun) -> None:
         _update_firing(connection, new)
     if result.payload.kind == "compat":
         _update_breaking(
-            connection, new.server, [each.client for each in result.payload.outcomes if each.verdict == "breaks"]
+            connection,
+            new.server,
+            [outcome.client for outcome in result.payload.outcomes if outcome.verdict == "breaks"],
         )
 
 
@@ -149,9 +151,10 @@ def search_words(text: str) -> list[str]:
 
 
 def _index_words(connection: Connection, server: int, text: str) -> None:
-    known = set(connection.execute(select(WORDS.c.word).where(WORDS.c.server_id == server)).scalars())
-    new = [{"word": word, "server_id": server} for word in search_words(text) if word not in known]
-    if new and len(known) < 2 * _MOST_WORDS:
+    indexed = set(connection.execute(select(WORDS.c.word).where(WORDS.c.server_id == server)).scalars())
+    new = [{"word": word, "server_id": server} for word in search_words(text) if word not in indexed]
+    # Words of earlier titles stay, up to a limit.
+    if new and len(indexed) < 2 * _MOST_WORDS:
         connection.execute(insert(WORDS), new)
 
 
@@ -196,7 +199,7 @@ class _Listed(NamedTuple):
         """Whether the server of a row meets it."""
         return select(self.server).where(self.server == SERVERS.c.id, self.condition).exists()
 
-    def found(self) -> Select[Any]:
+    def servers(self) -> Select[Any]:
         """Return the servers that meet it, or one more than a few."""
         return select(self.server).where(self.condition).limit(FEW + 1)
 
@@ -210,9 +213,9 @@ def narrowed(connection: Connection, query: Select[Any], wanted: ServerFilter) -
     listed = list(_listed_conditions(wanted))
     rarest = _rarest(connection, listed)
     if rarest is not None:
-        few = rarest.found().distinct().subquery()
+        few = rarest.servers().distinct().subquery()
         query = query.join_from(few, SERVERS, SERVERS.c.id == few.c.server_id)
-    return query.where(*(each.is_met() for each in listed if each is not rarest))
+    return query.where(*(condition.is_met() for condition in listed if condition is not rarest))
 
 
 def _listed_conditions(wanted: ServerFilter) -> list[_Listed]:
@@ -222,6 +225,7 @@ def _listed_conditions(wanted: ServerFilter) -> list[_Listed]:
     if wanted.client:
         conditions.append(_Listed(BREAKING, BREAKING.c.client == wanted.client))
     for word in search_words(wanted.search)[:_MOST_SEARCHED_WORDS]:
+        # A range rather than LIKE: words of a search are taken literally, and an index answers it.
         starts = and_(WORDS.c.word >= word, WORDS.c.word < f"{word}\U0010ffff")
         conditions.append(_Listed(WORDS, starts))
     return conditions
@@ -232,9 +236,14 @@ def _rarest(connection: Connection, conditions: list[_Listed]) -> _Listed | None
     if not conditions:
         return None
     counts = connection.execute(
-        select(*(select(func.count()).select_from(each.found().subquery()).scalar_subquery() for each in conditions))
+        select(
+            *(
+                select(func.count()).select_from(condition.servers().subquery()).scalar_subquery()
+                for condition in conditions
+            )
+        )
     ).one()
-    least, rarest = min(zip(counts, conditions, strict=True), key=lambda each: each[0])
+    least, rarest = min(zip(counts, conditions, strict=True), key=lambda counted: counted[0])
     return rarest if least <= FEW else None
 
 

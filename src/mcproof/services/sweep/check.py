@@ -150,7 +150,7 @@ class _Work:
             command="lint",
             version=__version__,
             targets=[result],
-            rules=[each for each in self._rules if each.ruleset != "wire" or is_live],
+            rules=[rule for rule in self._rules if rule.ruleset != "wire" or is_live],
             exit_code=exit_code([result]),
             started=timer.started,
             seconds=timer.seconds,
@@ -208,6 +208,7 @@ class _Timer(Clock):
         return Timing(self.started, self.seconds, attempt)
 
 
+# A process works for one sweep, so it has one plan.
 @lru_cache(maxsize=1)
 def _work(plan: SweepPlan) -> _Work:
     return _Work(plan)

@@ -201,6 +201,7 @@ class Conductor:
         task = SweepTask(self._numbers, target)
         if target.hindrance is not None:
             self._fail(task, Failing(*target.hindrance))
+        # Who was under way in two runs that were killed is checked last, alone; who was so twice is given up.
         elif self._results.unfinished_alone.get(target.key, 0) >= TRIES:
             self._fail(task, crashed())
         elif self._results.unfinished.get(target.key, 0) >= TRIES:
@@ -221,6 +222,7 @@ class Conductor:
 
     def _submit(self, task: SweepTask, *, alone: bool = False, is_last: bool = False) -> None:
         self._results.begin(task.target.key, alone=is_last)
+        # Written before it begins, because it may end this run, too.
         if is_last:
             self._results.flush()
         self._flying[task.number] = task
@@ -249,6 +251,7 @@ class Conductor:
 
     def _is_retried(self, task: SweepTask, attempt: Attempt) -> bool:
         """Whether another try may succeed, which is then planned."""
+        # Tries after the end of a worker are not retries of the server.
         retries = task.attempt - 1 - self._strikes.get(task.number, 0)
         if attempt.wait is None or retries >= self._retries or attempt.wait > MOST_PATIENCE:
             return False
@@ -262,6 +265,7 @@ class Conductor:
         strikes = self._strikes[task.number] = self._strikes.get(task.number, 0) + 1
         task = task._replace(attempt=task.attempt + 1)
         if strikes >= TRIES:
+            # The try that was counted above does not take place.
             self._fail(task._replace(attempt=task.attempt - 1), crashed())
         else:
             self._alone.append(task)

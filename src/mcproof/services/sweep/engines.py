@@ -114,6 +114,7 @@ class _Worker:
         if not self.pending or self.ready_since is None:
             return None
         number, sent = next(iter(self.pending.items()))  # the first is the oldest
+        # Captures are checked one by one, so the time of the first counts from the report on the one before.
         since = max(sent, self.last_report if self.kind == CAPTURES else self.ready_since)
         return number if monotonic() - since > limit else None
 
@@ -153,7 +154,7 @@ class LocalEngine:
         return self._pending(ALONE) == 0 if alone else self._pending(LIVE) < self._at_once
 
     def _pending(self, kind: str) -> int:
-        return sum(len(each.pending) for each in self._workers if each.kind == kind)
+        return sum(len(worker.pending) for worker in self._workers if worker.kind == kind)
 
     def submit(self, task: SweepTask, *, alone: bool = False) -> None:
         if task.target.is_live:
@@ -170,12 +171,12 @@ class LocalEngine:
 
     def _worker(self, kind: str) -> _Worker:
         """Return the worker of a kind with the least to do; another one if all are busy and more are allowed."""
-        found = [each for each in self._workers if each.kind == kind]
+        workers = [worker for worker in self._workers if worker.kind == kind]
         most = self._jobs if kind == CAPTURES else 1
-        if not found or (len(found) < most and all(each.pending for each in found)):
-            found.append(_Worker(kind, self._plan, self._inbox))
-            self._workers.append(found[-1])
-        return min(found, key=lambda each: len(each.pending))
+        if not workers or (len(workers) < most and all(worker.pending for worker in workers)):
+            workers.append(_Worker(kind, self._plan, self._inbox))
+            self._workers.append(workers[-1])
+        return min(workers, key=lambda worker: len(worker.pending))
 
     @staticmethod
     def _send(worker: _Worker, tasks: list[SweepTask]) -> None:
@@ -185,15 +186,16 @@ class LocalEngine:
 
     def events(self, seconds: float) -> list[EngineEvent]:
         self._send_batch()
-        found: list[EngineEvent] = []
+        events: list[EngineEvent] = []
         with contextlib.suppress(Empty):
-            found += self._event(*self._inbox.get(timeout=seconds))
+            # Wait for one message, then take all that are there.
+            events += self._event(*self._inbox.get(timeout=seconds))
             while True:
-                found += self._event(*self._inbox.get_nowait())
+                events += self._event(*self._inbox.get_nowait())
         for worker in list(self._workers):
             if (number := worker.overdue(self._plan.limit + GRACE)) is not None:
-                found += self._killed(worker, number)
-        return found
+                events += self._killed(worker, number)
+        return events
 
     def _event(self, worker: _Worker, message: Any) -> list[EngineEvent]:
         if message == READY:
@@ -210,6 +212,7 @@ class LocalEngine:
 
     def _gone(self, worker: _Worker) -> list[EngineEvent]:
         self._workers.remove(worker)
+        # It may have closed its output and still run.
         worker.close(at_once=True)
         worker.wait(_CLOSING)
         if worker.ready_since is None:
@@ -223,31 +226,32 @@ class LocalEngine:
         self._workers.remove(worker)
         worker.close(at_once=True)
         worker.wait(_CLOSING)
-        others = tuple(each for each in worker.pending if each != number)
+        others = tuple(other for other in worker.pending if other != number)
         return [Overdue(number), Lost((), others)]
 
     def close(self) -> None:
         workers, self._workers = self._workers, []
-        for each in workers:
-            each.close()
+        # All inputs are closed before the first wait, so that the workers end at the same time.
+        for worker in workers:
+            worker.close()
         end = monotonic() + _CLOSING
-        for each in workers:
-            each.wait(end - monotonic())
+        for worker in workers:
+            worker.wait(end - monotonic())
 
 
-def descriptors_left(kept: int = 48) -> int:
+def descriptors_left(reserved: int = 48) -> int:
     """How many files a process may have open besides its own."""
     try:
         import resource
     except ImportError:
-        return 512 - kept
+        return 512 - reserved
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 4096 if hard == resource.RLIM_INFINITY else min(hard, 4096)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
-    return max(4, (4096 if soft == resource.RLIM_INFINITY else soft) - kept)
+    return max(4, (4096 if soft == resource.RLIM_INFINITY else soft) - reserved)
 
 
 def cores() -> int:

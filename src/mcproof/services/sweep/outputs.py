@@ -138,8 +138,8 @@ def check_outputs(files: Iterable[str], results: str) -> None:
     for file in files:
         kind = os.path.splitext(file)[1]
         if kind not in FORMATS:
-            known = ", ".join(f"{each} ({what})" for each, what in FORMATS.items())
-            raise UsageError(f"--output {file}: unknown format; a name ends in {known}")
+            endings = ", ".join(f"{ending} ({what})" for ending, what in FORMATS.items())
+            raise UsageError(f"--output {file}: unknown format; a name ends in {endings}")
         if os.path.realpath(file) == os.path.realpath(results):
             raise UsageError(f"--output {file} would replace the results")
         if kind == ".parquet":
@@ -184,6 +184,7 @@ class SweepProgress:
     def __init__(self, request: SweepRequest) -> None:
         self._line = ProgressLine(sys.stderr)
         self._start = self._last = monotonic()
+        # Counting reads all sources once more, so it is left out where nobody would see the number.
         self._total = self._count(request) if self._line.is_shown else None
 
     @staticmethod

@@ -94,7 +94,7 @@ class RayEngine:
 
     def has_room(self, *, is_live: bool, alone: bool = False) -> bool:
         waiting = len(self._servers if is_live else self._captures)
-        flying = sum(len(each.numbers) for each in self._calls.values() if each.is_live == is_live)
+        flying = sum(len(call.numbers) for call in self._calls.values() if call.is_live == is_live)
         most = self._at_once if is_live else _AHEAD * BATCH * self._cores
         return waiting + flying < (self._cores if alone else most)
 
@@ -126,20 +126,21 @@ class RayEngine:
 
     def events(self, seconds: float) -> list[EngineEvent]:
         self._send()
-        found: list[EngineEvent] = []
+        events: list[EngineEvent] = []
         if not self._calls:
-            return found
+            return events
         done, _ = self._ray.wait(list(self._calls), num_returns=1, timeout=seconds)
         if done:
+            # The first call returns as soon as one result is there; this one takes all that are.
             done, _ = self._ray.wait(list(self._calls), num_returns=len(self._calls), timeout=0)
         for reference in done:
-            found += self._results(reference, self._calls.pop(reference))
+            events += self._results(reference, self._calls.pop(reference))
         for reference, call in list(self._calls.items()):
             if monotonic() > call.deadline:
                 self._ray.cancel(reference, force=True)
                 del self._calls[reference]
-                found.append(Overdue(call.numbers[0]) if len(call.numbers) == 1 else Lost(call.numbers))
-        return found
+                events.append(Overdue(call.numbers[0]) if len(call.numbers) == 1 else Lost(call.numbers))
+        return events
 
     def _results(self, reference: Any, call: _Call) -> list[EngineEvent]:
         try:

@@ -142,9 +142,10 @@ def registry_server(value: Any, variables: Container[str], *, runs_packages: boo
     server = _dict(_dict(value).get("server", value))
     name = server.get("name")
     name = name if isinstance(name, str) else ""
-    remotes = [each for each in _listed(server, "remotes") if isinstance(each.get("url"), str)]
+    remotes = [remote for remote in _listed(server, "remotes") if isinstance(remote.get("url"), str)]
     if remotes:
-        remotes.sort(key=lambda each: (each.get("type") or each.get("transport_type")) == "sse")
+        # SSE is the older transport, so it comes last.
+        remotes.sort(key=lambda remote: (remote.get("type") or remote.get("transport_type")) == "sse")
         return _remote(name, remotes[0], variables)
     packages = _listed(server, "packages")
     if not packages:
@@ -152,8 +153,8 @@ def registry_server(value: Any, variables: Container[str], *, runs_packages: boo
     if not runs_packages:
         what = "only packages, which --run-packages would download and run"
         return _left_out(name, "a package, without --run-packages", what)
-    found = [_package(name, each, variables) for each in packages]
-    return next((each for each in found if each.hindrance is None), found[0])
+    candidates = [_package(name, package, variables) for package in packages]
+    return next((candidate for candidate in candidates if candidate.hindrance is None), candidates[0])
 
 
 def _remote(name: str, remote: dict[str, Any], variables: Container[str]) -> RegistryServer:
@@ -161,13 +162,14 @@ def _remote(name: str, remote: dict[str, Any], variables: Container[str]) -> Reg
         url = _filled(remote["url"], _dict(remote.get("variables")), variables)
     except _MissingValueError as error:
         return _left_out(name, "a value is missing", f"the URL needs a value for {error}")
+    # `${NAME}` is filled in later, as in a client configuration.
     if unknown := _BRACES.search(url.replace("${", "")):
         return _left_out(name, "a value is missing", f"the URL needs a value for `{unknown[1]}`")
     headers = {}
-    for each in _listed(remote, "headers"):
+    for header in _listed(remote, "headers"):
         try:
             # Without a header that it requires, the server reports what it needs.
-            headers[str(each.get("name"))] = _value(each, variables)
+            headers[str(header.get("name"))] = _value(header, variables)
         except _MissingValueError:
             continue
     return RegistryServer(name, {"url": url, "headers": headers})
@@ -196,6 +198,7 @@ def _package(name: str, package: dict[str, Any], variables: Container[str]) -> R
         return _left_out(name, "a value is missing", f"the package needs a value for {error}")
     version = package.get("version")
     words = _command_line(kind, identifier, version if isinstance(version, str) else "", runtime, arguments)
+    # A container does not inherit the environment; `-e NAME` passes a variable on without its value in the command.
     if kind == "oci":
         at = words.index("--rm") + 1
         words[at:at] = [word for variable in environment for word in ("-e", variable)]
@@ -210,6 +213,7 @@ def _command_line(kind: str, identifier: str, version: str, runtime: list[str], 
         return ["docker", "run", "-i", "--rm", *runtime, image, *arguments]
     reference = f"{identifier}@{version}" if version else identifier
     if kind == "npm":
+        # npx asks before it installs a package, and nobody would answer.
         confirmed = runtime if {"-y", "--yes"} & set(runtime) else ["-y", *runtime]
         return ["npx", *confirmed, reference, *arguments]
     if kind == "nuget":
@@ -218,23 +222,23 @@ def _command_line(kind: str, identifier: str, version: str, runtime: list[str], 
 
 
 def _environment(package: dict[str, Any], variables: Container[str]) -> Iterator[tuple[str, str]]:
-    for each in _listed(package, "environmentVariables"):
-        name = str(each.get("name"))
+    for variable in _listed(package, "environmentVariables"):
+        name = str(variable.get("name"))
         try:
-            yield name, f"${{{name}}}" if name in variables else _value(each, variables)
+            yield name, f"${{{name}}}" if name in variables else _value(variable, variables)
         except _MissingValueError:
-            if _member(each, "isRequired"):
+            if _member(variable, "isRequired"):
                 raise _MissingValueError(f"{name} (--allow-env {name} passes yours on)") from None
 
 
 def _arguments(package: dict[str, Any], key: str, variables: Container[str]) -> Iterator[str]:
-    for each in _listed(package, key):
-        flag = each.get("name") if each.get("type") == "named" else None
+    for argument in _listed(package, key):
+        flag = argument.get("name") if argument.get("type") == "named" else None
         try:
-            value = _value(each, variables)
+            value = _value(argument, variables)
         except _MissingValueError:
-            if _member(each, "isRequired"):
-                hint = flag or _member(each, "valueHint") or "an argument"
+            if _member(argument, "isRequired"):
+                hint = flag or _member(argument, "valueHint") or "an argument"
                 raise _MissingValueError(f"`{hint}`") from None
             continue
         if isinstance(flag, str):
@@ -242,27 +246,27 @@ def _arguments(package: dict[str, Any], key: str, variables: Container[str]) -> 
         yield value
 
 
-def _value(each: dict[str, Any], variables: Container[str]) -> str:
+def _value(given: dict[str, Any], variables: Container[str]) -> str:
     """Return the value of an input, with its variables filled in."""
-    value = each.get("value")
+    value = given.get("value")
     if value is None:
-        value = each.get("default")
+        value = given.get("default")
     if isinstance(value, bool):
         value = str(value).lower()
     if not isinstance(value, str | int | float):
-        raise _MissingValueError(each.get("name") or "an input")
-    return _filled(str(value), _dict(each.get("variables")), variables)
+        raise _MissingValueError(given.get("name") or "an input")
+    return _filled(str(value), _dict(given.get("variables")), variables)
 
 
 def _filled(text: str, declared: dict[str, Any], variables: Container[str]) -> str:
     """Fill in `{name}`: `${name}` for a variable that the user allows, else the value that the document declares."""
 
-    def value_of(found: re.Match[str]) -> str:
-        name = found[1]
+    def value_of(match: re.Match[str]) -> str:
+        name = match[1]
         if name in variables:
             return f"${{{name}}}"
         if name not in declared:
-            return found[0]
+            return match[0]
         try:
             return _value(_dict(declared[name]), ())
         except _MissingValueError:
@@ -282,7 +286,7 @@ def _member(value: dict[str, Any], key: str) -> Any:
 
 def _listed(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
     members = _member(value, key)
-    return [each for each in members if isinstance(each, dict)] if isinstance(members, list) else []
+    return [member for member in members if isinstance(member, dict)] if isinstance(members, list) else []
 
 
 def _dict(value: Any) -> dict[str, Any]:

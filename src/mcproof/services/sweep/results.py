@@ -51,6 +51,7 @@ class KeySet:
             return False
         self._slots[slot] = key
         self._count += 1
+        # At most half full, so that a search takes few steps.
         if 2 * self._count > len(self._slots):
             self._grow()
         return True
@@ -76,6 +77,7 @@ OUTCOMES = (CHECKED, "unreachable", "unreadable", "timed-out", "crashed", "left-
 """What can become of a target: checked; a live server that cannot be listed; a file that cannot be read; over the time
 limit; its work ended the worker process twice; not started, because the user does not allow it."""
 _RETRIED_STATUSES = (429, *range(500, 600))
+# The first that matches counts.
 _REASONS = (
     (r"internal error", "internal error"),
     (r"not the whole catalog(?!.*no response within)", "not the whole catalog"),
@@ -191,7 +193,7 @@ def proof_members(result: TargetResult) -> dict[str, Any]:
     verdicts: dict[str, int] = {}
     for cell in result.matrix:
         verdicts[cell.verdict] = verdicts.get(cell.verdict, 0) + 1
-    judged = [each.passed for each in result.probes if each.passed is not None]
+    judged = [probe.passed for probe in result.probes if probe.passed is not None]
     proof = {
         "passed": result.passed,
         "probes": len(judged),
@@ -294,6 +296,7 @@ class ResultsFile:
     def _read_unfinished(self) -> None:
         """Count the runs that ended while a target was under way."""
         session: set[tuple[int, bool]] = set()
+        # The last run has ended as well, though no other run has noted it.
         for line in chain(_lines(self.journal), [{"session": True}]):
             begun = line.get("begin") if isinstance(line, dict) else None
             if isinstance(begun, str) and (key := int(begun, 16)) not in self.done:

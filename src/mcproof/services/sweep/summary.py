@@ -34,9 +34,9 @@ def summary_lines(summary: SweepSummary, style: Style, results: str) -> Iterator
             yield f"\n{title}: {', '.join(f'{count:,} {word}' for word, count in counts.items())}\n"
     if summary.ranking:
         yield "\nBest\n"
-        for each in summary.ranking[:_MOST_RANKED]:
-            where = "" if each.title == each.target else f" ({each.target})"
-            yield f"  {each.letter} {each.score:3}  {style.fitting(each.title + where, style.width - 10)}\n"
+        for ranked in summary.ranking[:_MOST_RANKED]:
+            where = "" if ranked.title == ranked.target else f" ({ranked.target})"
+            yield f"  {ranked.letter} {ranked.score:3}  {style.fitting(ranked.title + where, style.width - 10)}\n"
     if summary.slowest:
         slow = ", ".join(f"{style.text(name, 60)} ({seconds:.1f} s)" for seconds, name in summary.slowest[:_MOST_SLOW])
         yield f"\nSlowest: {slow}\n"
@@ -56,17 +56,17 @@ def _grades(summary: SweepSummary, style: Style) -> Iterator[str]:
 def _rules(summary: SweepSummary) -> Iterator[str]:
     if summary.rules:
         yield "\nMost frequent rules (targets, findings)\n"
-        for each in summary.rules[:_MOST_RULES]:
-            yield f"  {each.targets:8,} {each.findings:9,}  {each.rule}\n"
+        for rule in summary.rules[:_MOST_RULES]:
+            yield f"  {rule.targets:8,} {rule.findings:9,}  {rule.rule}\n"
 
 
 def _failures(summary: SweepSummary, style: Style) -> Iterator[str]:
     if not summary.failures:
         return
     yield "\nNot checked\n"
-    for each in summary.failures[:_MOST_FAILURES]:
-        what = f"{each.outcome}: {style.text(each.reason)}, such as {style.text(each.example, 100)}"
-        yield f"  {each.targets:8,}  {what}\n"
+    for failure in summary.failures[:_MOST_FAILURES]:
+        what = f"{failure.outcome}: {style.text(failure.reason)}, such as {style.text(failure.example, 100)}"
+        yield f"  {failure.targets:8,}  {what}\n"
     hidden = len(summary.failures) - _MOST_FAILURES
     if hidden > 0:
         yield f"            and {plural(hidden, 'other reason')}\n"
@@ -155,8 +155,8 @@ class SweepSummary(NamedTuple):
             "grades": self.grades,
             "ungraded": self.ungraded,
             "mean_score": self.mean_score,
-            "rules": [each._asdict() for each in self.rules],
-            "failures": [each._asdict() for each in self.failures],
+            "rules": [rule._asdict() for rule in self.rules],
+            "failures": [failure._asdict() for failure in self.failures],
             "crashed": self.crashed,
             "verdicts": self.verdicts,
             "proofs": self.proofs,
@@ -222,8 +222,11 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
         mean_score=round(points / graded, 1) if graded else None,
         rules=frequent[:MOST_RULES],
         failures=sorted(
-            (FailureCount(*which, each.targets, each.example, each.message) for which, each in failures.items()),
-            key=lambda each: (-each.targets, each.outcome, each.reason),
+            (
+                FailureCount(*which, failure.targets, failure.example, failure.message)
+                for which, failure in failures.items()
+            ),
+            key=lambda failure: (-failure.targets, failure.outcome, failure.reason),
         ),
         crashed=sorted(crashed)[:MOST_NAMED],
         verdicts=dict(sorted(verdicts.items())),
@@ -233,8 +236,8 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
     )
 
 
-def _by_frequency(each: FrequentRule) -> tuple[int, int, str]:
-    return -each.targets, -each.findings, each.rule
+def _by_frequency(rule: FrequentRule) -> tuple[int, int, str]:
+    return -rule.targets, -rule.findings, rule.rule
 
 
 def _ranked(row: dict[str, Any]) -> Ranked:

@@ -35,7 +35,7 @@ LONGEST_LINE = 1 << 20
 _DEEPEST = 40
 _SOURCE_CODE = (".py", ".pyi", *SUFFIXES)
 """Endings of files that are not lists: a line of code with a space in it would be a command."""
-_MARKS = tuple(
+_WORDS = tuple(
     f'"{word}"'.encode() for word in ("mcpServers", "servers", "context_servers", "mcp", "packages", "remotes")
 )
 """Words of which every client configuration and registry document has one."""
@@ -83,7 +83,7 @@ class TargetSources:
         """Yield the servers of a client configuration or a registry document, or the file itself as a capture."""
         with _opened(file) as stream:
             data = stream.read(LARGEST_INPUT + 1)
-        if not any(mark in data for mark in _MARKS) or len(data) > LARGEST_INPUT:
+        if not any(word in data for word in _WORDS) or len(data) > LARGEST_INPUT:
             yield capture_target(file)
             return
         try:
@@ -93,8 +93,8 @@ class TargetSources:
             yield capture_target(file)
             return
         if servers is not None:
-            for each in servers:
-                yield self._of_configured(each, f"{file}#{each.name}", each.name)
+            for server in servers:
+                yield self._of_configured(server, f"{file}#{server.name}", server.name)
             return
         entries = entries_of(json.loads(text))
         if entries is None:
@@ -107,6 +107,7 @@ class TargetSources:
         if not is_current(entry):
             self.outdated += 1
             return
+        # For a variable that is allowed but not set, the default of the document is used.
         allowed = self._permissions.variables & os.environ.keys()
         server = registry_server(entry, allowed, runs_packages=self._permissions.packages)
         name = server.name or place
@@ -133,6 +134,7 @@ class TargetSources:
             while line := stream.readline(LONGEST_LINE):
                 number += 1
                 place = f"{title}:{number}"
+                # A name of a file may have any bytes.
                 text = line.decode("utf-8", "surrogateescape").strip("\ufeff \t\r\n")
                 if b"\0" in line:
                     raise InputError("is not text; a list has one target a line", file=title, line=number)
@@ -200,9 +202,9 @@ class TargetSources:
 
     def _of_named(self, file: str, name: str) -> Iterator[SweepTarget]:
         label = f"{file}#{name}"
-        for each in self._of_existing(file):
-            if each.label == label or (each.name and each.name == name):
-                yield each
+        for target in self._of_existing(file):
+            if target.label == label or (target.name and target.name == name):
+                yield target
                 return
         hindrance = Hindrance("unreadable", "no such server", f"no server `{name}` in {file}")
         yield SweepTarget(key_of("configured", label), label, name, hindrance=hindrance)
@@ -281,7 +283,7 @@ def _entry(value: Any) -> Any:
         if isinstance(given, list):
             entry[key] = {str(name): f"${{{name}}}" for name in given}
         elif isinstance(given, dict):
-            entry[key] = {name: _named_value(each) for name, each in given.items()}
+            entry[key] = {name: _named_value(member) for name, member in given.items()}
     return entry
 
 

@@ -39,10 +39,12 @@ def main(kind: str) -> None:
     _die_with_parent()
     tasks: SimpleQueue[list[SweepTask]] = SimpleQueue()
     plan = read_frame(sys.stdin.buffer)
+    # The sweep may have ended before this process asked to be killed with it.
     if plan is None or os.getppid() != parent:
         return
     gc.disable()  # see `check_target`
     warm_up(plan)
+    # All that exists by now lives as long as the process, so no collection needs to look at it.
     gc.freeze()
     write_frame(results, READY)
     if kind == "captures":

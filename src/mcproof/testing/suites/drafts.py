@@ -186,13 +186,13 @@ def _inactive(draft: Draft, reason: str) -> Draft:
 def _schema_of(prompt: Prompt) -> dict[str, Any]:
     """Return a schema for the arguments of a prompt: strings, some of them required."""
     listed = prompt.fields.get("arguments")
-    arguments = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    named = {name: each for each in arguments if isinstance(name := each.get("name"), str)}
+    arguments = [argument for argument in listed if isinstance(argument, dict)] if isinstance(listed, list) else []
+    named = {name: argument for argument in arguments if isinstance(name := argument.get("name"), str)}
     properties = {
-        name: {"type": "string", "description": text if isinstance(text := each.get("description"), str) else ""}
-        for name, each in named.items()
+        name: {"type": "string", "description": text if isinstance(text := argument.get("description"), str) else ""}
+        for name, argument in named.items()
     }
-    required = [name for name, each in named.items() if each.get("required") is True]
+    required = [name for name, argument in named.items() if argument.get("required") is True]
     return {"type": "object", "properties": properties, "required": required}
 
 
@@ -200,8 +200,9 @@ def _applicable(tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
     """Return the probes that apply to a tool."""
     if not tool.parameters and not arguments:
         return ()
+    # Only which probes apply is of interest, so no large text is made.
     probes = checks_of_tool(tool, list(CHECKS), given=arguments, size=1)
-    applicable = {each.probe for each in probes.cases if isinstance(each, ProbeCase)}
+    applicable = {case.probe for case in probes.cases if isinstance(case, ProbeCase)}
     return tuple(check for check in CHECKS if check == "unknown_tool" or check in applicable)
 
 
@@ -215,9 +216,9 @@ def _is_given(schema: Any, value: Any) -> bool:
     """Whether the schema itself contains this value."""
     if not isinstance(schema, dict):
         return False
-    given = [schema[each] for each in ("default", "const") if each in schema]
-    for each in ("enum", "examples"):
-        given += schema[each] if isinstance(schema.get(each), list) else []
+    given = [schema[key] for key in ("default", "const") if key in schema]
+    for key in ("enum", "examples"):
+        given += schema[key] if isinstance(schema.get(key), list) else []
     return value in given
 
 
@@ -250,10 +251,10 @@ def try_drafts(
     progress: Callable[[int, int, str], None],
 ) -> list[list[Draft]]:
     """Return the drafts of each server with trial results. Raises KeyboardInterrupt."""
-    tried = [list(each.drafts) for each in servers]
-    remaining = [(at, number) for at, each in enumerate(servers) for number in range(len(each.drafts))]
-    secrets = tuple(secret for each in servers for secret in each.endpoint.secrets)
-    entries = {each.name: _entry(each, options) for each in servers}
+    tried = [list(server.drafts) for server in servers]
+    remaining = [(at, number) for at, server in enumerate(servers) for number in range(len(server.drafts))]
+    secrets = tuple(secret for server in servers for secret in server.endpoint.secrets)
+    entries = {server.name: _entry(server, options) for server in servers}
 
     def show(done: int, total: int, test: str) -> None:
         at, number = map(int, test.split())
@@ -263,6 +264,7 @@ def try_drafts(
         unnumbered = [
             test
             for at, number in remaining
+            # Calls are sent once; only probes are sent again.
             for test in _tests(f"{at} {number}", servers[at].name, tried[at][number], calls=turn == 0)
         ]
         tests = [test._replace(number=number) for number, test in enumerate(unnumbered)]
@@ -271,14 +273,14 @@ def try_drafts(
         if run.interrupted:
             raise KeyboardInterrupt
         results = {(result.name, result.block): result for result in run.results}
-        again = []
+        changed = []
         for at, number in remaining:
             before = tried[at][number]
             call, path = (results.get((f"{at} {number}", block)) for block in (before.block, "negative_path"))
             after = tried[at][number] = _with_trial(before, call, path, is_last=turn == _ROUNDS - 1)
             if after.passing_checks and after.passing_checks != before.passing_checks:
-                again.append((at, number))
-        remaining = again
+                changed.append((at, number))
+        remaining = changed
         if not remaining:
             break
     return tried
@@ -321,11 +323,12 @@ def _with_trial(draft: Draft, call: TestResult | None, path: TestResult | None, 
     error = draft.failed_call
     if call is not None and call.outcome != "passed":
         error = call.message.removeprefix("the call failed: ")
+    # A test must not expect success of a call that returns the text of an error.
     elif call is not None and call.message.startswith(UNMARKED_ERROR):
         error = call.message
     if path is None or path.outcome == "passed":
         return with_results(draft, error, (), "")
-    failed = [(each.target, each.message) for each in path.failures]
+    failed = [(failure.target, failure.message) for failure in path.failures]
     if is_last or not failed or any(check not in CHECKS for check, _ in failed):
         return with_results(draft, error, (), path.message)
     return with_results(draft, error, failed, "")

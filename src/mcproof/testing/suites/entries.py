@@ -42,12 +42,12 @@ _HEADERS = ("mcp-session-id", "last-event-id")
 
 def warnings_of(suite: Suite) -> list[SuiteProblem]:
     """Return the warnings in file order. Servers pinned to an older revision may use its features."""
-    found = [warning for entry in suite.servers.values() for warning in _of_server(entry)]
+    warnings = [warning for entry in suite.servers.values() for warning in _of_server(entry)]
     for test in suite.tests:
         entry = suite.servers[test.server]
         if entry.protocol is None or entry.protocol >= FIRST_STATELESS:
-            found += _of_test(test)
-    return sorted(found, key=lambda each: (each.file, each.line or 0))[:MOST_PROBLEMS]
+            warnings += _of_test(test)
+    return sorted(warnings, key=lambda warning: (warning.file, warning.line or 0))[:MOST_PROBLEMS]
 
 
 def _of_server(entry: ServerEntry) -> Iterator[SuiteProblem]:
@@ -62,21 +62,23 @@ def _of_server(entry: ServerEntry) -> Iterator[SuiteProblem]:
 
 
 def _of_test(test: SuiteTest) -> Iterator[SuiteProblem]:
-    for each in test.expect.assertions if test.expect is not None else ():
-        for code in _codes_in(each.matcher.expected) if each.path.root == "error" else ():
+    for assertion in test.expect.assertions if test.expect is not None else ():
+        for code in _codes_in(assertion.matcher.expected) if assertion.path.root == "error" else ():
             yield SuiteProblem(
-                *each.location, f"the error code {code} ({_CODES[code]}) was removed in {FIRST_STATELESS}"
+                *assertion.location, f"the error code {code} ({_CODES[code]}) was removed in {FIRST_STATELESS}"
             )
-        for step in each.path.steps:
+        for step in assertion.path.steps:
             if step in _FIELDS:
-                yield SuiteProblem(*each.location, f"`{step}` ({_FIELDS[str(step)]}) was removed in {FIRST_STATELESS}")
+                yield SuiteProblem(
+                    *assertion.location, f"`{step}` ({_FIELDS[str(step)]}) was removed in {FIRST_STATELESS}"
+                )
 
 
 def _codes_in(expected: Any) -> Iterator[int]:
     """Yield the removed error codes in a matcher. Recursion is safe: the depth of suites is limited."""
     if isinstance(expected, dict | list):
-        for each in expected.values() if isinstance(expected, dict) else expected:
-            yield from _codes_in(each)
+        for member in expected.values() if isinstance(expected, dict) else expected:
+            yield from _codes_in(member)
     elif isinstance(expected, int) and expected in _CODES:
         yield expected
 
@@ -106,8 +108,8 @@ class ExpectationParser:
         limit = None
         listed = node
         if isinstance(node.value, dict):
-            known = ("assertions", "max_duration_ms") if allows_duration else ("assertions",)
-            members = fields.mapping(node, "`expect`", known)
+            keys = ("assertions", "max_duration_ms") if allows_duration else ("assertions",)
+            members = fields.mapping(node, "`expect`", keys)
             limit = fields.number(members.get("max_duration_ms"), "`max_duration_ms`", 1, LONGEST_WAIT)
             if "assertions" not in members:
                 return Expect((), limit)
@@ -118,16 +120,18 @@ class ExpectationParser:
         if listed.value == []:
             fields.complain(listed, "empty `expect`; omit it to use the default")
         items = fields.items(listed, "`assertions`")
-        return Expect(tuple(found for each in items if (found := self._assertion(fields, each, test, refuse))), limit)
+        return Expect(
+            tuple(assertion for item in items if (assertion := self._assertion(fields, item, test, refuse))), limit
+        )
 
     def _assertion(self, fields: Fields, node: Node, test: str, refuse: Refusal) -> Expectation | None:
         members = fields.mapping(node, "an assertion", ASSERTION_KEYS, ("target", "matcher"))
         message = fields.text(members.get("message"), "`message`")
         path = _value_path(fields, members.get("target"), refuse)
-        found = _matcher(fields, members["matcher"]) if "matcher" in members else None
-        if path is None or found is None:
+        parsed = _matcher(fields, members["matcher"]) if "matcher" in members else None
+        if path is None or parsed is None:
             return None
-        matcher, options = found
+        matcher, options = parsed
         location = fields.location(node)
         if matcher.name == "snapshot":
             given, mask = _snapshot(fields, options)
@@ -182,6 +186,7 @@ def _matcher(fields: Fields, node: Node, *, is_negated: bool = False) -> tuple[M
     if name not in NAMES:
         fields.complain_unknown(node.keys[name], "matcher", name, (*NAMES, NOT))
         return None
+    # Without an environment, the pattern is not known yet.
     if name == "regex" and isinstance(value.value, str) and fields.is_unresolved(value.value):
         return None
     try:
@@ -275,8 +280,8 @@ def read_command(fields: Fields, node: Node | None, what: str) -> tuple[str, ...
         return ()
     # An argument may be empty, the program may not.
     words = tuple(
-        "" if number and each.value == "" else fields.text(each, f"an item of {what}")
-        for number, each in enumerate(fields.items(node, what))
+        "" if number and item.value == "" else fields.text(item, f"an item of {what}")
+        for number, item in enumerate(fields.items(node, what))
     )
     if node.value == []:
         fields.complain(node, f"{what} is empty")
@@ -308,20 +313,20 @@ def _pairs(fields: Fields, node: Node | None, what: str, *, is_header: bool) -> 
     """Parse environment variables or headers."""
     pairs: dict[str, str] = {}
     for name, value in (fields.any_mapping(node, what) if node is not None else {}).items():
-        found, shown = value.value, f"`{name[:SHOWN]}`"
-        if isinstance(found, dict):
+        given, shown = value.value, f"`{name[:SHOWN]}`"
+        if isinstance(given, dict):
             members = fields.mapping(value, f"{shown} in {what}", ("env",), ("env",))
             pairs[name] = fields.from_environment(members.get("env"), f"`env` of {shown}")
-        elif isinstance(found, bool):
-            pairs[name] = "true" if found else "false"
-        elif isinstance(found, str | int | float):
-            pairs[name] = str(found)
+        elif isinstance(given, bool):
+            pairs[name] = "true" if given else "false"
+        elif isinstance(given, str | int | float):
+            pairs[name] = str(given)
         else:
             fields.complain(value, f"{shown} in {what} must be a string or {{env: NAME}}, not {value.kind}")
             continue
         if not is_name(name, is_header=is_header) and name.isprintable():
             fields.complain(value, f"{shown} in {what} is not a valid {'header' if is_header else 'variable'} name")
-        elif not name.isprintable() or any(ord(each) < 32 and each != "\t" for each in pairs[name]):
+        elif not name.isprintable() or any(ord(character) < 32 and character != "\t" for character in pairs[name]):
             fields.complain(value, f"{shown} in {what} contains a control character")
     return pairs
 
@@ -355,6 +360,7 @@ def _access(fields: Fields, node: Node | None, what: str) -> tuple[dict[str, str
             f"`auth` of {what} needs `bearer_token_env`, or `client_id` with either `client_secret_env` or "
             "`client_key_env`",
         )
+    # Called for what it records: a variable that is not set, or a value that is secret.
     for key in credentials:
         fields.from_environment(members[key], f"`{key}`")
     names = {key: fields.text(members.get(key), f"`{key}` of {what}") for key in AUTH_KEYS}
@@ -393,12 +399,12 @@ def read_steps(fields: Fields, node: Node | None, what: str) -> tuple[CallStep, 
     """Parse the steps of a test; each may use what earlier ones save."""
     steps: list[CallStep] = []
     saved: dict[str, None] = {}
-    for each in fields.items(node, f"`steps` of {what}") if node is not None else ():
-        members = fields.mapping(each, f"a step of {what}", STEP_KEYS, ("tool",))
+    for item in fields.items(node, f"`steps` of {what}") if node is not None else ():
+        members = fields.mapping(item, f"a step of {what}", STEP_KEYS, ("tool",))
         arguments = members.get("args")
         check_references(fields, arguments, saved)
         step = CallStep(
-            location=fields.location(each),
+            location=fields.location(item),
             tool=fields.text(members.get("tool"), f"`tool` of a step of {what}"),
             arguments={name: json_value(value) for name, value in fields.any_mapping(arguments, "`args`").items()}
             if arguments is not None
@@ -412,7 +418,7 @@ def read_steps(fields: Fields, node: Node | None, what: str) -> tuple[CallStep, 
 
 
 def _save(fields: Fields, node: Node | None) -> list[tuple[str, ValuePath]]:
-    found = []
+    saved = []
     for name, value in (fields.any_mapping(node, "`save`") if node is not None else {}).items():
         if NAME.fullmatch(name) is None:
             fields.complain(value, f"invalid name `{name[:SHOWN]}` in `save`; use letters, digits and `_`")
@@ -425,8 +431,8 @@ def _save(fields: Fields, node: Node | None) -> list[tuple[str, ValuePath]]:
         if path is not None and path.root != "result":
             fields.complain(value, f"the path `{text[:SHOWN]}` must start with `result`, as `result.content[0].text`")
         elif path is not None:
-            found.append((name, path))
-    return found
+            saved.append((name, path))
+    return saved
 
 
 def check_references(fields: Fields, node: Node | None, saved: Collection[str]) -> None:
@@ -434,13 +440,13 @@ def check_references(fields: Fields, node: Node | None, saved: Collection[str]) 
     if node is None:
         return
     if isinstance(node.value, dict | list):
-        for each in node.value.values() if isinstance(node.value, dict) else node.value:
-            check_references(fields, each, saved)
+        for child in node.value.values() if isinstance(node.value, dict) else node.value:
+            check_references(fields, child, saved)
     elif isinstance(node.value, str):
         for name in references_in(node.value):
             if name not in saved:
-                known = (
+                offered = (
                     f"earlier steps save {', '.join(saved)}" if saved else "no earlier step of this test saves a value"
                 )
                 hint = nearest(name, list(saved))
-                fields.complain(node, f"unknown value `${{steps.{name[:SHOWN]}}}`{hint}; {known}")
+                fields.complain(node, f"unknown value `${{steps.{name[:SHOWN]}}}`{hint}; {offered}")

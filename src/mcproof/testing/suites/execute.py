@@ -76,6 +76,7 @@ async def execute_part(test: SuiteTest, part: str, caller: Caller, store: Snapsh
     server = caller.server
     checker = _checker(server, store)
     try:
+        # The catalog has the output schemas of tools, which resources and prompts do not have.
         if part not in _CALLS:
             await server.try_catalog()
         if part in CALLED:
@@ -115,10 +116,10 @@ def result_of(test: SuiteTest, part: str, outcome: TestOutcome, message: str, se
 
 
 def _assessed(test: SuiteTest, part: str, assessment: Assessment, seconds: float) -> TestResult:
-    kept = tuple(assessment.failures[:MOST_FAILURES])
-    message = _summary(assessment.failures) if kept else assessment.note
-    outcome: TestOutcome = "failed" if kept else "passed" if assessment.applies else "not_applicable"
-    return result_of(test, part, outcome, message, seconds)._replace(failures=kept)
+    reported = tuple(assessment.failures[:MOST_FAILURES])
+    message = _summary(assessment.failures) if reported else assessment.note
+    outcome: TestOutcome = "failed" if reported else "passed" if assessment.applies else "not_applicable"
+    return result_of(test, part, outcome, message, seconds)._replace(failures=reported)
 
 
 def _summary(failures: list[TestFailure]) -> str:
@@ -172,15 +173,16 @@ def _assess_response(
         "error": response.message.error,
         "rejected": response.outcome == "rejected",
         "duration_ms": round(seconds * 1000),
-        "asked": [each.as_document() for each in response.questions],
+        "asked": [question.as_document() for question in response.questions],
     }
     if response.message.error is None:
         facts["result"] = response.message.result
     reasons = {"result.isError": _content_text(response)} if response.outcome == "rejected" else {}
     failures = checker.check(test.expect or call_default(test.block), facts, reasons)
-    faults = [checker.failure("", each.fault) for each in response.questions if each.fault]
+    faults = [checker.failure("", question.fault) for question in response.questions if question.fault]
     if faults:
         return Assessment(faults)
+    # What happens with an answer is unknown: docs/decisions/0039-questions-are-declined.md.
     if response.asks and (failures or test.expect is None):
         failures = [] if test.expect is None else failures
         return Assessment([*failures, checker.failure("", f"the server {response.asks}; {_HOW_TO_ANSWER}")])
@@ -198,7 +200,7 @@ def _assess_response(
 
 def _expects(test: SuiteTest, path: str) -> bool:
     """Whether a test has an expectation of its own for a path."""
-    return test.expect is not None and any(each.path.text == path for each in test.expect.assertions)
+    return test.expect is not None and any(assertion.path.text == path for assertion in test.expect.assertions)
 
 
 def no_response(response: Response) -> str:
@@ -221,7 +223,7 @@ def failure_message(response: Response) -> str:
 def _content_text(response: Response) -> str:
     """Return the text content of a result, cropped."""
     content = response.result.get("content")
-    texts = [each.get("text") for each in content if isinstance(each, dict)] if isinstance(content, list) else []
+    texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return " ".join(text for text in texts if isinstance(text, str))[:300]
 
 
@@ -256,26 +258,26 @@ async def _negative_path(
     )
     proof = await _probe(test, catalog, server, plan)
     counted = negative_path(proof.probes)
-    is_weak = any(each.probe == "baseline" and each.outcome != "accepted" for each in proof.probes)
+    is_weak = any(probe.probe == "baseline" and probe.outcome != "accepted" for probe in proof.probes)
     note = "; ".join([_probe_summary(proof.probes, block.checks), *([WEAK] if is_weak else [])])
     if block.expect is not None:
         reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), _failed_probes(proof.probes))
         return Assessment(checker.check(block.expect, {"negative_path": counted._asdict()}, reasons), note)
     failures = [
         checker.failure(
-            each.probe,
-            f"{each.probe}: {each.outcome}, {each.reason}",
-            _expected_response(each),
-            _without_envelope(each.answer),
+            probe.probe,
+            f"{probe.probe}: {probe.outcome}, {probe.reason}",
+            _expected_response(probe),
+            _without_envelope(probe.answer),
         )
-        for each in proof.probes
-        if each.passed is False
+        for probe in proof.probes
+        if probe.passed is False
     ]
     failures += [checker.failure("", f"crash: {crash}") for crash in _unexplained_crashes(proof.item_probes)]
     if not failures and not counted.checks_run:
-        left_out = [each for each in proof.probes if each.passed is None and each.probe in block.checks]
-        why = "; ".join(f"{each.probe}: {each.reason}" for each in left_out)
-        if not block.are_named and all(each.outcome == "not_applicable" for each in left_out):
+        left_out = [probe for probe in proof.probes if probe.passed is None and probe.probe in block.checks]
+        why = "; ".join(f"{probe.probe}: {probe.reason}" for probe in left_out)
+        if not block.are_named and all(probe.outcome == "not_applicable" for probe in left_out):
             return Assessment([], f"no probe applies: {why}", applies=False)
         message = f"no probe could be evaluated: {why}"
         failures = [checker.failure("negative_path.checks_run", message, "at least 1", "0")]
@@ -289,27 +291,28 @@ async def _probe(test: SuiteTest, catalog: Catalog, server: ServerUnderTest, pla
     """
     from mcproof.probing.probes.prove import prove_over
 
-    tools = [annotated(each.tool, server.entry.annotations) for each in plan.permissions]
+    tools = [annotated(granted.tool, server.entry.annotations) for granted in plan.permissions]
     is_shared = all(permission(tool).is_granted for tool in tools)
     servers = server.probe_servers
+    # A first suite spent most of its time on starts when each negative path had a server of its own.
     async with servers.borrow(plan.limit) if is_shared else servers.start(plan.limit) as session:
         session.answer_from(server.answers_of(test))
         proof = await prove_over(catalog, session, plan)
-        if any(each.outcome in SERVER_LOST for each in proof.probes) or _unexplained_crashes(proof.item_probes):
+        if any(probe.outcome in SERVER_LOST for probe in proof.probes) or _unexplained_crashes(proof.item_probes):
             await session.close(at_once=True)
     return proof
 
 
 def _probe_summary(probes: list[ProbeResult], checks: tuple[str, ...]) -> str:
     """Return the names of the probes that passed, and of those that do not apply."""
-    passed = [each.probe for each in probes if each.passed and each.probe in checks]
-    others = [each.probe for each in probes if each.passed is None and each.probe in checks]
+    passed = [probe.probe for probe in probes if probe.passed and probe.probe in checks]
+    others = [probe.probe for probe in probes if probe.passed is None and probe.probe in checks]
     more = f"; not applicable: {', '.join(others)}" if others else ""
     return f"{', '.join(passed) or 'nothing'}{more}"
 
 
 def _failed_probes(probes: list[ProbeResult]) -> str:
-    return ", ".join(f"{each.probe} {each.outcome}" for each in probes if each.passed is False)
+    return ", ".join(f"{probe.probe} {probe.outcome}" for probe in probes if probe.passed is False)
 
 
 def _expected_response(probe: ProbeResult) -> str:
@@ -363,12 +366,15 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     if block.expect is not None:
         return Assessment(checker.check(block.expect, {"fuzz": facts}))
     failures = []
-    for found, _ in attacks.failures() if attacks is not None else ():
-        failures.append(checker.failure("", f"{found.outcome.replace('_', ' ')} at {found.request}: {found.problem}"))
-    for each in fuzzed.failures:
-        if each.judgement.outcome != "accepted":
-            outcome, why = each.judgement.outcome.replace("_", " "), each.judgement.problem or each.case.description
-            failures.append(checker.failure("", f"{outcome} at {as_json(each.case.arguments)}: {why}"))
+    for hostile, _ in attacks.failures() if attacks is not None else ():
+        failures.append(
+            checker.failure("", f"{hostile.outcome.replace('_', ' ')} at {hostile.request}: {hostile.problem}")
+        )
+    for failure in fuzzed.failures:
+        if failure.judgement.outcome != "accepted":
+            outcome = failure.judgement.outcome.replace("_", " ")
+            why = failure.judgement.problem or failure.case.description
+            failures.append(checker.failure("", f"{outcome} at {as_json(failure.case.arguments)}: {why}"))
     failures += [checker.failure("", f"crash: {crash}") for crash in crashes]
     if not facts["gate_passed"] and not failures:
         failures = [checker.failure("fuzz.cases_run", "no case could be sent", "at least 1", "0")]
@@ -409,5 +415,5 @@ def _limit(test: SuiteTest, server: ServerUnderTest, block_ms: int | None = None
 
 def _unexplained_crashes(probes: list[ItemProbes]) -> list[str]:
     """Return the crashes that no single call explains."""
-    records = [record for each in probes if each.item.kind == "server" for record in each.records]
+    records = [record for of_item in probes if of_item.item.kind == "server" for record in of_item.records]
     return [record.response for record in records if record.probe in ("calls", "fuzz") and record.outcome == "crash"]

@@ -82,9 +82,9 @@ class Fields(NamedTuple):
         """Record a problem at a line and column, such as those of a key."""
         self.problems.append(SuiteProblem(self.file, *position, message))
 
-    def complain_unknown(self, position: tuple[int, int], kind: str, word: str, known: Iterable[str]) -> None:
-        """Record a word that is not in `known`."""
-        self.complain_at(position, unknown(kind, word, known))
+    def complain_unknown(self, position: tuple[int, int], kind: str, word: str, words: Iterable[str]) -> None:
+        """Record a word that is not in `words`."""
+        self.complain_at(position, unknown(kind, word, words))
 
     def location(self, node: Node) -> SuiteLocation:
         return SuiteLocation(self.file, node.line, node.column)
@@ -99,9 +99,9 @@ class Fields(NamedTuple):
         self.complain(node, f"{what} must be a mapping, not {node.kind}")
         return {}
 
-    def mapping(self, node: Node, what: str, known: Iterable[str], needed: tuple[str, ...] = ()) -> dict[str, Node]:
+    def mapping(self, node: Node, what: str, keys: Iterable[str], needed: tuple[str, ...] = ()) -> dict[str, Node]:
         """Return the known members of a mapping; record unknown and missing ones."""
-        members, listed = self.any_mapping(node, what), list(known)
+        members, listed = self.any_mapping(node, what), list(keys)
         for key in members:
             if key not in listed:
                 self.complain_at(node.keys[key], unknown("key", key, listed, f" in {what}"))
@@ -160,9 +160,9 @@ class Fields(NamedTuple):
             self.complain(node, f"{what} must be true or false")
         return False
 
-    def one_of(self, node: Node | None, what: str, kind: str, known: Iterable[str]) -> str:
+    def one_of(self, node: Node | None, what: str, kind: str, words: Iterable[str]) -> str:
         """Return one of the known words; "" if absent or unknown."""
-        word, listed = self.text(node, what), list(known)
+        word, listed = self.text(node, what), list(words)
         if node is None or not word or word in listed:
             return word
         if not self.is_unresolved(word):
@@ -187,9 +187,9 @@ class Fields(NamedTuple):
 _STEPS_SAVE = " (only `steps` can save values: a test has none for other tests)"
 
 
-def unknown(kind: str, word: str, known: Iterable[str], where: str = "") -> str:
-    """Return the message for a word that is not in `known`."""
-    listed = list(known)
+def unknown(kind: str, word: str, words: Iterable[str], where: str = "") -> str:
+    """Return the message for a word that is not in `words`."""
+    listed = list(words)
     hint = _STEPS_SAVE if word == "save" and "steps" in listed else nearest(word, listed)
     return f"unknown {kind} `{word[:SHOWN]}`{where}{hint}; expected one of {', '.join(listed)}"
 
@@ -232,15 +232,16 @@ class Substitution(NamedTuple):
             return node._replace(value=self._text(node, value), is_substituted=True) if "${" in value else node
         if not isinstance(value, dict | list):
             return node
-        known = done.get(id(value))
-        if known is None:
+        # An alias is one value at several places; it is substituted once.
+        copied = done.get(id(value))
+        if copied is None:
             children: Any
             if isinstance(value, dict):
                 children = {key: self._apply(member, done) for key, member in value.items()}
             else:
                 children = [self._apply(item, done) for item in value]
-            known = done[id(value)] = node._replace(value=children)
-        return node._replace(value=known.value)
+            copied = done[id(value)] = node._replace(value=children)
+        return node._replace(value=copied.value)
 
     def _text(self, node: Node, text: str) -> Any:
         whole = _VARIABLE.fullmatch(text)
@@ -249,28 +250,28 @@ class Substitution(NamedTuple):
             return self.variables[parts[1]]  # a whole-value reference keeps its type
         if self.context.size > MOST_CHARACTERS:
             return ""
-        substituted = _VARIABLE.sub(lambda found: self._value(node, found), text)
+        substituted = _VARIABLE.sub(lambda match: self._value(node, match), text)
         self.context.size += len(substituted)
         if self.context.size > MOST_CHARACTERS:
             self.complain(node, f"more than {MOST_CHARACTERS:,} characters after variable substitution")
             return ""
         return substituted
 
-    def _value(self, node: Node, found: re.Match[str]) -> str:
-        if found[1]:  # `$${NAME}` is an escaped `${NAME}`
-            return found[0][1:]
-        if (saved := WRITTEN.fullmatch(found[2])) is not None:
+    def _value(self, node: Node, match: re.Match[str]) -> str:
+        if match[1]:  # `$${NAME}` is an escaped `${NAME}`
+            return match[0][1:]
+        if (saved := WRITTEN.fullmatch(match[2])) is not None:
             return marked(saved[1])
-        parts = _PARTS.fullmatch(found[2])
+        parts = _PARTS.fullmatch(match[2])
         if parts is None:
-            self.complain(node, f"invalid variable `{found[0][:60]}`; write `$${{` for a literal `${{`")
-            return found[0]
+            self.complain(node, f"invalid variable `{match[0][:60]}`; write `$${{` for a literal `${{`")
+            return match[0]
         name, default = parts[1], parts[2]
         if name in self.variables:
             value = self.variables[name]
             return value if isinstance(value, str) else _as_text(value)
         if self.context.environment is None:
-            return found[0]
+            return match[0]
         if name in self.context.environment:
             value = self.context.environment[name]
             if name not in INHERITED:
@@ -278,7 +279,7 @@ class Substitution(NamedTuple):
             return value
         if default is None:
             self.complain(node, f"`${{{name}}}` is not defined in `variables` or the environment")
-            return found[0]
+            return match[0]
         return str(default)
 
 
@@ -301,9 +302,9 @@ class Document(NamedTuple):
     has_variables: bool
 
 
-def load(file: str, problems: list[SuiteProblem], instead: Mapping[str, bytes] | None = None) -> list[Document]:
-    """Parse a suite and its imports; imported files come first. `instead` replaces content, by real path."""
-    loader = _Loader(problems, instead or {})
+def load(file: str, problems: list[SuiteProblem], overrides: Mapping[str, bytes] | None = None) -> list[Document]:
+    """Parse a suite and its imports; imported files come first. `overrides` replaces content, by real path."""
+    loader = _Loader(problems, overrides or {})
     loader.load(file, ())
     return loader.documents
 
@@ -311,17 +312,17 @@ def load(file: str, problems: list[SuiteProblem], instead: Mapping[str, bytes] |
 class _Loader:
     """Loads files recursively, each once."""
 
-    def __init__(self, problems: list[SuiteProblem], instead: Mapping[str, bytes]) -> None:
-        self._instead = instead
+    def __init__(self, problems: list[SuiteProblem], overrides: Mapping[str, bytes]) -> None:
+        self._overrides = overrides
         self.documents: list[Document] = []
         self._problems = problems
         self._done: dict[str, None] = {}
 
     def load(self, file: str, chain: tuple[str, ...]) -> None:
-        found = _parsed(file, self._problems, self._instead)
-        if found is None:
+        parsed = _parsed(file, self._problems, self._overrides)
+        if parsed is None:
             return
-        text, root = found
+        text, root = parsed
         fields = Fields(file, self._problems, None, [])
         if not isinstance(root.value, dict):
             fields.complain(root, f"a suite must be a mapping with {', '.join(KEYS)}, not {root.kind}")
@@ -355,14 +356,14 @@ class _Loader:
 
 def parse_file(file: str, problems: list[SuiteProblem]) -> Node | None:
     """Parse one file; None if that is not possible, with the problem recorded."""
-    found = _parsed(file, problems, {})
-    return None if found is None else found[1]
+    parsed = _parsed(file, problems, {})
+    return None if parsed is None else parsed[1]
 
 
-def _parsed(file: str, problems: list[SuiteProblem], instead: Mapping[str, bytes]) -> tuple[str, Node] | None:
+def _parsed(file: str, problems: list[SuiteProblem], overrides: Mapping[str, bytes]) -> tuple[str, Node] | None:
     """The text of a file and its root."""
     try:
-        data = instead.get(os.path.realpath(file)) if instead else None
+        data = overrides.get(os.path.realpath(file)) if overrides else None
         text = decode(_read(file) if data is None else data)
         return text, parse(text)
     except OSError as error:
@@ -403,7 +404,7 @@ def _known(document: Document, merged: dict[str, Any]) -> dict[str, Any]:
 def _variables(document: Document, fields: Fields) -> dict[str, Node]:
     root = document.root.value
     node = root.get("variables") if isinstance(root, dict) else None
-    found = {}
+    variables = {}
     for name, value in (fields.any_mapping(node, "`variables`") if node is not None else {}).items():
         if NAME.fullmatch(name) is None or name == FOLDER:
             fields.complain(value, f"invalid variable name `{name[:SHOWN]}`; use letters, digits and `_`")
@@ -411,8 +412,8 @@ def _variables(document: Document, fields: Fields) -> dict[str, Node]:
             what = f"the variable `{name[:SHOWN]}`"
             fields.complain(value, f"{what} must be a string, a number or a boolean, not {value.kind}")
         else:
-            found[name] = value
-    return found
+            variables[name] = value
+    return variables
 
 
 ANSWER_KEYS = ("kind", "asked", "reply")
@@ -440,14 +441,14 @@ def read_answer_file(file: str) -> tuple[Answer, ...]:
 
 def read_answers(fields: Fields, node: Node | None, what: str) -> tuple[Answer, ...]:
     """Parse a list of answers."""
-    found = (_answer(fields, each) for each in fields.items(node, what)) if node is not None else ()
-    return tuple(each for each in found if each is not None)
+    answers = (_answer(fields, item) for item in fields.items(node, what)) if node is not None else ()
+    return tuple(answer for answer in answers if answer is not None)
 
 
 def _answer(fields: Fields, node: Node) -> Answer | None:
     members = fields.mapping(node, "an answer", ANSWER_KEYS, ("reply",))
     given = fields.one_of(members.get("kind"), "`kind` of an answer", "kind", _REPLIES) or "form"
-    kind: QuestionKind = next(each for each in _REPLIES if each == given)
+    kind: QuestionKind = next(name for name in _REPLIES if name == given)
     asked = fields.text(members.get("asked"), "`asked`")
     if kind == "roots" and "asked" in members:
         fields.complain(members["asked"], "`asked` cannot be combined with `kind: roots`, which has no text")
@@ -476,7 +477,7 @@ def _form_problem(node: Node) -> str:
 
 def _is_field(node: Node) -> bool:
     if isinstance(node.value, list):
-        return all(isinstance(each.value, str) for each in node.value)
+        return all(isinstance(item.value, str) for item in node.value)
     return isinstance(node.value, _SIMPLE)
 
 
@@ -497,7 +498,7 @@ def _is_root(node: Node) -> bool:
     if isinstance(node.value, dict):
         members: dict[str, Any] = json_value(node)
         is_known = "uri" in members and members.keys() <= {"uri", "name"}
-        return is_known and all(isinstance(each, str) for each in members.values())
+        return is_known and all(isinstance(member, str) for member in members.values())
     return isinstance(node.value, str) and bool(node.value)
 
 

@@ -65,8 +65,8 @@ def _needs_text(name: str) -> Callable[[Any], None]:
 def _check_items(expected: Any) -> None:
     if not isinstance(expected, list) or not expected:
         raise MatcherError("`contains-all` must be a list with at least one item")
-    for each in expected:
-        _refuse_empty(each, "contains-all")
+    for item in expected:
+        _refuse_empty(item, "contains-all")
 
 
 def _refuse_empty(expected: Any, name: str = "contains") -> None:
@@ -186,11 +186,11 @@ def shown(value: Any, length: int = SHOWN) -> str:
 
 
 def _exact(matcher: Matcher, value: Any) -> Mismatch | None:
-    found = list(differences(matcher.expected, value))
-    if not found:
+    reasons = list(differences(matcher.expected, value))
+    if not reasons:
         return None
-    listed = "; ".join(found[:MOST_DIFFERENCES])
-    more = "; and more" if len(found) > MOST_DIFFERENCES else ""
+    listed = "; ".join(reasons[:MOST_DIFFERENCES])
+    more = "; and more" if len(reasons) > MOST_DIFFERENCES else ""
     return Mismatch(f"{listed}{more}", wanted(matcher), shown(value))
 
 

@@ -145,7 +145,7 @@ class SuiteTest(NamedTuple):
     @property
     def expects_questions(self) -> bool:
         """Whether an expectation is about what the server asks."""
-        return self.expect is not None and any(each.path.root == "asked" for each in self.expect.assertions)
+        return self.expect is not None and any(assertion.path.root == "asked" for assertion in self.expect.assertions)
 
     @property
     def makes_call(self) -> bool:
@@ -198,10 +198,11 @@ _MOST_BYTES = 1_000_000
 
 def split_test(name: str) -> tuple[str, str | None]:
     """A suite or folder, and the name of the test in `SUITE::TEST`; None for all tests."""
+    # A file may have `::` in its name.
     if os.path.exists(name):
         return name, None
-    file, mark, test = name.partition("::")
-    return (file, test) if mark and test and not os.path.isdir(file) else (name, None)
+    file, separator, test = name.partition("::")
+    return (file, test) if separator and test and not os.path.isdir(file) else (name, None)
 
 
 def suite_files(named: list[str]) -> list[str]:
@@ -222,9 +223,9 @@ def _files_of(name: str) -> list[str]:
     """A suite, or every suite below a folder."""
     if not os.path.isdir(name):
         return [name]
-    found = [file for file in files_below(name) if file.endswith((".yaml", ".yml")) and is_suite(file)]
-    imported = {os.path.realpath(part) for file in found for part in _imported_by(file)}
-    suites = [file for file in found if os.path.realpath(file) not in imported]
+    files = [file for file in files_below(name) if file.endswith((".yaml", ".yml")) and is_suite(file)]
+    imported = {os.path.realpath(part) for file in files for part in _imported_by(file)}
+    suites = [file for file in files if os.path.realpath(file) not in imported]
     if not suites:
         raise InputError("no suite below this folder: no YAML file with `servers` and tests", file=name)
     return suites
@@ -281,7 +282,7 @@ def filled(value: Any, saved: Mapping[str, Any]) -> Any:
     if not isinstance(value, str) or "\0" not in value:
         return value
     whole = _MARKED.fullmatch(value)
-    return saved[whole[1]] if whole is not None else _MARKED.sub(lambda found: _as_text(saved[found[1]]), value)
+    return saved[whole[1]] if whole is not None else _MARKED.sub(lambda match: _as_text(saved[match[1]]), value)
 
 
 def _as_text(value: Any) -> str:
@@ -313,9 +314,9 @@ class _Expression:
         self._tokens: list[tuple[str, bool]] = []
         """Words, and whether each is an operator or a parenthesis."""
         for parenthesis, double, single, word in _TOKEN.findall(text):
-            plain = double or single or word
+            written = double or single or word
             is_operator = bool(parenthesis) or (bool(word) and word.lower() in _OPERATORS)
-            self._tokens.append((parenthesis or (plain.lower() if is_operator else plain), is_operator))
+            self._tokens.append((parenthesis or (written.lower() if is_operator else written), is_operator))
         self._at = 0
         self._depth = 0
 
@@ -383,8 +384,8 @@ def matches(condition: Condition, test: SuiteTest) -> bool:
 def named_tests(tests: Iterable[SuiteTest], names: Iterable[str], file: str) -> list[SuiteTest]:
     """The tests with these names. Raises an InputError with the nearest name if there is none."""
     tests = list(tests)
-    known = [test.name for test in tests]
+    existing = [test.name for test in tests]
     for name in names:
-        if name not in known:
-            raise InputError(f"no test `{name}`{nearest(name, known)}", file=file)
+        if name not in existing:
+            raise InputError(f"no test `{name}`{nearest(name, existing)}", file=file)
     return [test for test in tests if test.name in set(names)]

@@ -85,7 +85,7 @@ class SecretVariables:
         self.values[free] = value
         return free
 
-    def known(self, substituted: Sequence[str]) -> dict[str, str]:
+    def names_of(self, substituted: Sequence[str]) -> dict[str, str]:
         """Return the values that came from environment variables, with the name of one variable each."""
         sought = {*substituted, *self._mentioned}
         return {
@@ -116,8 +116,8 @@ def captured_lines(endpoint: Any, name: str, variables: SecretVariables) -> list
     recorded = endpoint if isinstance(endpoint, dict) else {}
     words, url = recorded.get("command"), recorded.get("url")
     server: Endpoint
-    if isinstance(words, list) and words and words[0] and all(isinstance(each, str) for each in words):
-        if any("\0" in each for each in words):
+    if isinstance(words, list) and words and words[0] and all(isinstance(word, str) for word in words):
+        if any("\0" in word for word in words):
             return []
         server = CommandEndpoint(tuple(words), {})
     elif isinstance(url, str) and is_http_url(url):
@@ -139,7 +139,7 @@ def entry_lines(
     server: Endpoint, name: str, variables: SecretVariables, folder: str, options: EntryOptions
 ) -> list[str]:
     """Return the entry of a server, without secrets. Paths are relative to `folder`, that of the suite."""
-    writer = _EntryWriter(name, variables, variables.known(server.filled))
+    writer = _EntryWriter(name, variables, variables.names_of(server.filled))
     lines = list(writer.command(server, folder) if isinstance(server, CommandEndpoint) else writer.endpoint(server))
     for setting, limit in (("timeout_ms", options.timeout), ("start_timeout_ms", options.start_timeout)):
         if limit is not None:
@@ -152,11 +152,12 @@ def entry_lines(
 class _EntryWriter:
     """Writes the entry of one server."""
 
-    def __init__(self, name: str, variables: SecretVariables, known: dict[str, str]) -> None:
+    def __init__(self, name: str, variables: SecretVariables, variable_names: dict[str, str]) -> None:
         self._name = name
         self._variables = variables
-        self._known = known
-        longest_first = sorted((value for value in known if len(value) >= SHORTEST), key=len, reverse=True)
+        self._variable_names = variable_names
+        # The longest first, because one value may contain another.
+        longest_first = sorted((value for value in variable_names if len(value) >= SHORTEST), key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def command(self, server: CommandEndpoint, folder: str) -> Iterator[str]:
@@ -180,14 +181,17 @@ class _EntryWriter:
 
     def _with_references(self, text: str) -> str:
         """Replace values from the environment with references to their variables."""
-        if text in self._known:
-            return self._refer(self._known[text], text)
+        if text in self._variable_names:
+            return self._refer(self._variable_names[text], text)
         if self._values is None:
             return escape_variables(text)
         pieces, end = [], 0
-        for found in self._values.finditer(text):
-            pieces += [escape_variables(text[end : found.start()]), self._refer(self._known[found[0]], found[0])]
-            end = found.end()
+        for match in self._values.finditer(text):
+            pieces += [
+                escape_variables(text[end : match.start()]),
+                self._refer(self._variable_names[match[0]], match[0]),
+            ]
+            end = match.end()
         return "".join([*pieces, escape_variables(text[end:])])
 
     def _refer(self, name: str, value: str) -> str:
@@ -202,8 +206,8 @@ class _EntryWriter:
             if word == shown and HIDDEN not in word:
                 ready.append(word)
                 continue
-            before, mark, after = shown.partition(HIDDEN)
-            is_one_part = mark and HIDDEN not in after and word.startswith(before) and word.endswith(after)
+            before, hidden, after = shown.partition(HIDDEN)
+            is_one_part = hidden and HIDDEN not in after and word.startswith(before) and word.endswith(after)
             if not is_one_part:
                 before = after = ""
             secret = word[len(before) : len(word) - len(after)]
@@ -235,8 +239,8 @@ class _EntryWriter:
 
     def _value(self, name: str, value: str) -> str:
         filled = self._with_references(value)
-        if (found := _REFERENCE.fullmatch(filled)) is not None and value in self._known:
-            return _env_reference(found[0][2:-1])
+        if (reference := _REFERENCE.fullmatch(filled)) is not None and value in self._variable_names:
+            return _env_reference(reference[0][2:-1])
         rest = _REFERENCE.sub("", filled)
         if filled != escape_variables(value) and redacted_text(rest) == rest:
             return with_variables(filled)
@@ -252,14 +256,14 @@ def _env_reference(variable: str) -> str:
 
 def _identifier(text: str) -> str:
     """Return a valid variable name similar to a text."""
-    made = re.sub(r"[^A-Za-z0-9]+", "_", text[:_LONGEST_NAME]).strip("_").upper()
-    return f"_{made}" if not made or made[0].isdigit() else made
+    identifier = re.sub(r"[^A-Za-z0-9]+", "_", text[:_LONGEST_NAME]).strip("_").upper()
+    return f"_{identifier}" if not identifier or identifier[0].isdigit() else identifier
 
 
 def _last_word(text: str) -> str:
     """Return the last word of a text that can name a variable, if it has at least three letters."""
-    found = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,}", text)
-    return found[-1] if found else ""
+    words = re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,}", text)
+    return words[-1] if words else ""
 
 
 def _relative_to(folder: str, directory: str) -> str:

@@ -67,14 +67,14 @@ _MOST_HINTS = 100
 """Maximum number of unknown servers that get a suggestion."""
 
 
-def read_suite(file: str, environment: Mapping[str, str] | None, instead: Mapping[str, bytes] | None = None) -> Suite:
+def read_suite(file: str, environment: Mapping[str, str] | None, overrides: Mapping[str, bytes] | None = None) -> Suite:
     """Parse a suite and its imports. Raises SuiteError with all problems.
 
-    Without an environment nothing will be started, and unset variables are not problems. `instead` replaces the content
-    of files, by their real paths.
+    Without an environment nothing will be started, and unset variables are not problems. `overrides` replaces the
+    content of files, by their real paths.
     """
     problems: list[SuiteProblem] = []
-    documents = load(file, problems, instead)
+    documents = load(file, problems, overrides)
     if not documents:
         raise SuiteError(problems)
     secrets: list[str] = []
@@ -83,10 +83,12 @@ def read_suite(file: str, environment: Mapping[str, str] | None, instead: Mappin
         parser.add(fields, root)
     suite = parser.suite(file, secrets, tuple(document.file for document in documents))
     if problems:
+        # Imported files were parsed first; the problems of the user's own file are listed first.
         order = {document.file: number for number, document in enumerate(reversed(documents))}
-        problems.sort(key=lambda each: (order.get(each.file, 0), each.line or 0, each.column or 0))
+        problems.sort(key=lambda problem: (order.get(problem.file, 0), problem.line or 0, problem.column or 0))
+        # Messages may quote values of the environment: docs/decisions/0012-no-environment-values.md.
         hide = hiding_whole(secrets)
-        raise SuiteError(list(dict.fromkeys(each._replace(message=hide(each.message)) for each in problems)))
+        raise SuiteError(list(dict.fromkeys(problem._replace(message=hide(problem.message)) for problem in problems)))
     return suite
 
 
@@ -157,9 +159,9 @@ class _SuiteParser:
             named = [test.subject for test in self._tests if test.block == "tools" and test.server == entry.name]
             for tool, hints in entry.annotations.items():
                 if tool not in named and not any("${" in name for name in named):
-                    known = list(dict.fromkeys(named))
+                    tested = list(dict.fromkeys(named))
                     what = f"no test of the server `{entry.name[:SHOWN]}` names the tool `{tool[:SHOWN]}`"
-                    self._problems.append(SuiteProblem(*hints.location, f"{what}{nearest(tool, known)}"))
+                    self._problems.append(SuiteProblem(*hints.location, f"{what}{nearest(tool, tested)}"))
 
     def _server(self, fields: Fields, name: str, node: Node, key: tuple[int, int]) -> None:
         entry = read_server(fields, name, node, key)
@@ -257,22 +259,22 @@ class _SuiteParser:
         chosen: tuple[str, ...] = CHECKS
         if checks is not None:
             items = fields.items(checks, "`checks`")
-            words = [fields.one_of(each, "a check", "check", CHECKS) for each in items]
+            words = [fields.one_of(item, "a check", "check", CHECKS) for item in items]
             if checks.value == []:
                 fields.complain(checks, "`checks` is empty; omit it to send every probe")
-            chosen = tuple(known for known in CHECKS if known in words)
+            chosen = tuple(check for check in CHECKS if check in words)
         expect = self._of_block(fields, members.get("expect"), name, "negative_path", more)
         return NegativePathBlock(chosen, expect, are_named=checks is not None)
 
     def _fuzz(self, fields: Fields, node: Node, name: str, more: tuple[Expectation, ...]) -> FuzzBlock:
-        known = ("seed", "cases", "max_call_ms", "security", "expect")
-        members = {} if node.value is None else fields.mapping(node, "`fuzz`", known)
+        keys = ("seed", "cases", "max_call_ms", "security", "expect")
+        members = {} if node.value is None else fields.mapping(node, "`fuzz`", keys)
         seed = fields.number(members.get("seed"), "`seed`", 0, 2**63 - 1)
         cases = fields.number(members.get("cases"), "`cases`", 1, 1_000_000)
         limit = fields.number(members.get("max_call_ms"), "`max_call_ms`", 1, LONGEST_WAIT)
         security = fields.flag(members.get("security"), "`security`")
         expect = self._of_block(fields, members.get("expect"), name, "fuzz", more)
-        expected = [each.path.steps[-1] for each in expect.assertions] if expect is not None else []
+        expected = [assertion.path.steps[-1] for assertion in expect.assertions] if expect is not None else []
         if "injections" in expected and not security:
             fields.complain(node, "the target `fuzz.injections` needs `security: true` in the `fuzz` block")
         default = FuzzBlock()
@@ -291,7 +293,7 @@ class _SuiteParser:
         own = self._expectations.parse(
             fields, node, name, lambda path: refusal(path, (), (block,)), allows_duration=False
         )
-        of_test = tuple(each for each in more if each.path.root == block)
+        of_test = tuple(assertion for assertion in more if assertion.path.root == block)
         if own is None:
             return Expect(of_test) if of_test else None
         return Expect((*own.assertions, *of_test))
@@ -307,8 +309,8 @@ def _split_expect(whole: Expect | None) -> tuple[Expect | None, tuple[Expectatio
     """Split expectations into those of the call and those of the `negative_path` and `fuzz` blocks."""
     if whole is None:
         return None, ()
-    of_blocks = tuple(each for each in whole.assertions if each.path.root in paths.BLOCKS)
-    own = tuple(each for each in whole.assertions if each.path.root not in paths.BLOCKS)
+    of_blocks = tuple(assertion for assertion in whole.assertions if assertion.path.root in paths.BLOCKS)
+    own = tuple(assertion for assertion in whole.assertions if assertion.path.root not in paths.BLOCKS)
     if of_blocks and not own and whole.max_duration_ms is None:
         return None, of_blocks
     return Expect(own, whole.max_duration_ms), of_blocks

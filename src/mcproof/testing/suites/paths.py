@@ -127,25 +127,25 @@ def parse_value_path(text: str, *, allows_every: bool = False) -> ValuePath:
         raise ValuePathError(f"is longer than {LONGEST:,} characters")
     source, at, steps = f".{text}", 0, list[PathStep]()
     while at < len(source):
-        found = _STEP.match(source, at)
-        if found is None or (found["every"] and not allows_every):
+        match = _STEP.match(source, at)
+        if match is None or (match["every"] and not allows_every):
             shown = source[at:][:40] if at else text[:40]
             raise ValuePathError(f"has a syntax error at `{shown}`; a path looks like `result.content[0].text`")
-        steps.append(_step(found))
-        at = found.end()
+        steps.append(_step(match))
+        at = match.end()
     if len(steps) > DEEPEST:
         raise ValuePathError(f"has more than {DEEPEST} steps")
     return ValuePath(text, tuple(steps))
 
 
-def _step(found: re.Match[str]) -> PathStep:
-    if found["name"] is not None:
-        return found["name"]
-    if found["index"] is not None:
-        return int(found["index"])
-    if found["every"] is not None:
+def _step(match: re.Match[str]) -> PathStep:
+    if match["name"] is not None:
+        return match["name"]
+    if match["index"] is not None:
+        return int(match["index"])
+    if match["every"] is not None:
         return EVERY
-    quoted = found["quoted"]
+    quoted = match["quoted"]
     if quoted[0] == "'":
         return quoted[1:-1]
     try:
@@ -154,7 +154,7 @@ def _step(found: re.Match[str]) -> PathStep:
         raise ValuePathError(f"has an invalid quoted key {quoted[:40]}") from None
 
 
-def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = ()) -> str | None:
+def refusal(path: ValuePath, roots: tuple[str, ...], blocks: tuple[str, ...] = ()) -> str | None:
     """Return why a test has no such path; None if it has."""
     root = path.root
     if root in blocks:
@@ -166,9 +166,9 @@ def refusal(path: ValuePath, known: tuple[str, ...], blocks: tuple[str, ...] = (
         return f"unknown target `{path.text}`{_hint(word, names, f'{root}.')}; expected one of {listed}"
     if root in BLOCKS and len(path.steps) > 1:
         return f"the target `{path.text}` needs a `{root}` block in the same test"
-    if root in known:
+    if root in roots:
         return None if len(path.steps) == 1 or root in ("result", "error", "asked") else f"`{root}` has no parts"
-    shown = [*known, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
+    shown = [*roots, *(f"{block}.{name}" for block in blocks for name in BLOCKS[block])]
     return f"unknown target `{path.text}`{nearest(root, shown)}; expected one of {', '.join(shown)}"
 
 

@@ -54,8 +54,8 @@ def with_entry(text: str, key: str, lines: list[str]) -> str:
         line, _ = root.keys[key]
         indent, at = _indent(every, line), _end(every, line)
         gap = [""] if isinstance(node.value, list) and len(node.value) > 0 else []
-        added = [*gap, *(f"{indent}{each}" for each in lines)]
-    result = "".join([*every[:at], *(f"{each}{newline}" for each in added), *every[at:]])
+        added = [*gap, *(f"{indent}{line}" for line in lines)]
+    result = "".join([*every[:at], *(f"{line}{newline}" for line in added), *every[at:]])
     _check(root, _parse(result), key)
     return result
 
@@ -69,20 +69,21 @@ def _parse(text: str) -> Node:
 
 def _indent(every: list[str], line: int) -> str:
     """The indentation of the entries below a key."""
-    for each in every[line:]:
-        content = each.lstrip(" ")
+    for text_line in every[line:]:
+        content = text_line.lstrip(" ")
         if content.strip() and not content.startswith("#"):
-            return each[: len(each) - len(content)]
+            return text_line[: len(text_line) - len(content)]
     return "  "
 
 
 def _end(every: list[str], line: int) -> int:
     """The number of lines up to the last one that belongs to a key at the left margin."""
     end = line
-    for number, each in enumerate(every[line:], start=line + 1):
-        if each.startswith((" ", "- ", "-\n", "-\r")) and each.strip():
+    for number, text_line in enumerate(every[line:], start=line + 1):
+        # In YAML, the dashes of a list may be in the same column as its key.
+        if text_line.startswith((" ", "- ", "-\n", "-\r")) and text_line.strip():
             end = number
-        elif each.strip() and not each.startswith("#"):
+        elif text_line.strip() and not text_line.startswith("#"):
             break
     return end
 
@@ -128,8 +129,8 @@ def write_regression_test(
     suite = read_suite(file, None) if data else None
     variables = SecretVariables(environment)
     names = UniqueNames()
-    for known in suite.servers if suite is not None else ():
-        names.unique(known)
+    for used_name in suite.servers if suite is not None else ():
+        names.unique(used_name)
     name = (_known_server(suite, server) if suite is not None else None) or ""
     lines = [] if name else _entry(server, name := names.unique(server_name("local")), variables, os.path.dirname(file))
     title = _title(failed, suite, arguments)
@@ -213,12 +214,12 @@ def _title(failed: StoredFailure, suite: Suite | None, arguments: dict[str, Any]
     verb = {"accepted": "rejects", "protocol_violation": "keeps its output schema with"}.get(failed.outcome, "survives")
     title = comment_text(f"{called} {verb} {failed.what}", _LONGEST_NAME)
     named = {test.name: test for test in suite.tests if test.block == "tools"} if suite is not None else {}
-    for known in (title, f"{title} ({failed.id})"):
-        if known not in named:
-            return known
-        if named[known].subject == failed.params["name"] and named[known].arguments == arguments:
+    for candidate in (title, f"{title} ({failed.id})"):
+        if candidate not in named:
+            return candidate
+        if named[candidate].subject == failed.params["name"] and named[candidate].arguments == arguments:
             break
-    raise UsageError(f"the suite has this test: `{known}`")
+    raise UsageError(f"the suite has this test: `{candidate}`")
 
 
 def _known_server(suite: Suite, server: Endpoint) -> str | None:

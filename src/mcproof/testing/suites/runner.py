@@ -130,7 +130,7 @@ class SuiteRuntime:
     def hidden(self, result: TestResult) -> TestResult:
         """Return a result without values from the environment."""
         hide = self.hide
-        failures = tuple(each._replace(target=hide(each.target)) for each in result.failures)
+        failures = tuple(failure._replace(target=hide(failure.target)) for failure in result.failures)
         return result._replace(
             name=hide(result.name), message=hide(result.message), failures=failures, detail=hide(result.detail)
         )
@@ -298,7 +298,7 @@ class _SuiteRunner:
         """Run read-only tests of one server concurrently."""
         parts = [(test, part) for test in tests for part in parts_of(test)]
         calls = [test for test, part in parts if part in CALLED]
-        others = iter([each for each in parts if each[1] not in CALLED])
+        others = iter([pair for pair in parts if pair[1] not in CALLED])
 
         async def run_others() -> None:
             for test, part in others:
@@ -319,6 +319,7 @@ class _SuiteRunner:
                 crashes = caller.crashes
                 for test in group:
                     await self._run_part(test, test.block)
+                # If a call on its own ends the server, too, that call is to blame, and not concurrency.
                 if batch.problem and crashes == caller.crashes:
                     self._failed_teardown.append(_concurrent_failure(group, caller.server.hide(batch.problem)))
                 continue

@@ -242,7 +242,10 @@ class ServerUnderTest:
         if self._catalog is None:
             return None
         if tool not in self._contracts:
-            schema = next((each.fields.get("outputSchema") for each in self._catalog.tools if each.name == tool), None)
+            schema = next(
+                (candidate.fields.get("outputSchema") for candidate in self._catalog.tools if candidate.name == tool),
+                None,
+            )
             self._contracts[tool] = OutputContract(schema)
         contract = self._contracts[tool]
         if not contract.is_declared:
@@ -260,6 +263,7 @@ class ServerUnderTest:
             return None
         absence = await self.session.ping_failure(LIVENESS_LIMIT)
         if absence is None or absence.outcome != "crash":
+            # A server that answers no ping is not asked again, because each would take the whole limit.
             self._responds_to_pings = absence is None
             return None
         return absence.why
@@ -353,6 +357,7 @@ class Caller:
         self, last: _LastCall, test: SuiteTest | None, request: Request, crash: Response, limit: float | None
     ) -> Response:
         """Return the response to a request during which the server ended, once the last test is ruled out or blamed."""
+        # Only tests that read may be sent twice: docs/decisions/0003-concurrent-tests.md.
         if test is None or not {test.number, last.test.number} <= self.read_only:
             return crash._replace(why=f"{crash.why}, possibly caused by the test before, `{last.test.name}`")
         session = self.server.session

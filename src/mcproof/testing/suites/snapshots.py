@@ -58,14 +58,14 @@ def mask_version(value: Any) -> Any:
     """Mask the version of the server in metadata in place, and return the value: it changes with every release."""
     waiting = [value]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, list):
-            waiting += found
-        elif isinstance(found, dict):
-            info = found.get(SERVER_INFO_META)
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            info = part.get(SERVER_INFO_META)
             if isinstance(info, dict) and "version" in info:
                 info["version"] = MASK
-            waiting += found.values()
+            waiting += part.values()
     return value
 
 
@@ -82,8 +82,10 @@ def _parse_mask_path(word: str) -> ValuePath:
         raise ValuePathError(f"`{word[:60]}` {error}") from None
     if path.root not in ("result", "error"):
         hint = nearest(word, list(KINDS))
-        known = " or ".join(f"`{kind}`" for kind in KINDS)
-        raise ValuePathError(f"unknown mask `{word[:60]}`{hint}; expected a path from `result` or `error`, or {known}")
+        choices = " or ".join(f"`{kind}`" for kind in KINDS)
+        raise ValuePathError(
+            f"unknown mask `{word[:60]}`{hint}; expected a path from `result` or `error`, or {choices}"
+        )
     return path
 
 
@@ -93,16 +95,16 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     waiting: list[tuple[Any, Any]] = [(root, 0)]
     while waiting:
         holder, at = waiting.pop()
-        found = holder[at]
-        if isinstance(found, str):
-            holder[at] = change(found)
-        elif isinstance(found, list):
-            holder[at] = list(found)
-            waiting += [(holder[at], number) for number in range(len(found))]
-        elif isinstance(found, dict):
+        current = holder[at]
+        if isinstance(current, str):
+            holder[at] = change(current)
+        elif isinstance(current, list):
+            holder[at] = list(current)
+            waiting += [(holder[at], number) for number in range(len(current))]
+        elif isinstance(current, dict):
             members: dict[str, Any] = {}
             holder[at] = members
-            for key, member in found.items():
+            for key, member in current.items():
                 members[_unused_key(change(key), members)] = member
             waiting += [(members, key) for key in members]
     return root[0]
@@ -151,19 +153,19 @@ def _with_stored_secrets(stored: Any, value: Any) -> Any:
     root: list[Any] = [value]
     waiting: list[tuple[Any, Any, Any]] = [(root, 0, stored)]
     while waiting:
-        holder, at, kept = waiting.pop()
-        found = holder[at]
-        if isinstance(kept, str) and isinstance(found, str):
-            if (HIDDEN in kept and _equals_redacted(kept, found)) or (
-                HIDDEN in found and _equals_redacted(found, kept)
+        holder, at, expected = waiting.pop()
+        current = holder[at]
+        if isinstance(expected, str) and isinstance(current, str):
+            if (HIDDEN in expected and _equals_redacted(expected, current)) or (
+                HIDDEN in current and _equals_redacted(current, expected)
             ):
-                holder[at] = kept
-        elif isinstance(kept, list) and isinstance(found, list):
-            holder[at] = list(found)
-            waiting += [(holder[at], number, kept[number]) for number in range(min(len(kept), len(found)))]
-        elif isinstance(kept, dict) and isinstance(found, dict):
-            holder[at] = dict(found)
-            waiting += [(holder[at], key, kept[key]) for key in found if key in kept]
+                holder[at] = expected
+        elif isinstance(expected, list) and isinstance(current, list):
+            holder[at] = list(current)
+            waiting += [(holder[at], number, expected[number]) for number in range(min(len(expected), len(current)))]
+        elif isinstance(expected, dict) and isinstance(current, dict):
+            holder[at] = dict(current)
+            waiting += [(holder[at], key, expected[key]) for key in current if key in expected]
     return root[0]
 
 
@@ -198,13 +200,13 @@ def snapshot_file(suite: str) -> str:
 def snapshot_names(suite: Suite) -> set[str]:
     """Return the names of all snapshots that a suite uses."""
     expects = [
-        each
+        expect
         for test in suite.tests
-        for each in (test.expect, test.negative_path and test.negative_path.expect, test.fuzz and test.fuzz.expect)
-        if each is not None
+        for expect in (test.expect, test.negative_path and test.negative_path.expect, test.fuzz and test.fuzz.expect)
+        if expect is not None
     ]
     hide = hiding_whole(suite.secrets)
-    return {hide(each.snapshot) for expect in expects for each in expect.assertions if each.snapshot}
+    return {hide(assertion.snapshot) for expect in expects for assertion in expect.assertions if assertion.snapshot}
 
 
 class SnapshotStore:
@@ -226,10 +228,10 @@ class SnapshotStore:
 
     def orphans(self, names: Collection[str]) -> list[str]:
         """Return the stored snapshots not in `names`; an update removes them."""
-        found = [name for name in self._stored or {} if name not in names]
+        orphaned = [name for name in self._stored or {} if name not in names]
         if self._updates:
-            self._removed = found
-        return found
+            self._removed = orphaned
+        return orphaned
 
     def read(self) -> None:
         """Read the stored snapshots. Raises InputError if the file is damaged."""

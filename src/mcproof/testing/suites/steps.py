@@ -43,7 +43,8 @@ def read_only_tests(tests: list[SuiteTest], catalog: Catalog, annotations: Mappi
     The suite's annotations outrank the server's.
     """
     permissions = [permission(annotated(tool, annotations)) for tool in catalog.tools]
-    harmless = {each.tool.name for each in permissions if each.is_granted and not each.is_presumed}
+    # Words that suggest reading are not enough: docs/decisions/0003-concurrent-tests.md.
+    harmless = {permitted.tool.name for permitted in permissions if permitted.is_granted and not permitted.is_presumed}
     return {
         test.number
         for test in tests
@@ -82,7 +83,9 @@ def batches(tests: list[SuiteTest], read_only: set[int]) -> Iterator[list[SuiteT
 def _checks_duration(expect: Expect | None) -> bool:
     if expect is None:
         return False
-    return expect.max_duration_ms is not None or any(each.path.root == "duration_ms" for each in expect.assertions)
+    return expect.max_duration_ms is not None or any(
+        assertion.path.root == "duration_ms" for assertion in expect.assertions
+    )
 
 
 _NOWHERE = SuiteLocation("", 1, 1)
@@ -122,14 +125,16 @@ class ExpectationChecker:
     ) -> list[TestFailure]:
         """Return the unmet expectations. `reasons` explain the values of some paths."""
         failures = []
-        for each in expect.assertions:
-            mismatch = self._mismatch(each, facts)
+        for assertion in expect.assertions:
+            mismatch = self._mismatch(assertion, facts)
             if mismatch is not None:
-                reason = (reasons or {}).get(each.path.text, "")
+                reason = (reasons or {}).get(assertion.path.text, "")
                 message = f"{mismatch.message} ({reason})" if reason else mismatch.message
-                message = f"{each.message}: {message}" if each.message else message
-                failure = self.failure(each.path.text, message, mismatch.expected, mismatch.got)
-                failures.append(failure._replace(line=each.location.line if each.location is not _NOWHERE else None))
+                message = f"{assertion.message}: {message}" if assertion.message else message
+                failure = self.failure(assertion.path.text, message, mismatch.expected, mismatch.got)
+                failures.append(
+                    failure._replace(line=assertion.location.line if assertion.location is not _NOWHERE else None)
+                )
         taken = facts.get("duration_ms", 0)
         if expect.max_duration_ms is not None and taken > expect.max_duration_ms:
             message = f"took {taken:,} ms, more than {expect.max_duration_ms:,}"
@@ -176,19 +181,21 @@ def quality_of(catalog: Catalog) -> Quality:
     scores = description_scores(judged)
     critical: list[str] = []
     warnings: list[str] = []
-    for each in judged:
-        tool, described = each.tool, each.explained()
+    for judgement in judged:
+        tool, described = judgement.tool, judgement.explained()
         if (why := _critical_flaw(tool, described)) is not None:
             critical.append(f"{tool.label}: {why}")
         else:
             missing = [part.name for part in described.components if part.weight and not part.score]
             warnings += [f"{tool.label}: no {name}" for name in missing]
-    found = [each for each in check(catalog, rules_of("strict")) if each.rule.ruleset == "strict"]
+    findings = [finding for finding in check(catalog, rules_of("strict")) if finding.rule.ruleset == "strict"]
     schema_findings = {
-        severity: [f"{each.item.label}: {each.rule.id}" for each in found if each.rule.severity == severity]
+        severity: [
+            f"{finding.item.label}: {finding.rule.id}" for finding in findings if finding.rule.severity == severity
+        ]
         for severity in ("critical", "warning")
     }
-    lowest = sorted(scores.items(), key=lambda each: each[1])
+    lowest = sorted(scores.items(), key=lambda pair: pair[1])
     worst = _listed(f"{name} {score:.2f}" for name, score in lowest)
     facts = {
         "min_score": lowest[0][1],
@@ -248,19 +255,19 @@ async def after_steps(test: SuiteTest, caller: Caller, why: Callable[[Response],
         expect = None if test.expect is None else _filled(test.expect, saved)
     except MatcherError as error:
         raise StepFailedError(f"with the saved values, {error}") from None
-    answers = tuple(each._replace(reply=filled(each.reply, saved)) for each in test.answers)
+    answers = tuple(answer._replace(reply=filled(answer.reply, saved)) for answer in test.answers)
     return test._replace(arguments=filled(test.arguments, saved), expect=expect, answers=answers)
 
 
 def _filled(expect: Expect, saved: dict[str, Any]) -> Expect:
     """Return expectations with saved values; matchers that use none stay as they are. Raises MatcherError."""
     assertions = []
-    for each in expect.assertions:
-        wanted = filled(each.matcher.expected, saved)
-        if wanted != each.matcher.expected:
-            matcher = matcher_of(each.matcher.name, wanted, is_negated=each.matcher.is_negated)
-            each = each._replace(matcher=matcher)  # noqa: PLW2901
-        assertions.append(each)
+    for assertion in expect.assertions:
+        wanted = filled(assertion.matcher.expected, saved)
+        if wanted != assertion.matcher.expected:
+            matcher = matcher_of(assertion.matcher.name, wanted, is_negated=assertion.matcher.is_negated)
+            assertion = assertion._replace(matcher=matcher)  # noqa: PLW2901
+        assertions.append(assertion)
     return expect._replace(assertions=tuple(assertions))
 
 
@@ -283,6 +290,7 @@ async def run_program(step: Step, folder: str, mark: str) -> str | None:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=stderr,
+                # In a process group of its own, so that its children can be killed with it.
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
