@@ -86,11 +86,11 @@ async def observe_authorization(
     """The metadata of a protected server and of its authorization servers."""
     bare = canonical_url(url).partition("?")[0]
     hint = bearer_challenge(refusal.challenge).resource_metadata
-    found = await _first_document(client, [*([hint] if hint else []), *_resource_places(bare)])
-    resource = None if found.members is None else _resource(found.members, bare)
-    named = _named_issuers(found.members)
+    metadata = await _first_document(client, [*([hint] if hint else []), *_resource_places(bare)])
+    resource = None if metadata.members is None else _resource(metadata.members, bare)
+    named = _named_issuers(metadata.members)
     issuers = named or _own_origin(bare)
-    documents = await asyncio.gather(*(_issuer_document(client, each) for each in issuers))
+    documents = await asyncio.gather(*(_issuer_document(client, issuer) for issuer in issuers))
     return AuthorizationFacts(
         status=refusal.status,
         challenge=cropped(redacted_text(refusal.challenge[:LONGEST_CHALLENGE])),
@@ -99,8 +99,8 @@ async def observe_authorization(
         resource=resource,
         issuers=tuple(map(_named_issuer, issuers)),
         are_issuers_named=bool(named),
-        servers=tuple(_issuer(each.members) for each in documents if each.members is not None),
-        fetches=(*found.fetches, *(fetch for each in documents for fetch in each.fetches)),
+        servers=tuple(_issuer(document.members) for document in documents if document.members is not None),
+        fetches=(*metadata.fetches, *(fetch for document in documents for fetch in document.fetches)),
     )
 
 
@@ -174,7 +174,7 @@ def _resource(members: dict[str, Any], url: str) -> PublishedResource:
 def _named_issuers(members: dict[str, Any] | None) -> list[str]:
     """The authorization servers that resource metadata names."""
     listed = (members or {}).get("authorization_servers")
-    return [each for each in listed if isinstance(each, str)][:MOST_SERVERS] if isinstance(listed, list) else []
+    return [issuer for issuer in listed if isinstance(issuer, str)][:MOST_SERVERS] if isinstance(listed, list) else []
 
 
 def _named_issuer(issuer: str) -> NamedIssuer:
@@ -211,7 +211,7 @@ def _issuer(members: dict[str, Any]) -> PublishedIssuer:
 def _words(value: Any) -> tuple[str, ...]:
     """The strings of a list."""
     listed = value if isinstance(value, list) else []
-    return tuple(cropped(each) for each in listed[:MOST_WORDS] if isinstance(each, str))
+    return tuple(cropped(word) for word in listed[:MOST_WORDS] if isinstance(word, str))
 
 
 T = TypeVar("T")
@@ -308,12 +308,12 @@ class _PerimeterRun:
         try:
             async with AsyncExitStack() as stack:
                 client = await stack.enter_async_context(new_client({}, self._limits.seconds, None))
-                plain = own = _Sender(ProbeClient(client, guard, self._limits), _without_login(self._parts))
+                anonymous = own = _Sender(ProbeClient(client, guard, self._limits), _without_login(self._parts))
                 if self._has_credentials:
                     headers = dict(self._server.headers)
                     client = await stack.enter_async_context(new_client(headers, self._limits.seconds, self._sign))
                     own = _Sender(ProbeClient(client, guard, self._limits), self._parts._replace(fragment="").geturl())
-                return await self._over_http(facts, plain, own)
+                return await self._over_http(facts, anonymous, own)
         except ConnectError as error:  # a header that cannot be sent
             return self._unreachable(facts, error.message)
 
@@ -321,22 +321,24 @@ class _PerimeterRun:
         """The facts of a server to which nothing can be sent."""
         return PerimeterObservation(facts._replace(failures={**dict.fromkeys(_PARTS, why), **self._failures}))
 
-    async def _over_http(self, facts: PerimeterFacts, plain: _Sender, own: _Sender) -> PerimeterObservation:
-        facts = facts._replace(response=await self._part("response", self._get(plain)))
-        opened = await self._part("opening", _open(plain))
+    async def _over_http(self, facts: PerimeterFacts, anonymous: _Sender, own: _Sender) -> PerimeterObservation:
+        facts = facts._replace(response=await self._part("response", self._get(anonymous)))
+        opened = await self._part("opening", _open(anonymous))
         if opened is None:
             self._failures.update(dict.fromkeys(("origin", "host", "cors"), self._failures["opening"]))
             return PerimeterObservation(facts._replace(failures=self._failures))
         request, response = opened
         facts = facts._replace(
             opening=OpeningResponse(request.method, response.status, cropped(response.kind)),
-            cors=await self._part("cors", _preflight(plain)),
+            cors=await self._part("cors", _preflight(anonymous)),
         )
         facts = await self._with_foreign_headers(facts, own, request)
         authorization = None
         if response.status in UNAUTHORIZED:
             refusal = Refusal(response.status, ", ".join(response.headers.get_list("www-authenticate")))
-            authorization = await observe_authorization(plain.client, plain.url, refusal, is_loopback=facts.is_loopback)
+            authorization = await observe_authorization(
+                anonymous.client, anonymous.url, refusal, is_loopback=facts.is_loopback
+            )
         return PerimeterObservation(facts._replace(failures=self._failures), authorization)
 
     async def _with_foreign_headers(
@@ -368,18 +370,18 @@ class _PerimeterRun:
             self._failures[name] = cropped(str(failure))
             return None
 
-    async def _get(self, plain: _Sender) -> EndpointResponse:
+    async def _get(self, anonymous: _Sender) -> EndpointResponse:
         """The response to a GET of the URL."""
-        followed = await plain.client.follow(plain.url, _PLAIN, is_target=True)
+        followed = await anonymous.client.follow(anonymous.url, _PLAIN, is_target=True)
         last = followed.last
         return EndpointResponse(
             status=last.status,
             content_type=cropped(last.kind),
             final_url=_shown(last.url),
             redirects=tuple(
-                RedirectHop(each.status, _shown(each.location))
-                for each in followed.responses
-                if each.location is not None
+                RedirectHop(response.status, _shown(response.location))
+                for response in followed.responses
+                if response.location is not None
             ),
             strict_transport_security=next(filter(None, map(self._transport_security, followed.responses)), None),
             is_too_large=last.is_too_large,
@@ -402,11 +404,11 @@ def _shown(url: str) -> str:
     return cropped(redacted_url(url))
 
 
-async def _open(plain: _Sender) -> tuple[OpeningRequest, ProbeResponse]:
+async def _open(anonymous: _Sender) -> tuple[OpeningRequest, ProbeResponse]:
     """The first request that the server understands or refuses for lack of credentials, else `initialize`."""
     first: tuple[OpeningRequest, ProbeResponse] | None = None
     for request in OPENINGS:
-        response = await _opened(plain, request)
+        response = await _opened(anonymous, request)
         if response.status in UNAUTHORIZED or _is_understood(request, response):
             return request, response
         first = first or (request, response)
@@ -431,14 +433,14 @@ async def _opened(sender: _Sender, request: OpeningRequest, headers: dict[str, s
     return response
 
 
-async def _preflight(plain: _Sender) -> CorsProbe:
+async def _preflight(anonymous: _Sender) -> CorsProbe:
     """The response to the request that a browser sends before it lets a foreign website call the server."""
     headers = {
         "Origin": FOREIGN_ORIGIN,
         "Access-Control-Request-Method": "POST",
         "Access-Control-Request-Headers": "content-type",
     }
-    response = await plain.client.send("OPTIONS", plain.url, headers)
+    response = await anonymous.client.send("OPTIONS", anonymous.url, headers)
     return CorsProbe(
         sent_origin=FOREIGN_ORIGIN,
         status=response.status,
@@ -469,9 +471,12 @@ def url_credentials(parts: SplitResult) -> list[UrlCredential]:
     """The credentials in a URL: its login, and keys of its query that name one."""
     from urllib.parse import parse_qsl
 
-    found = [UrlCredential("userinfo", "userinfo")] if parts.username is not None else []
+    credentials = [UrlCredential("userinfo", "userinfo")] if parts.username is not None else []
     keys = dict.fromkeys(key for key, _ in parse_qsl(parts.query, keep_blank_values=True))
-    return [*found, *(UrlCredential("query", key) for key in keys if key.lower().replace("-", "_") in CREDENTIAL_KEYS)]
+    return [
+        *credentials,
+        *(UrlCredential("query", key) for key in keys if key.lower().replace("-", "_") in CREDENTIAL_KEYS),
+    ]
 
 
 def _without_login(parts: SplitResult) -> str:
