@@ -81,18 +81,20 @@ async def _capture(server: Endpoint, options: ConnectOptions) -> Capture:
     finally:
         ending = await connection.transport.close(GRACE)
     captured = _captured(server, connection, listing, ending)
-    again = partial(connect, server, options)
-    facts = await confirmed(captured.connection, again)
+    reconnect = partial(connect, server, options)
+    facts = await confirmed(captured.connection, reconnect)
     if options.compares_lists and connection.era == "stateless":
-        varies = await _variation(server, listing, again)
+        varies = await _variation(server, listing, reconnect)
         facts = facts if varies is None else facts._replace(anomalies=(*facts.anomalies, varies))
     return captured._replace(connection=facts)
 
 
-async def _variation(server: Endpoint, listing: Listing, again: Callable[[], Awaitable[Connection]]) -> Anomaly | None:
+async def _variation(
+    server: Endpoint, listing: Listing, reconnect: Callable[[], Awaitable[Connection]]
+) -> Anomaly | None:
     """How another connection lists other tools, without secrets."""
     hide = hiding_in_catalogs(server.named_secrets)
-    return await list_variation(listing, again, lambda lists: clean(lists, hide))
+    return await list_variation(listing, reconnect, lambda lists: clean(lists, hide))
 
 
 async def capture_over(server: Endpoint, connection: Connection) -> Capture:
@@ -108,7 +110,9 @@ def _captured(server: Endpoint, connection: Connection, listing: Listing, ending
         requested=connection.requested,
         agreed=None if connection.agreed is None else hide(cropped(connection.agreed)),
         seconds_to_response=connection.seconds_to_response,
-        anomalies=tuple(each._replace(detail=hide(each.detail)) for each in connection.transport.peer.anomalies),
+        anomalies=tuple(
+            anomaly._replace(detail=hide(anomaly.detail)) for anomaly in connection.transport.peer.anomalies
+        ),
         unserved=tuple((method, hide(what)) for method, what in listing.unserved),
         ending=ending,
         expired_sessions=connection.memory.expired_sessions,
@@ -130,7 +134,8 @@ def _document(server: Endpoint, connection: Connection, listing: Listing) -> str
             text = json.dumps(document, ensure_ascii=False)
         except RecursionError:
             raise ConnectError("the catalog is nested too deeply") from None
-    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    # UTF-8 has no lone surrogates, so they stay escapes.
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
 def clean(document: dict[str, Any], hide: Callable[[str], str]) -> None:
@@ -208,6 +213,7 @@ class OpenServer:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
+        # Undone in reverse: the process is killed while there is an event loop, and signals no longer raise.
         self._stack.enter_context(self._runner)
         self._stack.callback(self._kill)
         self._stack.enter_context(raising_on_signals())
@@ -260,7 +266,7 @@ class OpenServer:
             except ConnectError:
                 return
         ending = await session.close(grace=waiting.GRACE)
-        late = tuple(each._replace(detail=session.redacted(each.detail)) for each in session.stray_output)
+        late = tuple(anomaly._replace(detail=session.redacted(anomaly.detail)) for anomaly in session.stray_output)
         facts = facts._replace(
             ending=facts.ending or ending,
             anomalies=(*facts.anomalies, *late),

@@ -51,6 +51,8 @@ async def connect(server: Endpoint, options: ConnectOptions) -> Connection:
                 authorizer=authorizer,
             )
 
+        # A refusal ends the attempt, and another one begins from the start:
+        # docs/decisions/0037-authorization-between-attempts.md.
         return await authorized(authorizer, send)
     return await connect_stdio(lambda: _process(server), options.limits, options.protocol, options.answers)
 

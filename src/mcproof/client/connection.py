@@ -68,7 +68,7 @@ async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discov
     connection.requested = revisions[0]
     response = await _send_discover(connection)
     supported = _supported(response) if _is_refused(response) else []
-    if (common := next((each for each in revisions if each in supported), None)) is not None:
+    if (common := next((revision for revision in revisions if revision in supported), None)) is not None:
         connection.requested = common
         response = await _send_discover(connection)
     if response.error is None:
@@ -79,7 +79,7 @@ async def discover(connection: Connection, revisions: tuple[str, ...]) -> Discov
         return f"it responds to `server/discover` with {response.description}"
     listed = _supported(response)
     supports = f"supports {cropped(', '.join(listed))}" if listed else "does not list any"
-    if not any(each in HANDSHAKE for each in listed):
+    if not any(revision in HANDSHAKE for revision in listed):
         raise ConnectError(f"no common protocol revision: the server {supports}")
     return f"it {supports}"
 
@@ -98,7 +98,7 @@ def _supported(response: RpcResponse) -> list[str]:
     """The revisions that an error lists as supported."""
     data = (response.error or {}).get("data")
     supported = data.get("supported") if isinstance(data, dict) else None
-    return [each for each in supported if isinstance(each, str)] if isinstance(supported, list) else []
+    return [revision for revision in supported if isinstance(revision, str)] if isinstance(supported, list) else []
 
 
 async def handshake(connection: Connection, revision: str) -> None:
@@ -119,7 +119,7 @@ async def initialize(connection: Connection, revisions: tuple[str, ...]) -> Hand
     requested = revisions[0]
     response = await _send_initialize(connection, requested)
     supported = _supported(response)
-    if (common := next((each for each in revisions[1:] if each in supported), None)) is not None:
+    if (common := next((revision for revision in revisions[1:] if revision in supported), None)) is not None:
         requested = common
         response = await _send_initialize(connection, requested)
     if response.error is not None:
@@ -211,6 +211,7 @@ async def authorized(authorizer: Authorizer | None, send: Callable[[], Awaitable
         except UnauthorizedError as refusal:
             if authorizer is None:
                 raise
+            # Between two attempts, outside of their time limits: docs/decisions/0037-authorization-between-attempts.md.
             await authorizer.satisfy(refusal)
 
 
@@ -319,7 +320,7 @@ class Connection:
 
         message = {"method": method, "params": params}
         before = self.memory.parameter_headers.of(message)
-        await list_everything(self, [each for each in METHODS if each.method == "tools/list"])
+        await list_everything(self, [listed for listed in METHODS if listed.method == "tools/list"])
         return self.memory.parameter_headers.of(message) != before
 
     async def _in_session(self, method: str, params: dict[str, Any] | None) -> RpcResponse:
@@ -327,6 +328,8 @@ class Connection:
         try:
             return await self.transport.peer.request(method, self._parameters(params))
         except ExpiredSessionError as error:
+            # The server has not processed the request, so it is sent again, once:
+            # docs/decisions/0041-recovery-below-a-request.md.
             await self._renew(error.session)
             return await self.transport.peer.request(method, self._parameters(params))
 

@@ -96,6 +96,7 @@ class UrlEndpoint(NamedTuple):
     @property
     def secrets(self) -> list[str]:
         """Values that no report may contain."""
+        # Of `Bearer TOKEN`, a server may repeat the token alone.
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
         return [*values, *self.filled, *secrets_of_url(self.url), *self.access.secrets]
 

@@ -85,9 +85,9 @@ async def _introduce(connection: Connection, protocol: str | None) -> None:
             if not discovery.done() or isinstance(discovery.result(), str):
                 initialization = asyncio.create_task(initialize(connection, HANDSHAKE))
                 await _first_success(discovery, initialization, PATIENCE * connection.limits.grace)
-            found = discovery.result() if discovery.done() else ""
-            if isinstance(found, DiscoverResult):
-                connection.settle("stateless", *found)
+            outcome = discovery.result() if discovery.done() else ""
+            if isinstance(outcome, DiscoverResult):
+                connection.settle("stateless", *outcome)
                 return
             assert initialization is not None  # noqa: S101
             connection.settle("handshake", *initialization.result())
@@ -114,10 +114,10 @@ async def _first_success(
 
 
 async def _settle_by_discovery(connection: Connection, revision: str) -> None:
-    found = await discover(connection, (revision,))
-    if isinstance(found, str):
-        raise _not_spoken(revision, found)
-    connection.settle("stateless", *found)
+    outcome = await discover(connection, (revision,))
+    if isinstance(outcome, str):
+        raise _not_spoken(revision, outcome)
+    connection.settle("stateless", *outcome)
 
 
 def _not_spoken(revision: str, reason: str) -> ConnectError:
@@ -201,15 +201,15 @@ async def _is_stateless(
     try:
         quick = 2 * connection.limits.grace
         async with asyncio.timeout(patience or (connection.limits.start if protocol else quick)):
-            found = await discover(connection, revisions)
+            outcome = await discover(connection, revisions)
     except (HttpStatusError, LostError, TimeoutError) as error:
         if protocol is not None or getattr(error, "is_final", False):
             raise
         return False
-    if isinstance(found, str):
+    if isinstance(outcome, str):
         if protocol is not None:
-            raise _not_spoken(protocol, found)
+            raise _not_spoken(protocol, outcome)
         return False
-    connection.settle("stateless", *found)
+    connection.settle("stateless", *outcome)
     connection.use_protocol_headers()
     return True

@@ -157,8 +157,8 @@ class Peer:
         value = self._read(raw)
         if isinstance(value, list):
             self.note("batch", _shown(raw))
-            for each in value:
-                self._take(each, raw)
+            for message in value:
+                self._take(message, raw)
         elif value is not _NOTHING:
             self._take(value, raw)
 
@@ -287,18 +287,20 @@ class Peer:
 
     def _resolve(self, message: dict[str, Any], raw: bytes) -> None:
         given = message.get("id")
-        known = given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= self._last_id else None
-        if known is not None and self.awaits(known):
-            self._settle(known, message, raw)
+        own_id = (
+            given if isinstance(given, int) and not isinstance(given, bool) and 0 < given <= self._last_id else None
+        )
+        if own_id is not None and self.awaits(own_id):
+            self._settle(own_id, message, raw)
             return
-        if known is not None and self._was_cancelled(known):  # a late response to a cancelled request
-            self._abandoned.discard(known)
-            self._pending.pop(known, None)
+        if own_id is not None and self._was_cancelled(own_id):  # a late response to a cancelled request
+            self._abandoned.discard(own_id)
+            self._pending.pop(own_id, None)
             return
         if not ("result" in message or "error" in message) or not ("jsonrpc" in message or "id" in message):
             self.note("not-an-object", _shown(raw))  # such as a log line, which may have an `error`
             return
-        number = self._guess(given, message) if known is None else None
+        number = self._guess(given, message) if own_id is None else None
         if number is not None and given is not None and given != str(number) and number != self._expected:
             self._settle_later(number, message, raw)
             return

@@ -83,10 +83,10 @@ class AnswerList:
 
     @property
     def kinds(self) -> frozenset[QuestionKind]:
-        return frozenset(each.kind for each in self._answers)
+        return frozenset(answer.kind for answer in self._answers)
 
     async def reply_to(self, kind: QuestionKind, message: str, params: dict[str, Any]) -> Reply | None:
-        answer = next((each for each in self._answers if each.matches(kind, message)), None)
+        answer = next((candidate for candidate in self._answers if candidate.matches(kind, message)), None)
         return None if answer is None else reply_with(answer, kind, params)
 
 
@@ -94,7 +94,7 @@ def reply_with(answer: Answer, kind: QuestionKind, params: dict[str, Any]) -> Re
     """The reply that an answer gives to a question."""
     reply = answer.reply
     if kind == "roots":
-        return Reply("accept", {"roots": [_root(each) for each in reply]})
+        return Reply("accept", {"roots": [_root(root) for root in reply]})
     if reply in ("decline", "cancel"):
         return refusal() if kind == "sampling" else Reply(reply, {"action": reply})
     if kind == "sampling":
@@ -216,7 +216,7 @@ async def _input(response: RpcResponse, respondent: Respondent) -> dict[str, Any
     if requests is None:
         await asyncio.sleep(_PAUSE)  # the server asks to come back
         return state or None
-    if not isinstance(requests, dict) or not all(isinstance(each, dict) for each in requests.values()):
+    if not isinstance(requests, dict) or not all(isinstance(request, dict) for request in requests.values()):
         return None
     answers: dict[str, Any] = {}
     for name, request in requests.items():
@@ -235,11 +235,11 @@ async def _opened_urls(response: RpcResponse, respondent: Respondent) -> dict[st
     if not isinstance(listed, list) or not listed:
         return None
     replies = [
-        await respondent.respond("elicitation/create", {**each, "mode": "url"}, len(response.raw))
-        for each in listed
-        if isinstance(each, dict)
+        await respondent.respond("elicitation/create", {**elicitation, "mode": "url"}, len(response.raw))
+        for elicitation in listed
+        if isinstance(elicitation, dict)
     ]
-    return {} if replies and all(each.kind == "accept" for each in replies) else None
+    return {} if replies and all(reply.kind == "accept" for reply in replies) else None
 
 
 METHOD_NOT_FOUND = -32601
@@ -266,10 +266,11 @@ class Respondent:
 
     def capabilities(self, revision: str) -> dict[str, Any]:
         """The capabilities to declare: what is answered, be it by declining."""
-        found: dict[str, Any] = {}
+        capabilities: dict[str, Any] = {}
         if revision >= _FIRST_WITH_FORMS:
-            found["elicitation"] = {"form": {}, "url": {}} if revision >= _FIRST_WITH_URLS else {}
-        return found | {kind: {} for kind in ("sampling", "roots") if kind in self._kinds}
+            # By every command, since declining is an answer: docs/decisions/0039-questions-are-declined.md.
+            capabilities["elicitation"] = {"form": {}, "url": {}} if revision >= _FIRST_WITH_URLS else {}
+        return capabilities | {kind: {} for kind in ("sampling", "roots") if kind in self._kinds}
 
     def offers(self, method: str) -> bool:
         """Whether the client has declared that it answers such questions."""
@@ -287,9 +288,9 @@ class Respondent:
         if len(self.asked) >= MOST_QUESTIONS:
             raise EndlessQuestionsError(f"the server asks more than {MOST_QUESTIONS} questions")
         number = len(self.asked)
-        kept = given if size <= _KEPT else cropped_value(given)
+        recorded = given if size <= _KEPT else cropped_value(given)
         # Recorded before the answer is known, because the request may end first.
-        self.asked.append(Question(kind, method, kept, "cancel", "no answer before the end of the request"))
+        self.asked.append(Question(kind, method, recorded, "cancel", "no answer before the end of the request"))
         asked = self.asked
         reply = await self._reply(kind, method, given, size)
         asked[number] = asked[number]._replace(reply=reply.kind, reason=reply.reason, fault=reply.fault)

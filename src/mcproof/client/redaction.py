@@ -41,15 +41,15 @@ def redacted_command(command: Sequence[str]) -> list[str]:
 
 def secrets_of_command(command: Sequence[str]) -> list[str]:
     """The values that `redacted_command` replaces."""
-    found: list[str] = []
-    _redacted_command(command, found.append)
-    return found
+    secrets: list[str] = []
+    _redacted_command(command, secrets.append)
+    return secrets
 
 
-def _redacted_command(command: Sequence[str], found: Callable[[str], None]) -> list[str]:
+def _redacted_command(command: Sequence[str], report: Callable[[str], None]) -> list[str]:
     def hidden(value: str) -> str:
-        found(value)
-        found(value.rpartition(" ")[2])
+        report(value)
+        report(value.rpartition(" ")[2])
         return HIDDEN
 
     shown: list[str] = []
@@ -63,7 +63,7 @@ def _redacted_command(command: Sequence[str], found: Callable[[str], None]) -> l
         if sign and value and _SECRET_WORD.search(name):
             shown.append(f"{name}{sign}{hidden(value)}")
         else:
-            shown.append(_redacted_text(word, found))
+            shown.append(_redacted_text(word, report))
         hide_next = word.startswith("-") and not sign and _SECRET_WORD.search(word) is not None
     return shown
 
@@ -84,24 +84,25 @@ def redacted_text(text: str) -> str:
     return _redacted_text(text, lambda _: None)
 
 
-def _redacted_text(text: str, found: Callable[[str], None]) -> str:
+def _redacted_text(text: str, report: Callable[[str], None]) -> str:
     pieces: list[str] = []
     end = 0
     for url in _URL.finditer(text):
-        pieces += [_without_shapes(text[end : url.start()], found), _redacted_url(url[0], found)]
+        pieces += [_without_shapes(text[end : url.start()], report), _redacted_url(url[0], report)]
         end = url.end()
-    return "".join([*pieces, _without_shapes(text[end:], found)])
+    return "".join([*pieces, _without_shapes(text[end:], report)])
 
 
-def _without_shapes(text: str, found: Callable[[str], None]) -> str:
+def _without_shapes(text: str, report: Callable[[str], None]) -> str:
     def hidden(shape: re.Match[str]) -> str:
+        # A path is as long as a token, and full of words.
         if "/" in shape[0]:
             return shape[0]
-        found(shape[0])
+        report(shape[0])
         return HIDDEN
 
     def hidden_value(pair: re.Match[str]) -> str:
-        found(pair[2])
+        report(pair[2])
         return f"{pair[1]}{HIDDEN}"
 
     return _ASSIGNED.sub(hidden_value, _SECRET_SHAPE.sub(hidden, text))
@@ -117,33 +118,33 @@ def secrets_of_url(url: str) -> list[str]:
     from base64 import b64encode
     from urllib.parse import unquote, unquote_plus, urlsplit
 
-    found: list[str] = []
-    _redacted_url(url, found.append)
+    secrets: list[str] = []
+    _redacted_url(url, secrets.append)
     try:
         login = unquote(urlsplit(url).netloc.rpartition("@")[0])
     except ValueError:
         login = ""
     coded = [b64encode(login.encode(errors="replace")).decode()] if login else []
-    return [*found, *map(unquote, found), *map(unquote_plus, found), *coded]
+    return [*secrets, *map(unquote, secrets), *map(unquote_plus, secrets), *coded]
 
 
-def _redacted_url(url: str, found: Callable[[str], None]) -> str:
+def _redacted_url(url: str, report: Callable[[str], None]) -> str:
     from urllib.parse import urlsplit, urlunsplit
 
     try:
         parts = urlsplit(url)
     except ValueError:
-        found(url)
+        report(url)
         return HIDDEN
     login, _, host = parts.netloc.rpartition("@")
     for secret in (login, login.partition(":")[2], parts.fragment):
-        found(secret)
+        report(secret)
     query = []
     for pair in filter(None, parts.query.split("&")):
         name, equals, value = pair.partition("=")
-        found(value if equals else pair)
+        report(value if equals else pair)
         query.append(f"{name}={HIDDEN}" if equals else HIDDEN)
-    path = "/".join(_without_shapes(segment, found) for segment in parts.path.split("/"))
+    path = "/".join(_without_shapes(segment, report) for segment in parts.path.split("/"))
     return urlunsplit((parts.scheme, host, path, "&".join(query), ""))
 
 
@@ -167,9 +168,12 @@ class _Hidden:
         self._texts: list[str] = []
 
     def texts(self) -> list[str]:
+        # Secrets are only added, so their number shows whether there are new ones.
         if self._known != len(_learned):
             self._known = len(_learned)
-            self._texts = _longest_first(each for secret in (*self._own, *_learned) for each in self._variants(secret))
+            self._texts = _longest_first(
+                variant for secret in (*self._own, *_learned) for variant in self._variants(secret)
+            )
         return self._texts
 
 
@@ -195,9 +199,9 @@ def hide_inside(value: Any, hide: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return hide(value)
     if isinstance(value, dict):
-        return {key: hide_inside(each, hide) for key, each in value.items()}
+        return {key: hide_inside(member, hide) for key, member in value.items()}
     if isinstance(value, tuple):
-        parts = [hide_inside(each, hide) for each in value]
+        parts = [hide_inside(part, hide) for part in value]
         return value._make(parts) if hasattr(value, "_make") else tuple(parts)
     return value
 
@@ -235,8 +239,9 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def _longest_first(secrets: Iterable[str]) -> list[str]:
-    known = {each for each in secrets if len(each) >= SHORTEST}
-    return sorted(known, key=lambda each: (-len(each), each))
+    long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
+    # A short secret may be a part of a long one, and would leave the rest of it visible.
+    return sorted(long_enough, key=lambda secret: (-len(secret), secret))
 
 
 def _parts(secret: str) -> Iterator[str]:
@@ -266,7 +271,7 @@ def _codings(text: str) -> Iterator[str]:
         quote_plus(text, errors="replace"),
     ):
         yield quoted
-        yield re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), quoted)
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quoted)
     data = text.encode(errors="replace")
     yield from (data.hex(), data.hex().upper())
     for encode in (b64encode, urlsafe_b64encode):

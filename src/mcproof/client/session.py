@@ -178,7 +178,7 @@ class Session:
     def _record_noise(self, connection: Connection) -> None:
         anomalies = connection.transport.peer.anomalies
         if anomalies and not self.noise and self.can_restart:
-            strays = (each.detail for each in anomalies if each.kind in _NO_MESSAGE)
+            strays = (anomaly.detail for anomaly in anomalies if anomaly.kind in _NO_MESSAGE)
             self.noise = self._hide(next(strays, ""))
 
     def _begin(self, connection: Connection) -> list[Anomaly]:
@@ -194,7 +194,7 @@ class Session:
     def _keep_stray_output(self, connection: Connection) -> None:
         """Keep the output of a process since the first request, unless it is a message or was taken for a response."""
         if self.has_sent and self.can_restart and len(self.stray_output) < MOST_ANOMALIES:
-            self.stray_output += [each for each in connection.transport.peer.anomalies if each.kind in _STRAY]
+            self.stray_output += [anomaly for anomaly in connection.transport.peer.anomalies if anomaly.kind in _STRAY]
 
     async def send(self, method: str, params: dict[str, Any] | None, limit: float | None = None) -> Response:
         """Send a request and return its response. Raises ConnectError if the server cannot be reached."""
@@ -231,8 +231,8 @@ class Session:
         finally:
             connection.respondent.time_limit = None
         if anomalies:
-            wrong = next((each for each in anomalies if each.kind in MALFORMED), None)
-            self._is_noisy = self._is_noisy or any(each.kind in _NOISE for each in anomalies)
+            wrong = next((anomaly for anomaly in anomalies if anomaly.kind in MALFORMED), None)
+            self._is_noisy = self._is_noisy or any(anomaly.kind in _NOISE for anomaly in anomalies)
             if wrong is not None:
                 anomalies.clear()
                 detail = _without_id(wrong.detail, message)
@@ -256,7 +256,7 @@ class Session:
             return Response("rejected" if is_refusal(message) else "accepted", message), last - before
 
         try:
-            responses = await asyncio.gather(*(one(*each) for each in requests))
+            responses = await asyncio.gather(*(one(*request) for request in requests))
         except (TimeoutError, ConnectError, LostError) as error:
             await self.close(at_once=True)
             if isinstance(error, TimeoutError):
@@ -267,7 +267,7 @@ class Session:
 
     def _timed_out(self, connection: Connection, limit: float, patience: PatientTimeout | None) -> Response:
         """A hang, or a malformed response if output arrived that was probably meant to be one."""
-        noise = next((each for each in connection.transport.peer.anomalies if each.kind in _NOISE), None)
+        noise = next((anomaly for anomaly in connection.transport.peer.anomalies if anomaly.kind in _NOISE), None)
         if noise is not None and not self._is_noisy:
             connection.transport.peer.anomalies.clear()
             return Response("malformed", None, self._hide(f"not JSON-RPC: {noise.detail}"), timed_out=True)
@@ -290,6 +290,7 @@ class Session:
     async def ping_failure(self, limit: float | None = None) -> Response | None:
         """Ping the server; None if it responds, whatever the response."""
         connection = await self.connection()
+        # The stateless era has no `ping`.
         method = "tools/list" if connection.era == "stateless" else "ping"
         response = await self.send(method, None, limit)
         return response if response.outcome in ("hang", "crash") else None
@@ -308,7 +309,7 @@ class Session:
             connection.transport.kill()
             return await connection.transport.close()
         ending = await connection.transport.close(grace)
-        self.stray_output += [each for each in anomalies[before:] if each.kind in _STRAY]
+        self.stray_output += [anomaly for anomaly in anomalies[before:] if anomaly.kind in _STRAY]
         return ending
 
     def redacted(self, text: str) -> str:

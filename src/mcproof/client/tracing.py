@@ -45,9 +45,9 @@ class ServerNotifications:
             self.changed.add(changed[1])
         if len(self.kept) >= MOST_KEPT:
             return
-        kept = cropped_value(params) if isinstance(params, dict) else {}
-        self.kept.append((cropped(method), kept))
-        words = _words(method, kept)
+        shown = cropped_value(params) if isinstance(params, dict) else {}
+        self.kept.append((cropped(method), shown))
+        words = _words(method, shown)
         if words and self.listener is not None:
             self.listener(words)
 
@@ -129,9 +129,9 @@ class Trace:
         if isinstance(value, str):
             return self._hide(value)
         if isinstance(value, list):
-            return [self._cleaned(each) for each in value]
+            return [self._cleaned(entry) for entry in value]
         if isinstance(value, dict):
-            return {self._hide(key): self._cleaned(each) for key, each in value.items()}
+            return {self._hide(key): self._cleaned(member) for key, member in value.items()}
         return value
 
 
@@ -156,6 +156,7 @@ class PeerTrace:
     """The trace of one connection; does nothing unless a trace is on."""
 
     def __init__(self) -> None:
+        # Once for a connection, so that no layer hands a trace down: docs/decisions/0035-one-trace-per-process.md.
         self._trace = _current
         self._connection = 0 if _current is None else _current.new_connection()
 

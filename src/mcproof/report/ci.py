@@ -109,7 +109,7 @@ def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:
         for reason in result.untested_reasons():
             yield from (Check("fuzz", what, "skipped", message=reason.why) for what in reason.whats)
     yield from map(_test_check, result.tests)
-    found = {each.rule.id for each in (*result.findings, *result.suppressed)}
+    reported = {finding.rule.id for finding in (*result.findings, *result.suppressed)}
     untested = _untested(result)
     for rule in run.rules if run.kind != "diff" else ():
         if rule.ruleset == "wire" and result.connection is None:
@@ -120,14 +120,14 @@ def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:
             continue
         if rule.id in untested:
             yield Check(rule.ruleset, rule.id, "skipped", message=untested[rule.id])
-        elif rule.id not in found:
+        elif rule.id not in reported:
             yield Check(rule.ruleset, rule.id, "passed")
-    for each in result.findings:
-        if (each.tool, each.rule.id) not in covered:
-            yield _check(each, "failed" if result.fails(each) else "passed")
-    for each in result.suppressed:
-        if (each.tool, each.rule.id) not in covered:
-            yield _check(each, "skipped")
+    for finding in result.findings:
+        if (finding.tool, finding.rule.id) not in covered:
+            yield _check(finding, "failed" if result.fails(finding) else "passed")
+    for finding in result.suppressed:
+        if (finding.tool, finding.rule.id) not in covered:
+            yield _check(finding, "skipped")
     for gate in result.gates:
         sentence = gate_sentence(gate)
         yield Check("gate", f"{gate.gate} {gate.limit}", "passed" if gate.passed else "failed", "gate", sentence)
@@ -147,13 +147,13 @@ def _probe_checks(result: TargetResult) -> Iterator[Check]:
             yield Check("probe", name, "passed")
         else:
             keys = [(probe.tool, rule) for rule in sorted(rules_judging(probe))]
-            own = [each for key in keys for each in counting.get(key, ())]
-            hidden = [each for key in keys for each in suppressed.get(key, ())]
+            own = [finding for key in keys for finding in counting.get(key, ())]
+            hidden = [finding for key in keys for finding in suppressed.get(key, ())]
             if hidden and not own:
                 yield Check("probe", name, "skipped", message=_suppressed_by(hidden[0]))
                 continue
             fails = any(map(result.fails, own)) if own else result.fail_on != "never"
-            level = min((each.level for each in own), key=LEVELS.index, default="error")
+            level = min((finding.level for finding in own), key=LEVELS.index, default="error")
             detail = own[0].rule.fix if own else ""
             exchange = f"request {probe.request}, response {probe.answer}" if probe.request else ""
             yield Check("probe", name, "failed" if fails else "passed", level, reason, detail, exchange=exchange)
@@ -164,12 +164,12 @@ _OUTCOMES: dict[str, Outcome] = {"passed": "passed", "failed": "failed", "error"
 
 def _test_check(test: TestResult) -> Check:
     """Return a test of a suite as a check, with every unmet expectation."""
-    sentences = [each.sentence + _difference(each) for each in test.failures]
+    sentences = [failure.sentence + _difference(failure) for failure in test.failures]
     outcome = _OUTCOMES.get(test.outcome, "skipped")
     kind = test.outcome if outcome in ("failed", "error") else "note"
     detail = "; ".join(sentences)
     detail = "" if detail == test.message else detail
-    lines = [line for each in test.failures for line in (each.sentence, *each.difference)]
+    lines = [line for failure in test.failures for line in (failure.sentence, *failure.difference)]
     if test.detail:
         lines += [test.message, *test.detail.splitlines()]
     return Check(
@@ -192,44 +192,44 @@ def _difference(failure: TestFailure) -> str:
 
 def _by_rule(findings: list[ReportedFinding]) -> dict[tuple[str | None, str], list[ReportedFinding]]:
     """Return the findings by tool and rule."""
-    found: dict[tuple[str | None, str], list[ReportedFinding]] = {}
-    for each in findings:
-        found.setdefault((each.tool, each.rule.id), []).append(each)
-    return found
+    by_key: dict[tuple[str | None, str], list[ReportedFinding]] = {}
+    for finding in findings:
+        by_key.setdefault((finding.tool, finding.rule.id), []).append(finding)
+    return by_key
 
 
 def _untested(result: TargetResult) -> dict[str, str]:
     """Return the rules that could not run in full, and why; none of them counts as passed."""
-    untested = {rule: each.why for each in result.untested for rule in each.rules}
-    for each in (*result.findings, *result.suppressed):
-        if each.rule.id == CRASHED and each.evidence is not None:
-            untested[str(each.evidence.get("rule"))] = f"the rule crashed, see {CRASHED}"
+    untested = {rule: reason.why for reason in result.untested for rule in reason.rules}
+    for finding in (*result.findings, *result.suppressed):
+        if finding.rule.id == CRASHED and finding.evidence is not None:
+            untested[str(finding.evidence.get("rule"))] = f"the rule crashed, see {CRASHED}"
     return untested
 
 
-def _check(each: ReportedFinding, outcome: Outcome) -> Check:
-    message, detail = each.message, each.rule.fix
-    if each.suppression is not None:
-        message, detail = _suppressed_by(each), each.message
-    name = " ".join(part for part in (each.rule.id, f"{each.label}{each.pointer}") if part)
-    where = each.file if each.line is not None else None  # a live server is not a file
+def _check(finding: ReportedFinding, outcome: Outcome) -> Check:
+    message, detail = finding.message, finding.rule.fix
+    if finding.suppression is not None:
+        message, detail = _suppressed_by(finding), finding.message
+    name = " ".join(part for part in (finding.rule.id, f"{finding.label}{finding.pointer}") if part)
+    where = finding.file if finding.line is not None else None  # a live server is not a file
     return Check(
-        group=each.rule.ruleset,
+        group=finding.rule.ruleset,
         name=name,
         outcome=outcome,
-        kind=each.level,
+        kind=finding.level,
         message=message,
         detail=detail,
         file=where,
-        line=each.line,
+        line=finding.line,
     )
 
 
-def _suppressed_by(each: ReportedFinding) -> str:
+def _suppressed_by(finding: ReportedFinding) -> str:
     """Return what suppresses a finding, its location and the reason."""
-    if each.suppression is None:
+    if finding.suppression is None:
         return ""
-    by, reason, file, line = each.suppression
+    by, reason, file, line = finding.suppression
     place = file if line is None else f"{file}:{line}"
     return f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")
 
@@ -241,7 +241,7 @@ def github_document(run: RunResult) -> Iterator[str]:
     """Write an annotation for each finding, the most serious first: GitHub shows ten of a kind."""
     annotations = [*_verdict(run), *_troubles(run), *_notices(run), *_tests(run)]
     annotations += [_annotation(group) for result in run.targets for group in group_by_fault(result.findings)]
-    for level, command in sorted(annotations, key=lambda each: LEVELS.index(each[0])):
+    for level, command in sorted(annotations, key=lambda annotation: LEVELS.index(annotation[0])):
         yield f"::{_COMMANDS[level]} {command}\n"
 
 
@@ -266,9 +266,9 @@ def _notices(run: RunResult) -> Iterator[tuple[Level, str]]:
 
 def _tests(run: RunResult) -> Iterator[tuple[Level, str]]:
     for test in (test for result in run.targets for test in merge_unrun(result.tests)):
-        for each in test.failures:
-            lines = [each.sentence, *each.difference]
-            yield "error", _command(test.file, {"line": each.line or test.line}, test.label, *lines)
+        for failure in test.failures:
+            lines = [failure.sentence, *failure.difference]
+            yield "error", _command(test.file, {"line": failure.line or test.line}, test.label, *lines)
         if test.is_bad and not test.failures:
             lines = [test.message, *test.detail.splitlines()]
             yield "error", _command(test.file, {"line": test.line}, test.label, *lines)
@@ -296,6 +296,7 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
+    # After `_data`, which would escape these percent signs.
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
@@ -307,6 +308,7 @@ def gitlab_document(run: RunResult) -> Iterator[str]:
     yield "["
     seen: dict[str, int] = {}
     for number, (identity, issue) in enumerate(_issues(run)):
+        # For GitLab, issues with one fingerprint are one issue.
         twin = seen[identity] = seen.get(identity, -1) + 1
         issue["fingerprint"] = _fingerprint(f"{identity}\0{twin}" if twin else identity)
         yield (",\n" if number else "\n") + printable(encode(issue))
@@ -326,10 +328,10 @@ def _issues(run: RunResult) -> Iterator[tuple[str, dict[str, Any]]]:
                 path = repository_path(test.file or result.target)
                 issue = _issue("mcproof-test", "critical", f"{test.label}: {test.message}", path, test.first_line)
                 yield f"{path}\0{test.block}\0{test.name}", issue
-        for each in result.findings:
-            path = relative_path(each.file, each.line)
-            identity = f"{path}\0{each.fingerprint}"
-            yield identity, _issue(each.rule.id, _SEVERITIES[each.level], each.sentence, path, each.line)
+        for finding in result.findings:
+            path = relative_path(finding.file, finding.line)
+            identity = f"{path}\0{finding.fingerprint}"
+            yield identity, _issue(finding.rule.id, _SEVERITIES[finding.level], finding.sentence, path, finding.line)
     for notice in run.notices:
         identity = f"{notice.kind}\0{notice.message}"
         path = repository_path(notice.file)
@@ -337,6 +339,7 @@ def _issues(run: RunResult) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _fingerprint(identity: str) -> str:
+    # A path may have bytes that are not UTF-8.
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -442,4 +445,5 @@ def _point(number: int, suite: str, check: Check) -> Iterator[str]:
 
 def _words(text: str) -> str:
     """Return a description on one line, without directives."""
+    # In TAP, `#` begins a directive such as SKIP.
     return safe(text).replace("\\", "\\\\").replace("#", "\\#")

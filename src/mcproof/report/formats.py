@@ -40,8 +40,8 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    each.name: each
-    for each in (
+    entry.name: entry
+    for entry in (
         Format(
             "text",
             "people: findings by rule, with the offending line, a caret and advice",
@@ -69,6 +69,7 @@ _HARMLESS = ("json", "sarif", "junit", "github", "gitlab")
 def harmless(run: RunResult, format: str, style: Style) -> Iterable[str]:
     """Render a result in a format, in pieces that no terminal or CI runner takes for a command."""
     pieces = render(run, format, style)
+    # Texts come from strangers, and CI reads this output: docs/decisions/0010-hostile-input.md.
     return pieces if format in _HARMLESS else harmless_lines(pieces)
 
 
@@ -178,8 +179,8 @@ def parse_output(word: str) -> Output:
         hint = nearest(prefix, list(FORMATS))
         raise UsageError(f"unknown format `{prefix}`{hint}; there are {', '.join(FORMATS)}")
     name = os.path.basename(word).lower()
-    extensions = {extension: each.name for each in FORMATS.values() for extension in each.extensions}
-    for extension in sorted(extensions, key=len, reverse=True):
+    extensions = {extension: entry.name for entry in FORMATS.values() for extension in entry.extensions}
+    for extension in sorted(extensions, key=len, reverse=True):  # `.sarif.json` before `.json`
         if name.endswith(extension):
             return Output(extensions[extension], word)
     raise UsageError(

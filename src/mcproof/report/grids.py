@@ -52,61 +52,61 @@ TITLES = {"prove": "Contract matrix", "probe": "Probes"}
 """The heading of the grid, by kind of run."""
 
 
-class Mark(NamedTuple):
+class Symbol(NamedTuple):
     """A symbol that needs no colour, and its meaning."""
 
     word: str
-    symbol: str
+    unicode: str
     ascii: str
     tone: str
     """Such as `good`; formats with colours choose one by it."""
     meaning: str = ""
 
 
-LENIENT = Mark("lenient", "~", "~", "fair", 'accepted though of another type, such as "5" for 5')
+LENIENT = Symbol("lenient", "~", "~", "fair", 'accepted though of another type, such as "5" for 5')
 """Stands beside a cell, with the number of such values."""
 
 NOT_TESTED = "not tested"
 
 VERDICT_SYMBOLS = {
-    each.word: each
-    for each in (
-        Mark("proven", "✓", "+", "good", "promised and kept"),
-        Mark("broken promise", "✗", "X", "bad", "promised and not kept"),
-        Mark("hidden rule", "◆", "*", "fair", "enforced, though the schema does not declare it"),
-        Mark("open", "○", "o", "open", "neither promised nor kept"),
-        Mark("partly tried", "◐", "/", "fair", "kept as far as it was tried"),
-        Mark(
+    symbol.word: symbol
+    for symbol in (
+        Symbol("proven", "✓", "+", "good", "promised and kept"),
+        Symbol("broken promise", "✗", "X", "bad", "promised and not kept"),
+        Symbol("hidden rule", "◆", "*", "fair", "enforced, though the schema does not declare it"),
+        Symbol("open", "○", "o", "open", "neither promised nor kept"),
+        Symbol("partly tried", "◐", "/", "fair", "kept as far as it was tried"),
+        Symbol(
             "not shown",
             "?",
             "?",
             "fair",
             "the responses are those of the valid call, about something else, or depend on the user",
         ),
-        Mark(NOT_TESTED, "·", ".", "none"),
-        Mark("not applicable", "–", "-", "none", "nothing to promise"),
+        Symbol(NOT_TESTED, "·", ".", "none"),
+        Symbol("not applicable", "–", "-", "none", "nothing to promise"),
     )
 }
 
-_PROBE_MARKS = {
-    each.word: each
-    for each in (
-        Mark("passed", "✓", "+", "good", "as expected"),
-        Mark("failed", "✗", "X", "bad"),
-        Mark("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
-        Mark("rejected", "◆", "*", "fair", "though the schema does not declare it"),
-        Mark("open", "○", "o", "open", "accepted, and the schema allows it"),
-        Mark("accepted", "○", "o", "open", "a refusal is recommended, not required"),
+_PROBE_SYMBOLS = {
+    symbol.word: symbol
+    for symbol in (
+        Symbol("passed", "✓", "+", "good", "as expected"),
+        Symbol("failed", "✗", "X", "bad"),
+        Symbol("valid call rejected", "!", "!", "fair", "the probes of this tool prove little"),
+        Symbol("rejected", "◆", "*", "fair", "though the schema does not declare it"),
+        Symbol("open", "○", "o", "open", "accepted, and the schema allows it"),
+        Symbol("accepted", "○", "o", "open", "a refusal is recommended, not required"),
         LENIENT,
-        Mark(
+        Symbol(
             "not shown",
             "?",
             "?",
             "fair",
             "the response is that of the valid call, about something else, or depends on the user",
         ),
-        Mark(NOT_TESTED, "·", ".", "none"),
-        Mark("not applicable", "–", "-", "none", "nothing to violate"),
+        Symbol(NOT_TESTED, "·", ".", "none"),
+        Symbol("not applicable", "–", "-", "none", "nothing to violate"),
     )
 }
 
@@ -115,27 +115,27 @@ _ADVISED = ("bad_cursor",)
 """The probes that a server should refuse, but need not."""
 
 
-def mark_of(probe: ProbeResult) -> Mark:
-    """Return the mark of a probe."""
+def symbol_of(probe: ProbeResult) -> Symbol:
+    """Return the symbol of a probe."""
     if probe.passed and probe.outcome == "accepted" and probe.probe in _ADVISED:
-        return _PROBE_MARKS["accepted"]
+        return _PROBE_SYMBOLS["accepted"]
     if probe.passed is not None:
-        return _PROBE_MARKS["passed" if probe.passed else "failed"]
+        return _PROBE_SYMBOLS["passed" if probe.passed else "failed"]
     if probe.outcome in ("not_tested", "not_applicable"):
-        return _PROBE_MARKS[probe.outcome.replace("_", " ")]
+        return _PROBE_SYMBOLS[probe.outcome.replace("_", " ")]
     if probe.probe == "baseline":
-        return _PROBE_MARKS["passed" if probe.outcome == "accepted" else "valid call rejected"]
+        return _PROBE_SYMBOLS["passed" if probe.outcome == "accepted" else "valid call rejected"]
     if not probe.is_exploratory:
-        return _PROBE_MARKS["not shown"]
+        return _PROBE_SYMBOLS["not shown"]
     if probe.is_lenient:
-        return _PROBE_MARKS["passed"] if probe.outcome == "rejected" else LENIENT
-    return _PROBE_MARKS["rejected" if probe.outcome == "rejected" else "open"]
+        return _PROBE_SYMBOLS["passed"] if probe.outcome == "rejected" else LENIENT
+    return _PROBE_SYMBOLS["rejected" if probe.outcome == "rejected" else "open"]
 
 
 class Square(NamedTuple):
     """One tool in one column."""
 
-    mark: Mark
+    symbol: Symbol
     reason: str = ""
     ratio: str = ""
     """How many promises are kept of those tried: `3/4`; empty if nothing is promised."""
@@ -158,7 +158,7 @@ class Row(NamedTuple):
     @property
     def was_left_out(self) -> bool:
         """Whether the tool was not called."""
-        words = {each.mark.word for each in self.squares if each is not None}
+        words = {square.symbol.word for square in self.squares if square is not None}
         return NOT_TESTED in words and words <= {NOT_TESTED, "not applicable"}
 
 
@@ -168,17 +168,18 @@ class Grid(NamedTuple):
     titles: list[str]
     rows: list[Row]
 
-    def legend(self) -> list[Mark]:
-        """Return the marks that occur, the best first.
+    def legend(self) -> list[Symbol]:
+        """Return the symbols that occur, the best first.
 
         They are not counted: a square stands for several promises, and those are what the totals count.
         """
-        squares = [each for row in self.rows for each in row.squares if each is not None]
-        marks = {each.mark for each in squares}
-        known = dict.fromkeys((*VERDICT_SYMBOLS.values(), *_PROBE_MARKS.values()))
-        ranked = sorted(known, key=lambda mark: mark.tone == "none")
-        is_lenient = any(each.lenient for each in squares) and LENIENT not in marks
-        return [*(mark for mark in ranked if mark in marks), *([LENIENT] if is_lenient else [])]
+        squares = [square for row in self.rows for square in row.squares if square is not None]
+        symbols = {square.symbol for square in squares}
+        every = dict.fromkeys((*VERDICT_SYMBOLS.values(), *_PROBE_SYMBOLS.values()))
+        # Stable: whatever has no tone is last, the others keep their order.
+        ranked = sorted(every, key=lambda symbol: symbol.tone == "none")
+        is_lenient = any(square.lenient for square in squares) and LENIENT not in symbols
+        return [*(symbol for symbol in ranked if symbol in symbols), *([LENIENT] if is_lenient else [])]
 
 
 def matrix_grid(matrix: Iterable[Cell]) -> Grid:
@@ -194,7 +195,9 @@ def _square(cell: Cell) -> Square:
 
 def probe_grid(probes: Iterable[ProbeResult]) -> Grid:
     """Return the probes of tools as a grid, with a column for each probe that occurs."""
-    squares = [(each.tool, each.probe, Square(mark_of(each), each.reason)) for each in probes if each.tool is not None]
+    squares = [
+        (probe.tool, probe.probe, Square(symbol_of(probe), probe.reason)) for probe in probes if probe.tool is not None
+    ]
     occurring = dict.fromkeys(probe for _, probe, _ in squares)
     columns = [*(name for name in PROBES if name in occurring), *(name for name in occurring if name not in PROBES)]
     return Grid([PROBES.get(name, name) for name in columns], _rows(squares, columns))
@@ -202,7 +205,7 @@ def probe_grid(probes: Iterable[ProbeResult]) -> Grid:
 
 def server_probes(probes: Iterable[ProbeResult]) -> list[ProbeResult]:
     """Return the probes of the server as a whole."""
-    return [each for each in probes if each.tool is None]
+    return [probe for probe in probes if probe.tool is None]
 
 
 def _rows(squares: Iterable[tuple[str, str, Square]], columns: list[str]) -> list[Row]:
@@ -221,16 +224,16 @@ def _rows(squares: Iterable[tuple[str, str, Square]], columns: list[str]) -> lis
     return rows
 
 
-MARKS: dict[str, Mark] = {
-    each.word: each
-    for each in (
-        Mark("works", "✓", "+", "good"),
-        Mark("degraded", "!", "!", "fair", "usable, but not as intended"),
-        Mark("breaks", "✗", "X", "bad", "missing, or every call fails"),
-        Mark("lost", "○", "o", "open", "lost with its neighbours: another tool breaks the list or the request"),
+OUTCOME_SYMBOLS: dict[str, Symbol] = {
+    symbol.word: symbol
+    for symbol in (
+        Symbol("works", "✓", "+", "good"),
+        Symbol("degraded", "!", "!", "fair", "usable, but not as intended"),
+        Symbol("breaks", "✗", "X", "bad", "missing, or every call fails"),
+        Symbol("lost", "○", "o", "open", "lost with its neighbours: another tool breaks the list or the request"),
     )
 }
-"""The marks of the outcomes."""
+"""The symbols of the outcomes."""
 
 KIND_WORDS = {
     "client": "client",
@@ -276,7 +279,7 @@ class ClientRow(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return [each.name for each in self.clients]
+        return [client.name for client in self.clients]
 
 
 class ClientGrid(NamedTuple):
@@ -291,15 +294,15 @@ class ClientGrid(NamedTuple):
         """Whether a client has a problem with the server as a whole."""
         return any(row.server != "works" for row in self.rows)
 
-    def legend(self) -> list[Mark]:
-        """The marks that occur."""
+    def legend(self) -> list[Symbol]:
+        """The symbols that occur."""
         used = {cell for row in self.rows for cell in (*row.cells, row.server)}
-        return [mark for word, mark in MARKS.items() if word in used]
+        return [symbol for word, symbol in OUTCOME_SYMBOLS.items() if word in used]
 
 
 def shown_outcomes(payload: CompatPayload) -> list[ClientOutcome]:
     """Return the outcomes to show: of the named clients, or of all."""
-    return [each for each in payload.outcomes if not payload.named or each.client in payload.named]
+    return [outcome for outcome in payload.outcomes if not payload.named or outcome.client in payload.named]
 
 
 def clients_sentence(payload: CompatPayload) -> str:
@@ -310,8 +313,8 @@ def clients_sentence(payload: CompatPayload) -> str:
 def client_counts(payload: CompatPayload) -> list[str]:
     """Return in how many clients, and in how many model APIs and SDKs, a server works, is degraded and breaks."""
     outcomes = shown_outcomes(payload)
-    clients = [each for each in outcomes if each.kind == "client"]
-    others = [each for each in outcomes if each.kind != "client"]
+    clients = [outcome for outcome in outcomes if outcome.kind == "client"]
+    others = [outcome for outcome in outcomes if outcome.kind != "client"]
     parts = []
     if clients:
         parts.append(_counted(clients, plural(len(clients), "client")))
@@ -322,7 +325,7 @@ def client_counts(payload: CompatPayload) -> list[str]:
 
 def _counted(outcomes: list[ClientOutcome], of: str) -> str:
     """Return a phrase such as "works in 20 of 29 clients, degraded in 4, breaks in 5"."""
-    counts = {verdict: sum(each.verdict == verdict for each in outcomes) for verdict in VERDICTS}
+    counts = {verdict: sum(outcome.verdict == verdict for outcome in outcomes) for verdict in VERDICTS}
     if counts["works"] == len(outcomes):
         return f"works in {'all ' if len(outcomes) > 1 else ''}{of}"
     others = "".join(f", {word} in {counts[word]:,}" for word in ("degraded", "breaks") if counts[word])
@@ -331,16 +334,16 @@ def _counted(outcomes: list[ClientOutcome], of: str) -> str:
 
 def client_grid(result: TargetResult, payload: CompatPayload, most_columns: int) -> ClientGrid:
     """Return the grid with a limited number of columns; the worst tools have columns of their own."""
-    shown = {each.client for each in shown_outcomes(payload)}
-    effects = [each for each in client_effects(payload.outcomes) if each.outcome.client in shown]
+    shown = {outcome.client for outcome in shown_outcomes(payload)}
+    effects = [client for client in client_effects(payload.outcomes) if client.outcome.client in shown]
     total = result.counts.get("tools", 0)
     columns = _columns(effects, total, most_columns)
     rows: dict[tuple[bool, Verdict, tuple[ToolOutcome, ...], str], list[ClientOutcome]] = {}
-    for each in effects:
-        cells = tuple(_cell(each, column) for column in columns)
-        summary = _summary(each, total)
-        key = (each.outcome.kind == "client", each.server, cells, summary)
-        rows.setdefault(key, []).append(each.outcome)
+    for client in effects:
+        cells = tuple(_cell(client, column) for column in columns)
+        summary = _summary(client, total)
+        key = (client.outcome.kind == "client", client.server, cells, summary)
+        rows.setdefault(key, []).append(client.outcome)
     drawn = [
         ClientRow(clients, clients[0].verdict, server, list(cells), summary)
         for (_, server, cells, summary), clients in rows.items()
@@ -359,14 +362,14 @@ def _urgency(row: ClientRow) -> tuple[bool, int, int, int]:
 def _columns(effects: list[ClientEffects], total: int, most: int) -> list[ToolColumn]:
     """Group tools by their outcomes, the worst first; tools beyond the limit share the last column of hit tools."""
     hit: dict[str, None] = {}
-    for each in effects:
-        for effect in each.by_rule.values():
+    for client in effects:
+        for effect in client.by_rule.values():
             hit.update(dict.fromkeys(sorted(effect.breaking | effect.degraded)))
-    concerned = [each for each in effects if each.by_rule]
+    concerned = [client for client in effects if client.by_rule]
     groups: dict[tuple[ToolOutcome, ...], list[str]] = {}
     for name in hit:
-        groups.setdefault(tuple(each.tool(name) for each in concerned), []).append(name)
-    ranked = sorted(groups.items(), key=lambda each: (-sum(map(TOOL_OUTCOMES.index, each[0])), -len(each[1])))
+        groups.setdefault(tuple(client.tool(name) for client in concerned), []).append(name)
+    ranked = sorted(groups.items(), key=lambda group: (-sum(map(TOOL_OUTCOMES.index, group[0])), -len(group[1])))
     tools = [names for _, names in ranked]
     rest = max(0, total - len(hit))
     room = max(1, most - bool(rest))
@@ -397,15 +400,15 @@ def _summary(effects: ClientEffects, total: int) -> str:
 
 def gain_phrases(improvement: Improvement) -> list[str]:
     """Return what an improvement gains, such as "Claude Desktop, Claude Code +7 tools", the most tools first."""
-    clients = [each for each in improvement.gains if each.kind == "client"]
-    return [*_gains(clients), *_gains(each for each in improvement.gains if each.kind != "client")]
+    clients = [gain for gain in improvement.gains if gain.kind == "client"]
+    return [*_gains(clients), *_gains(gain for gain in improvement.gains if gain.kind != "client")]
 
 
 def _gains(gains: Iterable[ClientGain]) -> list[str]:
     grouped: dict[str, list[str]] = {}
-    for each in gains:
-        what = f"+{plural(each.tools, 'tool')}" if each.tools else f"from {each.before} to {each.after}"
-        grouped.setdefault(what, []).append(each.name)
+    for gain in gains:
+        what = f"+{plural(gain.tools, 'tool')}" if gain.tools else f"from {gain.before} to {gain.after}"
+        grouped.setdefault(what, []).append(gain.name)
     return [f"{_few(names)} {what}" for what, names in grouped.items()]
 
 
@@ -470,9 +473,9 @@ def rules_judging(probe: ProbeResult) -> set[str]:
 
 def covered_by_probes(probes: Iterable[ProbeResult]) -> set[tuple[str | None, str]]:
     """Return the tools and rules whose findings the failed probes already report."""
-    return {(each.tool, rule) for each in probes if each.passed is False for rule in rules_judging(each)}
+    return {(probe.tool, rule) for probe in probes if probe.passed is False for rule in rules_judging(probe)}
 
 
 def covered_by_failures(failures: Iterable[Failure]) -> set[tuple[str | None, str]]:
     """Return the tools and rules whose findings the failed cases already report."""
-    return {(each.tool, rule) for each in failures for rule in RULES_OF_CASE_OUTCOME.get(each.outcome, ())}
+    return {(failure.tool, rule) for failure in failures for rule in RULES_OF_CASE_OUTCOME.get(failure.outcome, ())}

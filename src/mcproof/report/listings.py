@@ -28,22 +28,22 @@ _LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "no
 def advisory_lines(advisories: Sequence[Advisory], checked: str, style: Style) -> Iterator[str]:
     """Render advisories for people, package by package."""
     package = ""
-    for each in advisories:
-        if each.package != package:
-            package = each.package
-            yield style.paint(f"{package} ({each.ecosystem})", "bold") + "\n"
-        yield from _advisory(each, style)
-    packages = len({(each.ecosystem, each.package) for each in advisories})
-    known = f"{len(advisories):,} {'advisory' if len(advisories) == 1 else 'advisories'}"
-    yield f"\n{known} about {plural(packages, 'package')}, checked {checked}\n"
+    for advisory in advisories:
+        if advisory.package != package:
+            package = advisory.package
+            yield style.paint(f"{package} ({advisory.ecosystem})", "bold") + "\n"
+        yield from _advisory(advisory, style)
+    packages = len({(advisory.ecosystem, advisory.package) for advisory in advisories})
+    summary = f"{len(advisories):,} {'advisory' if len(advisories) == 1 else 'advisories'}"
+    yield f"\n{summary} about {plural(packages, 'package')}, checked {checked}\n"
 
 
-def _advisory(each: Advisory, style: Style) -> Iterator[str]:
-    fixed = f"fixed in {each.fixed}" if each.fixed is not None else "no fixed version known"
-    severity = style.paint(each.severity, _LEVELS[each.severity])
-    yield f"  {style.paint(each.id, 'bold')} {severity}, {each.kind}: {each.vulnerable}, {fixed}\n"
-    condition = conditions(each)
-    texts = [each.summary, f"Applies if {condition}." if condition else "", each.note, each.reference]
+def _advisory(advisory: Advisory, style: Style) -> Iterator[str]:
+    fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "no fixed version known"
+    severity = style.paint(advisory.severity, _LEVELS[advisory.severity])
+    yield f"  {style.paint(advisory.id, 'bold')} {severity}, {advisory.kind}: {advisory.vulnerable}, {fixed}\n"
+    condition = conditions(advisory)
+    texts = [advisory.summary, f"Applies if {condition}." if condition else "", advisory.note, advisory.reference]
     for text in filter(None, texts):
         first, *others = wrapped(text, style.width, used=_INDENT, indent=_INDENT)
         yield f"{' ' * _INDENT}{first}\n"
@@ -55,7 +55,7 @@ def advisory_document(advisories: Sequence[Advisory], checked: str) -> Record:
     return {
         "schema_version": SCHEMA_VERSION,
         "checked": checked,
-        "advisories": [{**each._asdict(), "applies_if": conditions(each) or None} for each in advisories],
+        "advisories": [{**advisory._asdict(), "applies_if": conditions(advisory) or None} for advisory in advisories],
     }
 
 
@@ -80,14 +80,14 @@ def client_table(profiles: Sequence[Profile], style: Style) -> Iterator[str]:
     titles = ("id", "name", "kind", "facts", "checked", "newest fact")
     rows = [
         (
-            style.shortened(each.id, _NAME_WIDTH),
-            style.shortened(each.name, _NAME_WIDTH),
-            KIND_WORDS.get(each.kind, style.text(each.kind, 20)),
-            str(len(each.constraints)),
-            style.text(each.checked, 10),
-            style.text(newest_date(each), 10),
+            style.shortened(profile.id, _NAME_WIDTH),
+            style.shortened(profile.name, _NAME_WIDTH),
+            KIND_WORDS.get(profile.kind, style.text(profile.kind, 20)),
+            str(len(profile.constraints)),
+            style.text(profile.checked, 10),
+            style.text(newest_date(profile), 10),
         )
-        for each in profiles
+        for profile in profiles
     ]
     keep = [0, 1, 2, 3, 4, 5]
     for dropped in (2, 4, 1):  # the least important first
@@ -99,7 +99,7 @@ def client_table(profiles: Sequence[Profile], style: Style) -> Iterator[str]:
         cells = [row[column] + " " * (widths[column] - display_width(row[column])) for column in keep]
         line = "  ".join(cells).rstrip()
         yield (line if number else style.paint(line, "dim")) + "\n"
-    facts = sum(len(each.constraints) for each in profiles)
+    facts = sum(len(profile.constraints) for profile in profiles)
     yield "\n"
     hint = f"{plural(facts, 'fact')} about {len(profiles):,} profiles; `mcproof clients NAME` shows those about one"
     yield from (f"{line}\n" for line in wrapped(hint, style.width, indent=_INDENT))
@@ -123,7 +123,7 @@ def client_page(profile: Profile, profiles: Mapping[str, Profile], style: Style)
         about.append("from the configuration, at least in part")
     for text in filter(None, about):
         yield from _lines(style.text(text), style, 0)
-    for fact in sorted(profile.constraints, key=lambda each: list(EFFECTS).index(each.effect)):
+    for fact in sorted(profile.constraints, key=lambda constraint: list(EFFECTS).index(constraint.effect)):
         yield "\n"
         yield from _fact(fact, style)
 
@@ -134,8 +134,8 @@ def _fact(fact: Constraint, style: Style) -> Iterator[str]:
     yield style.paint(first.rstrip("\n"), "bold") + "\n"
     yield from (style.paint(line.rstrip("\n"), "bold") + "\n" for line in others)
     level, effect = fact.level, EFFECTS[fact.effect][1].removesuffix(" in")
-    marks = (("opt-in", fact.opt_in), ("conditional", fact.conditional), ("disputed", fact.disputed))
-    status = ", ".join([fact.status, *(word for word, holds in marks if holds), fact.rule])
+    flags = (("opt-in", fact.opt_in), ("conditional", fact.conditional), ("disputed", fact.disputed))
+    status = ", ".join([fact.status, *(word for word, holds in flags if holds), fact.rule])
     yield from _lines(f"{style.paint(level, level)}: {effect} ({style.text(status)})", style)
     fixed = fact.fixed_version or fact.fixed_date
     notes = [("fixed in", fixed), ("message", fact.error and f"`{fact.error}`"), ("doubt", fact.doubt)]
@@ -154,7 +154,7 @@ def _lines(text: str, style: Style, indent: int = _INDENT) -> list[str]:
 
 def clients_page(profiles: Sequence[Profile]) -> str:
     """Return the documentation page with the table of profiles, as Markdown."""
-    facts = sum(len(each.constraints) for each in profiles)
+    facts = sum(len(profile.constraints) for profile in profiles)
     lines = [
         "# Clients",
         "",
@@ -164,15 +164,15 @@ def clients_page(profiles: Sequence[Profile]) -> str:
         "| id | name | kind | passes tools on to | facts | checked | newest fact |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for each in profiles:
+    for profile in profiles:
         cells = (
-            f"`{each.id}`",
-            f"{each.name} ({each.about})" if each.about else each.name,
-            KIND_WORDS.get(each.kind, each.kind),
-            ", ".join(f"`{api}`" for api in each.sends_to),
-            str(len(each.constraints)),
-            each.checked,
-            newest_date(each),
+            f"`{profile.id}`",
+            f"{profile.name} ({profile.about})" if profile.about else profile.name,
+            KIND_WORDS.get(profile.kind, profile.kind),
+            ", ".join(f"`{api}`" for api in profile.sends_to),
+            str(len(profile.constraints)),
+            profile.checked,
+            newest_date(profile),
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -180,7 +180,7 @@ def clients_page(profiles: Sequence[Profile]) -> str:
 
 def client_document(profiles: Sequence[Profile]) -> Record:
     """Return the profiles with all their facts as a JSON document."""
-    return {"schema_version": SCHEMA_VERSION, "clients": [_client(each) for each in profiles]}
+    return {"schema_version": SCHEMA_VERSION, "clients": [_client(profile) for profile in profiles]}
 
 
 def _client(profile: Profile) -> Record:
@@ -224,21 +224,21 @@ _LONGEST_LINE = 400
 
 def lock_lines(outcome: LockOutcome, style: Style) -> Iterator[str]:
     """Render the outcome for people: a line for each target, then its differences."""
-    for each in outcome.targets:
-        yield f"{style.paint(style.text(each.target), 'bold')}: {_status(each)}\n"
-        for difference in each.drift.differences if each.drift is not None else ():
+    for target in outcome.targets:
+        yield f"{style.paint(style.text(target.target), 'bold')}: {_status(target)}\n"
+        for difference in target.drift.differences if target.drift is not None else ():
             yield from _difference_lines(difference, style)
-    count = sum(each.status != "dropped" for each in outcome.targets)
+    count = sum(target.status != "dropped" for target in outcome.targets)
     yield f"{outcome.file}: {plural(count, 'target')} locked\n"
 
 
-def _status(each: LockedTarget) -> str:
-    if each.status == "dropped":
+def _status(target: LockedTarget) -> str:
+    if target.status == "dropped":
         return "dropped, the file no longer exists"
-    tools = plural(each.counts.get("tools", 0), "tool")
-    if each.status == "changed" and each.drift is not None:
-        return f"{tools}, {each.drift.summary or 'other parts are known now'}"
-    return f"{tools}, {each.status}"
+    tools = plural(target.counts.get("tools", 0), "tool")
+    if target.status == "changed" and target.drift is not None:
+        return f"{tools}, {target.drift.summary or 'other parts are known now'}"
+    return f"{tools}, {target.status}"
 
 
 def _difference_lines(difference: Difference, style: Style) -> Iterator[str]:
@@ -256,18 +256,18 @@ def lock_document(outcome: LockOutcome) -> Iterator[str]:
     record = {
         "schema_version": SCHEMA_VERSION,
         "file": outcome.file,
-        "targets": [_target_record(each) for each in outcome.targets],
+        "targets": [_target_record(target) for target in outcome.targets],
     }
     yield printable(encode(record)) + "\n"
 
 
-def _target_record(each: LockedTarget) -> Record:
-    differences = each.drift.differences if each.drift is not None else []
+def _target_record(target: LockedTarget) -> Record:
+    differences = target.drift.differences if target.drift is not None else []
     return {
-        "target": each.target,
-        "status": each.status,
-        "hash": each.hash or None,
-        "tools": each.counts.get("tools", 0),
+        "target": target.target,
+        "status": target.status,
+        "hash": target.hash or None,
+        "tools": target.counts.get("tools", 0),
         "differences": [{"kind": one.kind, "subject": one.item.subject, **one.evidence} for one in differences],
     }
 
@@ -313,7 +313,7 @@ class ToolListing(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        return sum(each.tokens for each in self.tools)
+        return sum(tool.tokens for tool in self.tools)
 
 
 def tool_listing(catalog: Catalog) -> ToolListing:
@@ -387,7 +387,7 @@ def _row(tool: ListedTool, hints: list[str], widths: tuple[int, ...], style: Sty
 
 
 def _parameter_lines(tool: ListedTool) -> list[str]:
-    return [f"{each.name}{'*' if each.required else ''}" for each in tool.parameters] or ["-"]
+    return [f"{parameter.name}{'*' if parameter.required else ''}" for parameter in tool.parameters] or ["-"]
 
 
 def _widths(tools: list[ListedTool], hints: list[list[str]], style: Style) -> tuple[int, ...]:
@@ -396,7 +396,7 @@ def _widths(tools: list[ListedTool], hints: list[list[str]], style: Style) -> tu
     most = max(_NARROWEST, style.width * 3 // 10)
     name = _widest([_HEADINGS[0], *(style.text(tool.name) for tool in tools)], most)
     wide = style.width >= 100
-    hint_texts = (", ".join(each) if wide else f"{word}," for each in hints for word in each)
+    hint_texts = (", ".join(words) if wide else f"{word}," for words in hints for word in words)
     hint = min(max(map(display_width, (_HEADINGS[2], *hint_texts))), 40 if wide else most)
     used = name + hint + tokens + 3 * len(_GAP)
     lists = (style.text(", ".join(_parameter_lines(tool))) for tool in tools)
@@ -432,5 +432,7 @@ def _line(cells: Iterable[str], widths: tuple[int, ...]) -> str:
 def _total(listing: ToolListing) -> str:
     if not listing.tools:
         return "no tools\n"
-    mark = "; * required" if any(each.required for tool in listing.tools for each in tool.parameters) else ""
-    return f"{plural(len(listing.tools), 'tool')}, {listing.tokens:,} tokens in every request{mark}\n"
+    legend = (
+        "; * required" if any(parameter.required for tool in listing.tools for parameter in tool.parameters) else ""
+    )
+    return f"{plural(len(listing.tools), 'tool')}, {listing.tokens:,} tokens in every request{legend}\n"

@@ -50,6 +50,7 @@ def document(run: RunResult) -> Iterator[str]:
     folded = 0
     for piece in _pieces(run):
         if len(piece) > room:
+            # An open fold would hide what follows.
             yield f"\n{_UNFOLD}\n" * folded + "\nTruncated: the rest does not fit into a comment.\n"
             return
         room -= len(piece)
@@ -112,12 +113,12 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     if result.suppressed:
         yield f"\n{_FOLD}<summary>{plural(len(result.suppressed), 'finding')} suppressed</summary>\n\n"
         yield "| rule | where | why |\n| --- | --- | --- |\n"
-        for each in result.suppressed:
-            if each.suppression is not None:
-                by, reason, file, line = each.suppression
+        for finding in result.suppressed:
+            if finding.suppression is not None:
+                by, reason, file, line = finding.suppression
                 why = f"{SUPPRESSED[by]} {code(_location(file, line))}"
                 why += f": {escaped(reason)}" if reason else ""
-                yield f"| {code(each.rule.id)} | {_where(each)} | {why} |\n"
+                yield f"| {code(finding.rule.id)} | {_where(finding)} | {why} |\n"
         yield f"\n{_UNFOLD}\n"
 
 
@@ -132,7 +133,7 @@ def _tests(result: TargetResult) -> Iterator[str]:
     if bad:
         yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
     for test in bad:
-        lines = [each.sentence for each in test.failures] or [test.message, *test.detail.splitlines()]
+        lines = [failure.sentence for failure in test.failures] or [test.message, *test.detail.splitlines()]
         why = "<br>".join(map(escaped, lines))
         where = code(_location(test.file, test.first_line)) if test.file is not None else ""
         yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {why} |\n"
@@ -189,10 +190,10 @@ def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator
         yield f"\n{_UNFOLD}\n"
 
 
-def _where(each: ReportedFinding) -> str:
-    item = f"{code(each.label)} " if each.label else ""
+def _where(finding: ReportedFinding) -> str:
+    item = f"{code(finding.label)} " if finding.label else ""
     # Without a line it is the command or URL of a live server, not a path.
-    return item + code(each.file if each.line is None else _location(each.file, each.line))
+    return item + code(finding.file if finding.line is None else _location(finding.file, finding.line))
 
 
 def _location(file: str, line: int | None) -> str:
@@ -206,6 +207,7 @@ def escaped(text: str) -> str:
     """
     text = _shown(text)
     parts = text.split("`")
+    # A backtick without a partner, or an empty span: nothing is code.
     if len(parts) % 2 == 0 or not all(parts[1:-1]):
         return _plain(text)
     return "".join(code(part) if number % 2 else _plain(part) for number, part in enumerate(parts))

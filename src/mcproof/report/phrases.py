@@ -23,6 +23,7 @@ _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 def repository_path(file: str) -> str:
     """Return the path of a file from the repository root, or an absolute path if it is outside."""
+    # `<stdin>`
     if file.startswith("<"):
         return file.strip("<>")
     if "://" in file:
@@ -105,7 +106,7 @@ def fixing_hint(result: TargetResult) -> tuple[str, str]:
 
     There is no command for a live server: its schemas are in its code, often derived from signatures.
     """
-    fixes = [(each.rule.ruleset, each.fix.key) for each in result.findings if each.fix is not None]
+    fixes = [(finding.rule.ruleset, finding.fix.key) for finding in result.findings if finding.fix is not None]
     if not fixes:
         return "", ""
     if result.connection is not None:
@@ -123,10 +124,10 @@ def code_help_lines(result: TargetResult, rule: str) -> list[str]:
     Names and values in it come from the server: renderers escape the lines like any other text.
     """
     lines = []
-    for each in result.code_help:
-        if each.rule == rule:
-            lines.append(f"{each.framework}, {each.place}:")
-            lines += [f"    {line}".rstrip() for line in each.code.splitlines()]
+    for snippet in result.code_help:
+        if snippet.rule == rule:
+            lines.append(f"{snippet.framework}, {snippet.place}:")
+            lines += [f"    {line}".rstrip() for line in snippet.code.splitlines()]
     return lines
 
 
@@ -172,8 +173,8 @@ def trust_sentence(trust: Trust) -> str:
 def outcome_counts(trust: Trust) -> str:
     """Return how many rules passed, failed and were not judged."""
     counts: dict[str, int] = {}
-    for each in trust.outcomes:
-        counts[each.outcome] = counts.get(each.outcome, 0) + 1
+    for outcome in trust.outcomes:
+        counts[outcome.outcome] = counts.get(outcome.outcome, 0) + 1
     listed = [f"{counts[word]:,} {word}" for word in _ORDER if word in counts]
     return f"{plural(len(trust.outcomes), 'rule')}: {', '.join(listed)}"
 
@@ -191,8 +192,8 @@ def action_gain(action: Action, trust: Trust) -> str:
 def unseen_rules(trust: Trust) -> list[Unseen]:
     """Return the rules that were not judged, by reason: first those that concern the target."""
     grouped: dict[tuple[bool, str], list[str]] = {}
-    for each in trust.outcomes:
-        if each.outcome in ("not observed", "not applicable"):
-            grouped.setdefault((each.outcome == "not observed", each.why), []).append(each.rule)
+    for outcome in trust.outcomes:
+        if outcome.outcome in ("not observed", "not applicable"):
+            grouped.setdefault((outcome.outcome == "not observed", outcome.why), []).append(outcome.rule)
     unseen = [Unseen(why, rules, is_applicable) for (is_applicable, why), rules in grouped.items()]
-    return sorted(unseen, key=lambda each: not each.is_applicable)
+    return sorted(unseen, key=lambda group: not group.is_applicable)

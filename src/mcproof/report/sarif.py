@@ -38,9 +38,11 @@ _LOGICAL_KINDS = {"tool": "function", "resource": "resource", "template": "resou
 
 def document(run: RunResult) -> Iterator[str]:
     """Write the run as a SARIF log, one result a line."""
-    reported = [each for result in run.targets for each in (*result.findings, *result.suppressed)]
-    results = sorted(reported, key=lambda each: LEVELS.index(each.level))[:MOST_RESULTS] if _too_many(run) else reported
-    rules = {rule.id: rule for rule in (*run.rules, *(each.rule for each in results))}
+    reported = [finding for result in run.targets for finding in (*result.findings, *result.suppressed)]
+    results = (
+        sorted(reported, key=lambda finding: LEVELS.index(finding.level))[:MOST_RESULTS] if _too_many(run) else reported
+    )
+    rules = {rule.id: rule for rule in (*run.rules, *(finding.rule for finding in results))}
     numbers = {name: number for number, name in enumerate(rules)}
     tests = [test for result in run.targets for test in result.tests if test.is_bad]
     driver = {"name": "mcproof", "version": run.version, "semanticVersion": run.version, "informationUri": HOME}
@@ -49,11 +51,12 @@ def document(run: RunResult) -> Iterator[str]:
     described = [*map(_rule, rules.values()), *([_test_rule()] if tests else [])]
     yield from listed("rules", map(encode, described))
     yield "}},\n"
+    # Code scanning reads it as CATEGORY/RUN: the results of another command stay.
     yield f'"automationDetails": {encode({"id": f"mcproof/{run.command}/"})},\n'
     yield '"columnKind": "unicodeCodePoints",\n'
     yield f'"invocations": [{printable(encode(_invocation(run, len(reported) - len(results))))}],\n'
     failed = (_failed(test, len(rules)) for test in tests)
-    yield from listed("results", map(encode, chain((_result(each, numbers) for each in results), failed)))
+    yield from listed("results", map(encode, chain((_result(finding, numbers) for finding in results), failed)))
     yield "\n}]}\n"
 
 
@@ -98,7 +101,7 @@ def _test_rule() -> dict[str, Any]:
 def _invocation(run: RunResult, left_out: int) -> dict[str, Any]:
     invocation: dict[str, Any] = {"executionSuccessful": run.exit_code in (0, 1), "exitCode": run.exit_code}
     troubles = [result.trouble for result in run.targets if result.trouble is not None]
-    failures = [_notification("error", each.message, each.file, each.line) for each in troubles]
+    failures = [_notification("error", trouble.message, trouble.file, trouble.line) for trouble in troubles]
     if left_out:
         what = f"{left_out:,} of the least serious findings left out: code scanning accepts at most {MOST_RESULTS:,}"
         failures.append(_notification("warning", what, None, None))
@@ -106,7 +109,7 @@ def _invocation(run: RunResult, left_out: int) -> dict[str, Any]:
         invocation["toolExecutionNotifications"] = failures
     if run.notices:
         invocation["toolConfigurationNotifications"] = [
-            _notification(each.level, each.message, each.file, each.line) for each in run.notices
+            _notification(notice.level, notice.message, notice.file, notice.line) for notice in run.notices
         ]
     return invocation
 
@@ -144,20 +147,20 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": f"./{uri}" if ":" in path.partition("/")[0] else uri, "uriBaseId": "%SRCROOT%"}
 
 
-def _result(each: ReportedFinding, numbers: dict[str, int]) -> dict[str, Any]:
+def _result(finding: ReportedFinding, numbers: dict[str, int]) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "ruleId": each.rule.id,
-        "ruleIndex": numbers[each.rule.id],
-        "level": each.level,
-        "message": _message(each.sentence),
-        "locations": [_location(each)],
-        "partialFingerprints": {"mcproof/v1": each.fingerprint},
-        "properties": {"subject": each.subject, "pointer": each.pointer, "severity": each.rule.severity},
+        "ruleId": finding.rule.id,
+        "ruleIndex": numbers[finding.rule.id],
+        "level": finding.level,
+        "message": _message(finding.sentence),
+        "locations": [_location(finding)],
+        "partialFingerprints": {"mcproof/v1": finding.fingerprint},
+        "properties": {"subject": finding.subject, "pointer": finding.pointer, "severity": finding.rule.severity},
     }
-    if each.fix is not None and each.fix.edit is not None:
-        result["fixes"] = [_fix(each.file, each.fix.key, each.fix.edit)]
-    if each.suppression is not None:
-        by, reason = each.suppression.by, each.suppression.reason
+    if finding.fix is not None and finding.fix.edit is not None:
+        result["fixes"] = [_fix(finding.file, finding.fix.key, finding.fix.edit)]
+    if finding.suppression is not None:
+        by, reason = finding.suppression.by, finding.suppression.reason
         kind = "inSource" if by == COMMENTED else "external"
         result["suppressions"] = [
             {"kind": kind, "status": "accepted", "justification": safe(reason or _JUSTIFICATIONS[by])}
@@ -181,20 +184,20 @@ def _failed(test: TestResult, number: int) -> dict[str, Any]:
     }
 
 
-def _location(each: ReportedFinding) -> dict[str, Any]:
+def _location(finding: ReportedFinding) -> dict[str, Any]:
     region = None
-    if each.line is not None:
-        region = {"startLine": each.line}
-        if each.column is not None:
-            region["startColumn"] = each.column
-            if each.end_column is not None:
-                region["endColumn"] = each.end_column
-    location: dict[str, Any] = {"physicalLocation": _physical(relative_path(each.file, each.line), region)}
-    kind, _, name = each.item.partition(":")
+    if finding.line is not None:
+        region = {"startLine": finding.line}
+        if finding.column is not None:
+            region["startColumn"] = finding.column
+            if finding.end_column is not None:
+                region["endColumn"] = finding.end_column
+    location: dict[str, Any] = {"physicalLocation": _physical(relative_path(finding.file, finding.line), region)}
+    kind, _, name = finding.item.partition(":")
     if name:
         logical = {"name": safe(name), "kind": _LOGICAL_KINDS[kind]}
-        if each.pointer:
-            logical["fullyQualifiedName"] = safe(name + each.pointer)
+        if finding.pointer:
+            logical["fullyQualifiedName"] = safe(name + finding.pointer)
         location["logicalLocations"] = [logical]
     return location
 

@@ -48,11 +48,11 @@ def response_text(response: OneResponse, style: Style) -> Iterator[str]:
     elif response.method == "tools/call" and _has_list(result, "content"):
         yield from _call_result(result, style)
     elif response.method == "resources/read" and _has_list(result, "contents"):
-        for each in result["contents"]:
-            yield from _resource(each, style, is_named=len(result["contents"]) > 1)
+        for part in result["contents"]:
+            yield from _resource(part, style, is_named=len(result["contents"]) > 1)
     elif response.method == "prompts/get" and _has_list(result, "messages"):
-        for each in result["messages"]:
-            yield from _message(each, style)
+        for part in result["messages"]:
+            yield from _message(part, style)
     else:
         yield from _json(result)
 

@@ -75,17 +75,17 @@ def _targets_verdict(run: RunResult) -> GateVerdict:
         return target_verdict(run.targets[0])
     verdicts = [target_verdict(result) for result in run.targets]
     noun = "suite" if run.kind == "suite" else "target"
-    total, checked = plural(len(verdicts), noun), [each for each in run.targets if each.trouble is None]
-    failed = sum(each.word == FAILED for each in verdicts)
-    unknown = sum(not each.is_complete or bool(each.incomplete) for each in run.targets)
+    total, checked = plural(len(verdicts), noun), [result for result in run.targets if result.trouble is None]
+    failed = sum(verdict.word == FAILED for verdict in verdicts)
+    unknown = sum(not result.is_complete or bool(result.incomplete) for result in run.targets)
     what = _sum(checked, run.kind)
     if unknown:
         also = f"{' in full' if unknown > len(run.failed) else ''}{f', {failed:,} failed' if failed else ''}"
         return GateVerdict(INCOMPLETE, f"{unknown:,} of {total} could not be checked{also}", "bad")
     if failed:
         return GateVerdict(FAILED, f"{failed:,} of {total}; {what}", "bad")
-    is_decided = bool(verdicts) and all(each.word == PASSED for each in verdicts)
-    tone = "good" if verdicts and all(each.tone == "good" for each in verdicts) else "none"
+    is_decided = bool(verdicts) and all(verdict.word == PASSED for verdict in verdicts)
+    tone = "good" if verdicts and all(verdict.tone == "good" for verdict in verdicts) else "none"
     return GateVerdict(PASSED, f"{total}; {what}", tone) if is_decided else GateVerdict("", f"{total}: {what}", tone)
 
 
@@ -254,9 +254,9 @@ def _accepted_violations(result: TargetResult) -> int:
         return 0
     from mcproof.report.grids import RULES_OF_CASE_OUTCOME
 
-    tools = {each.tool for each in result.findings if each.rule.id in RULES_OF_CASE_OUTCOME["accepted"]}
+    tools = {finding.tool for finding in result.findings if finding.rule.id in RULES_OF_CASE_OUTCOME["accepted"]}
     failures = result.payload.fuzzing.failures
-    return sum(each.outcome == "accepted" and each.tool in tools for each in failures)
+    return sum(failure.outcome == "accepted" and failure.tool in tools for failure in failures)
 
 
 def _suite_verdict(result: TargetResult) -> GateVerdict:

@@ -34,27 +34,28 @@ class SimilarNames(NamedTuple):
 
 def similar_names(names: Iterable[str], others: Iterable[str]) -> list[SimilarNames]:
     """The pairs of names that are easily taken for each other; names that differ only in a number are a series."""
-    known: dict[str, list[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for other in dict.fromkeys(others):
         for key in _keys(other):
-            known.setdefault(key, []).append(other)
-    found: dict[SimilarNames, None] = {}
+            by_key.setdefault(key, []).append(other)
+    pairs: dict[SimilarNames, None] = {}
     for name in dict.fromkeys(names):
         for key in _keys(name):
-            for other in known.get(key, ())[:MOST_PAIRS]:
-                if len(found) < MOST_PAIRS and not _are_series(name, other):
-                    found[SimilarNames(name, other)] = None
-    return list(found)
+            for other in by_key.get(key, ())[:MOST_PAIRS]:
+                if len(pairs) < MOST_PAIRS and not _are_series(name, other):
+                    pairs[SimilarNames(name, other)] = None
+    return list(pairs)
 
 
 def _keys(name: str) -> Iterator[str]:
     """A name without case and separators, and, if it is long, every form of it with one character less."""
-    plain = _plain(name[:LONGEST_COMPARED_NAME])
-    if plain:
-        yield plain
-    if len(plain) >= LEAST_LETTERS:
-        for at in range(len(plain)):
-            yield plain[:at] + plain[at + 1 :]
+    letters = _plain(name[:LONGEST_COMPARED_NAME])
+    if letters:
+        yield letters
+    if len(letters) >= LEAST_LETTERS:
+        # Two names that differ in one character have a key in common.
+        for at in range(len(letters)):
+            yield letters[:at] + letters[at + 1 :]
 
 
 def _plain(name: str) -> str:
@@ -211,18 +212,18 @@ def text_of(tool: Tool) -> ToolText:
 
 def parameters_of(tool: Tool) -> dict[str, Any]:
     """The declared properties by name, also those one level down."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     level = [tool.parameters]
     for _ in range(2):
         below = []
         for properties in level:
             for name, schema in properties.items():
-                if len(found) < _MOST_PARAMETERS and len(name) <= LONGEST_NAME and name not in found:
-                    found[name] = schema
+                if len(parameters) < _MOST_PARAMETERS and len(name) <= LONGEST_NAME and name not in parameters:
+                    parameters[name] = schema
                     nested = schema.get("properties") if isinstance(schema, dict) else None
                     below += [nested] if isinstance(nested, dict) else []
         level = below
-    return found
+    return parameters
 
 
 # Names
@@ -236,7 +237,7 @@ def _act_of_name(words: list[str]) -> Act | None:
             joined = _joined_change(rest)
             return joined or _name_act(words, number)
         if word in verbs.READING_OR_NOUN:
-            if number and any(each in _PLAIN for each in rest):  # `todo_list_add`
+            if number and any(other in _PLAIN for other in rest):  # `todo_list_add`
                 continue
             return _joined_change(rest) or _name_act(words, number)
         if word in _PLAIN or word in _MAKES or _is_verb(word, number, words):
@@ -280,13 +281,13 @@ def _name_act(words: list[str], number: int) -> Act:
 
 def _sentences(description: str) -> list[str]:
     rest = description[:LONGEST].strip()
-    found: list[str] = []
-    while rest and len(found) < _SENTENCES:
+    sentences: list[str] = []
+    while rest and len(sentences) < _SENTENCES:
         sentence = first_sentence(rest)
         rest = rest[len(sentence) :].lstrip(" \t\r\n.!?:")
         if sentence.strip():
-            found.append(" ".join(sentence.split()))
-    return found
+            sentences.append(" ".join(sentence.split()))
+    return sentences
 
 
 def _acts_of_description(sentences: list[str]) -> list[Act]:
@@ -311,6 +312,7 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
         if at < len(tokens) and stem(tokens[at]) in _KNOWN:
             starts.append(at)
         at += 1
+    # Only in the form of the first verb: after "List", "updates" is a noun.
     is_base = stem(tokens[0]) == tokens[0]
     for number in range(starts[-1] + 1, min(len(tokens), 40) - 1):
         after = tokens[number + 1]
@@ -324,6 +326,7 @@ def _acts_of_tokens(tokens: list[str]) -> Iterator[Act]:
             for at in range(listed, min(len(tokens), listed + 40))
             if (at == listed or tokens[at - 1] in _JOINS) and stem(tokens[at]) in _KNOWN
         ]
+    # In "Create, update or delete issues", all verbs share the object of the last one.
     last = starts[-1] if len(starts) > 1 and starts[-1] <= 2 * len(starts) + 2 else None
     for start in starts:
         begin = (
@@ -370,6 +373,9 @@ def _values(schema: Any) -> list[str]:
         branches = schema.get("anyOf") or schema.get("oneOf")
         nested = branches if isinstance(branches, list) else []
         values = [
-            value for each in nested if isinstance(each, dict) for value in (each.get("enum") or [each.get("const")])
+            value
+            for branch in nested
+            if isinstance(branch, dict)
+            for value in (branch.get("enum") or [branch.get("const")])
         ]
     return [value for value in values if isinstance(value, str)]

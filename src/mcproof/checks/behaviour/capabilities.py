@@ -414,23 +414,23 @@ class PersonalWord(NamedTuple):
 
 def personal_data_in(tool: Tool) -> list[PersonalWord]:
     """Return the words for personal data of a tool, each once."""
-    found: dict[str, PersonalWord] = {}
+    personal: dict[str, PersonalWord] = {}
     for word in _personal(words_of(tool.name)):
-        found.setdefault(word, PersonalWord(word, "name", f"`{word}` in its name"))
+        personal.setdefault(word, PersonalWord(word, "name", f"`{word}` in its name"))
     for name, schema in parameters_of(tool).items():
         words = words_of(name)
         for word in _personal(words):
-            found.setdefault(word, PersonalWord(word, "schema", f"its parameter `{name}`"))
+            personal.setdefault(word, PersonalWord(word, "schema", f"its parameter `{name}`"))
         if words[-1:] == ["address"] and len(words) == 1:
             described = schema.get("description") if isinstance(schema, dict) else ""
             about = {*words_of(tool.name), *words_of(described[:300] if isinstance(described, str) else "")}
             if _OTHER_ADDRESSES.isdisjoint(about):
-                found.setdefault("address", PersonalWord("address", "schema", f"its parameter `{name}`"))
+                personal.setdefault("address", PersonalWord("address", "schema", f"its parameter `{name}`"))
     phrase = _PHRASE.search(tool.description[:LONGEST])
     if phrase is not None:
         keyword = " ".join(phrase[0].lower().split())
-        found.setdefault(keyword, PersonalWord(keyword, "description", f"`{keyword}` in its description"))
-    return list(found.values())
+        personal.setdefault(keyword, PersonalWord(keyword, "description", f"`{keyword}` in its description"))
+    return list(personal.values())
 
 
 def _personal(words: list[str]) -> Iterable[str]:

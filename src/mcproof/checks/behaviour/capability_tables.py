@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.checks.behaviour import capabilities as known
+from mcproof.checks.behaviour import capabilities
 from mcproof.checks.behaviour.acts import Act, ToolText, text_of
 from mcproof.checks.behaviour.capabilities import (
     WHERE,
@@ -44,23 +44,24 @@ def access_credentials(text: ToolText) -> Iterator[CapabilityMatch]:
     """Secrets that a tool returns, issues or stores, or takes to log in."""
     named = text.name_act
     for act in text.acts:
-        if act.source != "name" and named is not None and named.verb not in known.ACCESSING:
+        if act.source != "name" and named is not None and named.verb not in capabilities.ACCESSING:
             continue
         secret = _secret_in(act, text)
-        if secret and act.verb in known.ACCESSING and not (act.verb == "generate" and "password" in secret):
+        # A generated password is new: nobody uses it yet.
+        if secret and act.verb in capabilities.ACCESSING and not (act.verb == "generate" and "password" in secret):
             yield by_act("access_credentials", act, secret)
-        if act.verb in known.LOGGING_IN or (act.verb == "log" and act.words[:1] == ("in",)):
-            for name in parameters_with(text, known.SECRET_PARAMETERS):
+        if act.verb in capabilities.LOGGING_IN or (act.verb == "log" and act.words[:1] == ("in",)):
+            for name in parameters_with(text, capabilities.SECRET_PARAMETERS):
                 yield by_parameter("access_credentials", name, "takes a secret to log in")
     if named is None:
-        for word in known.SECRET_STORES.intersection(text.words):
+        for word in capabilities.SECRET_STORES.intersection(text.words):
             yield by_word("access_credentials", word)
     is_read = named is None or named.is_reading
     if text.words == ["printenv"] or (is_read and (text.words[-1:] == ["env"] or text.words[-2:] == ["env", "file"])):
         yield by_word("access_credentials", "env", why=": the environment holds credentials")
-    if named is not None and named.verb in known.ACCESSING and named.is_reading:
+    if named is not None and named.verb in capabilities.ACCESSING and named.is_reading:
         for name in text.parameters:
-            if tuple(words_of(name)[-2:]) in known.SECRET_REFERENCES:
+            if tuple(words_of(name)[-2:]) in capabilities.SECRET_REFERENCES:
                 yield by_parameter("access_credentials", name, "selects a stored secret")
 
 
@@ -69,15 +70,22 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
     words = act.object
     for at, word in enumerate(words):
         rest = words[at + 1 :]
-        end = next((number for number, each in enumerate(rest) if each in {"and", "or", "of"}), len(rest))
-        if not known.AFTER_SECRETS.issuperset(rest[:end]):
+        end = next((number for number, following in enumerate(rest) if following in {"and", "or", "of"}), len(rest))
+        if not capabilities.AFTER_SECRETS.issuperset(rest[:end]):
             continue
         pair = (words[at - 1] if at else "", word)
-        if word in known.SECRETS and not (word == "vault" and not known.NOTES.isdisjoint(text.first_words)):
+        if word in capabilities.SECRETS and not (
+            word == "vault" and not capabilities.NOTES.isdisjoint(text.first_words)
+        ):
             return word
-        if pair in known.SECRET_PAIRS:
+        if pair in capabilities.SECRET_PAIRS:
             return "_".join(pair)
-        if word in {"token", "tokens"} and at == 0 and any(each in text.opening.lower() for each in known.LOGINS):
+        # A token may also be a part of a text or a coin, so the sentence has to be about a login.
+        if (
+            word in {"token", "tokens"}
+            and at == 0
+            and any(login in text.opening.lower() for login in capabilities.LOGINS)
+        ):
             return word
     return None
 
@@ -85,21 +93,21 @@ def _secret_in(act: Act, text: ToolText) -> str | None:
 # Administration
 
 _ADMINISTRATION = (
-    ActPattern(known.ADMINISTRATIVE),
+    ActPattern(capabilities.ADMINISTRATIVE),
     ActPattern(word_set("power shut"), objects=word_set("down off")),
-    ActPattern(known.STOPPING, objects=known.MACHINES),
-    ActPattern(known.STOPPING, heads=frozenset({"", "force"})),
-    ActPattern(word_set("stop"), heads=known.MACHINES - known.RUNNING_TASKS),
-    ActPattern(known.CHANGING_RIGHTS, heads=known.RIGHTS),
+    ActPattern(capabilities.STOPPING, objects=capabilities.MACHINES),
+    ActPattern(capabilities.STOPPING, heads=frozenset({"", "force"})),
+    ActPattern(word_set("stop"), heads=capabilities.MACHINES - capabilities.RUNNING_TASKS),
+    ActPattern(capabilities.CHANGING_RIGHTS, heads=capabilities.RIGHTS),
     ActPattern(word_set("give grant"), objects=word_set("access rights role")),
-    ActPattern(known.CHANGING_RIGHTS, heads=word_set("policies policy"), objects=known.POLICIES_OF),
+    ActPattern(capabilities.CHANGING_RIGHTS, heads=word_set("policies policy"), objects=capabilities.POLICIES_OF),
     ActPattern(
         word_set("create deactivate delete disable enable lock remove unlock"),
         heads=word_set("account accounts user users"),
         targets=frozenset({""}),
         sources=("name", "description"),
     ),
-    ActPattern(word_set("add remove"), objects=known.PRINCIPALS, targets=known.MEMBERSHIPS),
+    ActPattern(word_set("add remove"), objects=capabilities.PRINCIPALS, targets=capabilities.MEMBERSHIPS),
     ActPattern(word_set("change reset set"), heads=word_set("password passwords"), about=word_set("user users")),
 )
 
@@ -120,10 +128,12 @@ def admin_control(text: ToolText) -> Iterator[CapabilityMatch]:
 def delete_data(text: ToolText) -> Iterator[CapabilityMatch]:
     """Data that a tool deletes, by its verb or by SQL that the caller writes."""
     for act in effects(text):
-        is_text = act.verb in {"erase", "truncate"} and not known.NO_DATA.isdisjoint(act.object)
-        if (act.verb in known.DELETING and not is_text) or (act.verb in known.MAY_DELETE and _is_loss(act, text)):
+        is_text = act.verb in {"erase", "truncate"} and not capabilities.NO_DATA.isdisjoint(act.object)
+        if (act.verb in capabilities.DELETING and not is_text) or (
+            act.verb in capabilities.MAY_DELETE and _is_loss(act, text)
+        ):
             yield by_act("delete_data", act, act.verb, is_overwriting=True)
-        if act.verb in known.EXECUTING and "destructive" in act.object:
+        if act.verb in capabilities.EXECUTING and "destructive" in act.object:
             yield by_act("delete_data", act, "destructive", is_overwriting=True)
     if not text.read_only:
         yield from _runs_sql(text)
@@ -133,13 +143,13 @@ def _is_loss(act: Act, text: ToolText) -> bool:
     """Whether a verb that often only undoes something loses data here."""
     words = set(act.object)
     if act.verb == "drop":
-        return not known.TABLES.isdisjoint({*words, *text.words, *text.parameter_words})
-    if act.source == "schema" or not known.NO_DATA.isdisjoint(words):
+        return not capabilities.TABLES.isdisjoint({*words, *text.words, *text.parameter_words})
+    if act.source == "schema" or not capabilities.NO_DATA.isdisjoint(words):
         return False
     if act.verb == "remove" and "from" in act.words:
-        return not known.RECORDS.isdisjoint(words)
+        return not capabilities.RECORDS.isdisjoint(words)
     is_permanent = "permanently" in " ".join(text.sentences[:1])
-    return text.destructive or is_permanent or not known.DATA.isdisjoint(words)
+    return text.destructive or is_permanent or not capabilities.DATA.isdisjoint(words)
 
 
 def _runs_sql(text: ToolText) -> Iterator[CapabilityMatch]:
@@ -152,26 +162,26 @@ def _runs_sql(text: ToolText) -> Iterator[CapabilityMatch]:
         return
     for act in text.acts:
         words = {*act.object, *(text.words if act.source == "name" else ())}
-        is_sql = not known.SQL.isdisjoint(words) or (writes and "query" in words)
-        if act.verb in known.RUNNING_SQL and is_sql:
+        is_sql = not capabilities.SQL.isdisjoint(words) or (writes and "query" in words)
+        if act.verb in capabilities.RUNNING_SQL and is_sql:
             yield by_act("delete_data", act, "sql", is_overwriting=True)
 
 
 # Messages
 
 _SENDING = (
-    ActPattern(known.NOTIFYING, sources=("name", "description")),
-    ActPattern(word_set("forward post send"), objects=known.MESSAGES),
+    ActPattern(capabilities.NOTIFYING, sources=("name", "description")),
+    ActPattern(word_set("forward post send"), objects=capabilities.MESSAGES),
     ActPattern(word_set("reply"), sources=("name",)),
-    ActPattern(word_set("reply respond"), targets=known.CONVERSATIONS),
-    ActPattern(word_set("dial email mail"), parameters=known.RECIPIENTS, sources=("name",)),
-    ActPattern(known.STARTING, heads=word_set("call calls"), about=known.PHONE),
-    ActPattern(known.STARTING, heads=word_set("call calls"), objects=known.PHONE),
-    ActPattern(known.STARTING, heads=word_set("call calls"), parameters=known.PHONE),
-    ActPattern(known.STARTING, heads=word_set("broadcast sms tweet")),
+    ActPattern(word_set("reply respond"), targets=capabilities.CONVERSATIONS),
+    ActPattern(word_set("dial email mail"), parameters=capabilities.RECIPIENTS, sources=("name",)),
+    ActPattern(capabilities.STARTING, heads=word_set("call calls"), about=capabilities.PHONE),
+    ActPattern(capabilities.STARTING, heads=word_set("call calls"), objects=capabilities.PHONE),
+    ActPattern(capabilities.STARTING, heads=word_set("call calls"), parameters=capabilities.PHONE),
+    ActPattern(capabilities.STARTING, heads=word_set("broadcast sms tweet")),
     ActPattern(word_set("publish"), parameters=word_set("email phone sms subject")),
     ActPattern(
-        word_set("create post publish share"), heads=word_set("post update status"), about=known.SOCIAL_NETWORKS
+        word_set("create post publish share"), heads=word_set("post update status"), about=capabilities.SOCIAL_NETWORKS
     ),
 )
 
@@ -184,14 +194,14 @@ def send_message(text: ToolText) -> Iterator[CapabilityMatch]:
 # Money
 
 _PAYMENT = (
-    ActPattern(known.PAYING, sources=("name", "description"), unless=word_set("attention battery device")),
-    ActPattern(known.PROMPTING, heads=known.MONEY),
-    ActPattern(known.PROMPTING, heads=word_set("intent link session"), objects=known.MONEY),
+    ActPattern(capabilities.PAYING, sources=("name", "description"), unless=word_set("attention battery device")),
+    ActPattern(capabilities.PROMPTING, heads=capabilities.MONEY),
+    ActPattern(capabilities.PROMPTING, heads=word_set("intent link session"), objects=capabilities.MONEY),
     ActPattern(word_set("cancel create execute place submit"), heads=word_set("order orders")),
     ActPattern(word_set("send sign submit"), heads=word_set("transaction transactions")),
-    ActPattern(word_set("create execute submit"), heads=word_set("transaction"), parameters=known.CURRENCY),
-    ActPattern(known.MOVING_MONEY, objects=known.CURRENCY),
-    ActPattern(known.MOVING_MONEY - {"send"}, parameters=word_set("amount")),
+    ActPattern(word_set("create execute submit"), heads=word_set("transaction"), parameters=capabilities.CURRENCY),
+    ActPattern(capabilities.MOVING_MONEY, objects=capabilities.CURRENCY),
+    ActPattern(capabilities.MOVING_MONEY - {"send"}, parameters=word_set("amount")),
     ActPattern(word_set("invoice"), sources=("name",)),
 )
 
@@ -205,8 +215,10 @@ def financial_action(text: ToolText) -> Iterator[CapabilityMatch]:
 
 _RUNNING = (
     ActPattern(word_set("spawn"), heads=word_set("process subprocess")),
-    ActPattern(word_set("create open start"), objects=known.TERMINALS, parameters=known.SURE_CODE_PARAMETERS),
-    ActPattern(word_set("send write"), heads=word_set("input keys"), targets=known.TERMINALS),
+    ActPattern(
+        word_set("create open start"), objects=capabilities.TERMINALS, parameters=capabilities.SURE_CODE_PARAMETERS
+    ),
+    ActPattern(word_set("send write"), heads=word_set("input keys"), targets=capabilities.TERMINALS),
 )
 _CODE_PHRASE = re.compile(
     r"\b(?:command|code|script|shell)(?: \([^)]{1,20}\))? execution\b"
@@ -222,11 +234,11 @@ _RUN = re.compile(r"\b(?:execut\w*|runs?|evaluat\w*)\b", re.IGNORECASE)
 def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
     """Code or commands of the caller that a tool runs."""
     named = text.name_act
-    is_other = named is not None and (named.is_reading or named.verb in known.ABOUT_CODE)
-    code = next(parameters_with(text, known.CODE_PARAMETERS), None)
+    is_other = named is not None and (named.is_reading or named.verb in capabilities.ABOUT_CODE)
+    code = next(parameters_with(text, capabilities.CODE_PARAMETERS), None)
     for act in text.acts:
         if (
-            act.verb in known.EXECUTING
+            act.verb in capabilities.EXECUTING
             and _is_code(act)
             and (not is_other or (code is not None and act.source != "schema"))
         ):
@@ -234,7 +246,7 @@ def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
     if is_other:
         return
     yield from by_patterns("execute_code", text, _RUNNING)
-    shell = next((word for word in text.words if word in known.SHELLS), None)
+    shell = next((word for word in text.words if word in capabilities.SHELLS), None)
     if shell is not None and (named is None or code is not None or len(text.words) == 1) and not _is_formula(text):
         yield by_word("execute_code", shell)
     sentence = text.sentences[0] if text.sentences else ""
@@ -248,22 +260,24 @@ def execute_code(text: ToolText) -> Iterator[CapabilityMatch]:
 def _is_code(act: Act) -> bool:
     """Whether the object of an executing verb is a command, or code in a general language."""
     words = act.object[:6]
-    if known.NOT_CODE.isdisjoint(words):
-        return not known.CODE.isdisjoint(words)
-    return not known.SURE_CODE.isdisjoint(words) and "workflow" not in words
+    if capabilities.NOT_CODE.isdisjoint(words):
+        return not capabilities.CODE.isdisjoint(words)
+    return not capabilities.SURE_CODE.isdisjoint(words) and "workflow" not in words
 
 
 def _is_formula(text: ToolText) -> bool:
-    return not known.FORMULAS.isdisjoint(text.first_words) and known.SURE_CODE.isdisjoint(text.first_words)
+    return not capabilities.FORMULAS.isdisjoint(text.first_words) and capabilities.SURE_CODE.isdisjoint(
+        text.first_words
+    )
 
 
 def _code_parameters(text: ToolText) -> Iterator[CapabilityMatch]:
     """Parameters whose description states that they are executed."""
-    executes = any(act.verb in known.EXECUTING for act in text.acts)
-    for name in parameters_with(text, known.SURE_CODE_PARAMETERS | {"code"}):
+    executes = any(act.verb in capabilities.EXECUTING for act in text.acts)
+    for name in parameters_with(text, capabilities.SURE_CODE_PARAMETERS | {"code"}):
         described = described_by(text.parameters[name])
         about = text.first_words.union(words_of(described))
-        if _RUN.search(described) is None or not known.NOT_CODE.isdisjoint(about):
+        if _RUN.search(described) is None or not capabilities.NOT_CODE.isdisjoint(about):
             continue
         if executes or words_of(name)[-1] != "code":
             yield by_parameter("execute_code", name, "is executed")
@@ -291,45 +305,47 @@ def write_files(text: ToolText) -> Iterator[CapabilityMatch]:
     is_remote = _is_remote(text)
     stated = [act for act in effects(text) if act.source != "schema"]
     for act in stated:
-        if act.verb in known.FILE_COMMANDS or (not is_remote and _writes_file(act, text)):
-            yield by_act("write_files", act, is_overwriting=act.verb in known.OVERWRITING)
+        if act.verb in capabilities.FILE_COMMANDS or (not is_remote and _writes_file(act, text)):
+            yield by_act("write_files", act, is_overwriting=act.verb in capabilities.OVERWRITING)
     if is_remote:
         return
     for sentence in text.sentences:
         phrase = _SAVES.search(sentence)
         if phrase is not None:
             yield by_word("write_files", phrase[0], "description")
-    changing = next((act for act in stated if act.verb in known.CHANGING_DOCUMENTS), None)
+    changing = next((act for act in stated if act.verb in capabilities.CHANGING_DOCUMENTS), None)
     for name in text.parameters:
         words = words_of(name)
-        if not known.FILE_PARAMETERS.isdisjoint(words[-1:]) or words[-2:] == ["save", "to"]:
+        if not capabilities.FILE_PARAMETERS.isdisjoint(words[-1:]) or words[-2:] == ["save", "to"]:
             yield from _by_file_parameter(text, name, words, changing)
 
 
 def _writes_file(act: Act, text: ToolText) -> bool:
     """Whether the object of a writing verb is a file; of a name only its last noun counts (`path_map`)."""
-    if act.verb not in known.WRITING:
+    if act.verb not in capabilities.WRITING:
         return False
-    last = 2 if act.head in known.PARTS_OF_FILES else 1
+    last = 2 if act.head in capabilities.PARTS_OF_FILES else 1
     words = {*act.object[:5]} if act.source == "description" else {*act.object[-last:]}
-    if words & {"folder", "folders"} and known.FILES.isdisjoint(text.parameter_words):
+    if words & {"folder", "folders"} and capabilities.FILES.isdisjoint(text.parameter_words):
         return False  # a folder of mails or dashboards
-    return not known.FILES.isdisjoint(words - {"path", "paths"})
+    return not capabilities.FILES.isdisjoint(words - {"path", "paths"})
 
 
 def _by_file_parameter(text: ToolText, name: str, words: list[str], changing: Act | None) -> Iterator[CapabilityMatch]:
     """A parameter that names a file to write, or a document to change."""
     described = described_by(text.parameters[name])
-    if not known.OUTPUTS.isdisjoint(words) or _SAVED.search(described) is not None:
-        if known.REMOTE_STORES.isdisjoint(words_of(described)):
+    if not capabilities.OUTPUTS.isdisjoint(words) or _SAVED.search(described) is not None:
+        if capabilities.REMOTE_STORES.isdisjoint(words_of(described)):
             yield by_parameter("write_files", name, "names a file to write")
-    elif changing is not None and known.READ_PARAMETERS.isdisjoint(words) and _is_document(text, words, described):
+    elif (
+        changing is not None and capabilities.READ_PARAMETERS.isdisjoint(words) and _is_document(text, words, described)
+    ):
         yield CapabilityMatch(
             "write_files",
             f"{changing.verb}_{name}",
             "schema",
             f"`{changing.verb}` in {WHERE[changing.source]}, and its parameter `{name}` names the file",
-            is_overwriting=changing.verb in known.OVERWRITING,
+            is_overwriting=changing.verb in capabilities.OVERWRITING,
         )
 
 
@@ -337,18 +353,18 @@ def _is_document(text: ToolText, words: list[str], described: str) -> bool:
     """Whether a path is that of a document, or is accompanied by the content to write."""
     if words == ["filename"] or not {"content", "contents"}.isdisjoint(text.parameters):
         return True
-    about = text.first_words.union(words_of(described), text.parameter_words - known.FILES)
-    return not known.DOCUMENTS.isdisjoint(about) and "git" not in about
+    about = text.first_words.union(words_of(described), text.parameter_words - capabilities.FILES)
+    return not capabilities.DOCUMENTS.isdisjoint(about) and "git" not in about
 
 
 def _is_remote(text: ToolText) -> bool:
     """Whether the files of a tool are in a repository, a bucket or another service."""
-    files = (each for name, each in text.parameters.items() if not known.FILES.isdisjoint(words_of(name)))
-    about = " ".join([*text.sentences[:1], *(described_by(each).lower() for each in files)])
-    if any(word in about for word in known.LOCAL):
+    files = (schema for name, schema in text.parameters.items() if not capabilities.FILES.isdisjoint(words_of(name)))
+    about = " ".join([*text.sentences[:1], *(described_by(schema).lower() for schema in files)])
+    if any(word in about for word in capabilities.LOCAL):
         return False
     is_named = not {"branch", "bucket", "owner", "repo"}.isdisjoint(text.parameter_words)
-    return is_named or not known.REMOTE.isdisjoint(text.first_words)
+    return is_named or not capabilities.REMOTE.isdisjoint(text.first_words)
 
 
 # Network
@@ -364,8 +380,8 @@ _BROWSES = re.compile(
     r"\b(?:browses|navigates|crawls|scrapes) (?:\w+ ){0,3}?(?:web|internet|websites?|web ?pages?|urls?)\b"
 )
 _TRANSFER = (
-    ActPattern(word_set("download upload"), objects=known.TRANSFERRED),
-    ActPattern(word_set("upload"), parameters=known.TRANSFERRED, sources=("name", "description")),
+    ActPattern(word_set("download upload"), objects=capabilities.TRANSFERRED),
+    ActPattern(word_set("upload"), parameters=capabilities.TRANSFERRED, sources=("name", "description")),
     ActPattern(word_set("call execute issue make perform send"), objects=word_set("http https")),
 )
 
@@ -374,13 +390,13 @@ def network_access(text: ToolText) -> Iterator[CapabilityMatch]:
     """URLs of the caller that a tool requests, and files that it uploads or downloads."""
     url = next(_url_parameters(text), None)
     is_tied = _OWN_PAGES.search(text.opening) is not None and {"http", "url", "web"}.isdisjoint(text.words)
-    is_web = not known.WEB.isdisjoint(text.first_words) and not is_tied
+    is_web = not capabilities.WEB.isdisjoint(text.first_words) and not is_tied
     for act in text.acts:
         if act.source == "schema":
             continue
-        if act.verb in known.BROWSING and (url is not None or not known.WEB.isdisjoint(act.words[:7])):
+        if act.verb in capabilities.BROWSING and (url is not None or not capabilities.WEB.isdisjoint(act.words[:7])):
             yield by_act("network_access", act)
-        if url is not None and is_web and act.verb in known.FETCHING:
+        if url is not None and is_web and act.verb in capabilities.FETCHING:
             why = f"`{act.verb}` in {WHERE[act.source]}, with the parameter `{url}`"
             yield CapabilityMatch("network_access", act.keyword, act.source, why)
         if any(pattern.fits(act, text) for pattern in _TRANSFER):
@@ -400,12 +416,12 @@ def network_access(text: ToolText) -> Iterator[CapabilityMatch]:
 
 def _url_parameters(text: ToolText) -> Iterator[str]:
     """Parameters for any URL: neither a fixed choice nor tied to one site."""
-    for name in parameters_with(text, known.URL_PARAMETERS):
+    for name in parameters_with(text, capabilities.URL_PARAMETERS):
         schema = text.parameters[name]
         is_narrow = "pattern" in schema and "http" not in str(schema["pattern"])[:12]
         if (
             not is_narrow
-            and known.STORED_URLS.isdisjoint(words_of(name))
+            and capabilities.STORED_URLS.isdisjoint(words_of(name))
             and not _TIED_TO_SITE.search(described_by(schema))
         ):
             yield name
@@ -426,5 +442,6 @@ _FINDERS = (
 def capabilities_of(tool: Tool) -> list[CapabilityMatch]:
     """Return the capabilities of a tool, at most one match for each."""
     text = text_of(tool)
+    # Finders are generators, so each stops at its first match.
     matches = (next(find(text), None) for find in _FINDERS)
     return [match for match in matches if match is not None]

@@ -191,6 +191,7 @@ def effect_of(tool: Tool) -> ToolEffect | None:
     if _is_arithmetic(words, parameters):
         return ToolEffect(False, "arithmetic by its name and parameters")
     named = _of_name(words, parameters, text)
+    # A sign of a change outranks a sign of reading, wherever it is: docs/decisions/0031-permission-needs-evidence.md.
     if named is not None and named.changes:
         return named
     described = _of_description(words, parameters, text, is_reading=named is not None)
@@ -211,11 +212,11 @@ def _of_name(words: list[str], parameters: dict[str, Any], text: str) -> ToolEff
             changing = _second_verb(word, rest, is_first=number == 0)
             return ToolEffect(changing is not None, f"`{changing or word}` in its name")
         if word in _MAKES and READING.isdisjoint(rest[:1]):
-            made = [*words[:number], *(rest or _opening(text))]
-            return ToolEffect(not _only_makes(word, made, parameters), f"`{word}` in its name")
+            made_of = [*words[:number], *(rest or _opening(text))]
+            return ToolEffect(not _only_makes(word, made_of, parameters), f"`{word}` in its name")
         if word in CHANGING or _is_verb_here(word, number, words):
             return ToolEffect(True, f"`{word}` in its name")
-    costly = next((each for before, each in pairwise(words) if before == "to" and each in COSTLY), None)
+    costly = next((after for before, after in pairwise(words) if before == "to" and after in COSTLY), None)
     return ToolEffect(True, f"`to {costly}` in its name") if costly is not None else None
 
 
@@ -232,23 +233,23 @@ def _is_verb_here(word: str, number: int, words: list[str]) -> bool:
 def _second_verb(verb: str, rest: list[str], *, is_first: bool) -> str | None:
     """The changing verb after a reading one: `get_or_create`, `todo_list_add`."""
     after = next(
-        (each for before, each in pairwise([verb, *rest]) if before in CONJUNCTIONS and each in _ALL_CHANGES),
+        (word for before, word in pairwise([verb, *rest]) if before in CONJUNCTIONS and word in _ALL_CHANGES),
         None,
     )
     if after is not None or verb not in READING_OR_NOUN:
         return after
     where = rest if not is_first else rest if len(rest) == 1 and verb != "check" else []
-    return next((each for each in where if each in CHANGING and each != "send"), None)
+    return next((word for word in where if word in CHANGING and word != "send"), None)
 
 
-def _only_makes(verb: str, made: list[str], parameters: dict[str, Any]) -> bool:
+def _only_makes(verb: str, made_of: list[str], parameters: dict[str, Any]) -> bool:
     """Whether a tool converts, extracts or draws values without another effect."""
     products = DRAWINGS if verb in DRAWING else VALUES
     named = {word for parameter in parameters for word in words_of(parameter)}
     has_units = verb in CONVERTING and not UNITS.isdisjoint(named)  # `from_unit`, `to_unit`
-    if (products.isdisjoint(made) and not has_units) or not COSTLY.isdisjoint(made):
+    if (products.isdisjoint(made_of) and not has_units) or not COSTLY.isdisjoint(made_of):
         return False
-    return verb in EXTRACTING or (named.isdisjoint(RECORD_PARAMETERS) and DOCUMENTS.isdisjoint(made))
+    return verb in EXTRACTING or (named.isdisjoint(RECORD_PARAMETERS) and DOCUMENTS.isdisjoint(made_of))
 
 
 def _is_arithmetic(words: list[str], parameters: dict[str, Any]) -> bool:
@@ -266,7 +267,7 @@ def _is_number(schema: Any, depth: int = 0) -> bool:
     if not isinstance(schema, dict) or depth > 2:
         return False
     if isinstance(branches := schema.get("anyOf"), list):
-        return bool(branches) and all(_is_number(each, depth + 1) for each in branches)
+        return bool(branches) and all(_is_number(branch, depth + 1) for branch in branches)
     if schema.get("type") == "array":
         return _is_number(schema.get("items"), depth + 1)
     kinds = schema.get("type")
@@ -279,28 +280,28 @@ def _is_number(schema: Any, depth: int = 0) -> bool:
 def _of_description(words: list[str], parameters: dict[str, Any], text: str, *, is_reading: bool) -> ToolEffect | None:
     """The effect by the first verb of a description."""
     sentence = first_sentence(text)
-    found = [word.lower() for word in _WORD.findall(sentence[lead_end(sentence) :])]
-    if not found:
+    tokens = [word.lower() for word in _WORD.findall(sentence[lead_end(sentence) :])]
+    if not tokens:
         return None
-    if found[0] in _ALL_CHANGES - _NEVER_NOUNS and _stem(found[1] if len(found) > 1 else "") in _AFTER_NOUNS:
-        found = found[1:]  # "Forward geocode", "Batch get"
-    verb = _stem(found[0])
-    shown = ToolEffect(True, f"`{found[0]}` as first verb of its description")
+    if tokens[0] in _ALL_CHANGES - _NEVER_NOUNS and _stem(tokens[1] if len(tokens) > 1 else "") in _AFTER_NOUNS:
+        tokens = tokens[1:]  # "Forward geocode", "Batch get"
+    verb = _stem(tokens[0])
+    shown = ToolEffect(True, f"`{tokens[0]}` as first verb of its description")
     if verb in EXECUTING:
         if _is_stated_read_only(sentence):
             return shown._replace(changes=False)
         return shown if not is_reading or _code_parameter(words, parameters) is not None else None
     if verb in GENERIC:
-        known = (stem for word in found[1:7] if (stem := _stem(word)) in _ALL_CHANGES | _READS)
-        verb = next(known, verb)
-    joined = _joined(found)
-    second = next((word for word in joined if _stem(word) in _ALL_CHANGES), None) or _conjoined(found)
+        stems = (stem for word in tokens[1:7] if (stem := _stem(word)) in _ALL_CHANGES | _READS)
+        verb = next(stems, verb)
+    joined = _joined(tokens)
+    second = next((word for word in joined if _stem(word) in _ALL_CHANGES), None) or _conjoined(tokens)
     if second is not None:
         return ToolEffect(True, f"`{second}` in the first sentence of its description")
     if verb in _READS | READING_IN_DESCRIPTIONS:
         return shown._replace(changes=False) if all(_stem(word) in _READS | _MAKES for word in joined) else None
     if verb in _MAKES and not is_reading:
-        return shown._replace(changes=not _only_makes(verb, found[1:8], parameters))
+        return shown._replace(changes=not _only_makes(verb, tokens[1:8], parameters))
     return shown if verb in _ALL_CHANGES else None
 
 
@@ -314,11 +315,11 @@ def _opening(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(first_sentence(text))[:8]]
 
 
-def _joined(found: list[str]) -> list[str]:
+def _joined(tokens: list[str]) -> list[str]:
     """The verbs directly joined to the first one: "Validates and tests", "List, create or close"."""
     joined = []
     separators = CONJUNCTIONS | {","}
-    rest = found[1:]
+    rest = tokens[1:]
     while rest and rest[0] in separators:
         following = next((number for number, word in enumerate(rest) if word not in separators), len(rest))
         joined += rest[following : following + 1]
@@ -326,10 +327,10 @@ def _joined(found: list[str]) -> list[str]:
     return joined
 
 
-def _conjoined(found: list[str]) -> str | None:
+def _conjoined(tokens: list[str]) -> str | None:
     """The changing verb after a conjunction, in the form of the first verb: "Fetches a page and saves it"."""
-    is_base = _stem(found[0]) == found[0]
-    for before, after in pairwise(found):
+    is_base = _stem(tokens[0]) == tokens[0]
+    for before, after in pairwise(tokens):
         stem = _stem(after)
         is_changing = before in CONJUNCTIONS and stem in _NEVER_NOUNS
         if is_changing and (stem == after) == is_base and not after.endswith("ing"):
@@ -363,7 +364,7 @@ def _of_parameters(words: list[str], parameters: dict[str, Any], text: str) -> T
     if code is not None and _runs_code(words) and not _is_stated_read_only(first_sentence(text)):
         return ToolEffect(True, f"its parameter `{code}`")
     described = [text, *(_description(schema) for schema in parameters.values())]
-    written = next((found[0] for each in described if (found := _WRITES.search(each)) is not None), None)
+    written = next((match[0] for description in described if (match := _WRITES.search(description)) is not None), None)
     return ToolEffect(True, f"`{' '.join(written.split())}` in a description") if written is not None else None
 
 
@@ -387,15 +388,15 @@ def _runs_code(words: list[str]) -> bool:
 
 def _changing_value(schema: Any) -> str | None:
     values = schema.get("enum") if isinstance(schema, dict) else None
-    texts = [each for each in values if isinstance(each, str)] if isinstance(values, list) else []
-    return next((each for each in texts if set(words_of(each)[:1]) & _ALL_CHANGES), None)
+    texts = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+    return next((text for text in texts if set(words_of(text)[:1]) & _ALL_CHANGES), None)
 
 
 def _parameters(tool: Tool) -> dict[str, Any]:
     """The declared properties by name, also those one level down."""
     properties = (tool.schema or {}).get("properties")
-    found = dict(properties) if isinstance(properties, dict) else {}
-    for schema in list(found.values()):
+    parameters = dict(properties) if isinstance(properties, dict) else {}
+    for schema in list(parameters.values()):
         nested = schema.get("properties") if isinstance(schema, dict) else None
-        found.update(nested if isinstance(nested, dict) else {})
-    return found
+        parameters.update(nested if isinstance(nested, dict) else {})
+    return parameters

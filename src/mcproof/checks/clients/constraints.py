@@ -65,6 +65,7 @@ def _on_keywords(check: ToolCheck) -> ToolKind:
 
 def _on_size(check: ToolCheck, mark: str, limit: int) -> ToolKind:
     """A constraint with a maximum; the mark shows whether a tool exceeds `limit`."""
+    # A tool without the mark may still exceed a smaller maximum.
     return ToolKind(check, lambda params: frozenset({mark}) if params["max"] >= limit else None)
 
 
@@ -76,9 +77,12 @@ def _names(params: Params) -> frozenset[str]:
 
 def _at_root(params: Params) -> frozenset[str] | None:
     keywords = params["keywords"]
+    # Only some keywords have a mark for the root.
     return frozenset(map(root_mark, keywords)) if ROOT_KEYWORDS.issuperset(keywords) else None
 
 
+# Most tools break nothing, so each kind names what a tool needs to break it:
+# docs/decisions/0043-survey-before-constraints.md.
 TOOL_KINDS: dict[str, ToolKind] = {
     "name.regex": ToolKind(surface.name_regex, _names),
     "name.max": _on(surface.name_max, ODD_NAME),
@@ -320,8 +324,8 @@ def _words(params: Mapping[str, Any]) -> dict[str, Any]:
         "unit": _UNITS.get(params.get("unit", ""), "characters"),
         "without": f" and not contain `{params['forbid']}`" if isinstance(params.get("forbid"), str) else "",
         "of": f" with {_listed(params['all_of'], 'and')}" if "all_of" in params else "",
-        "forms": ", ".join(_REFERENCE_WORDS[each] for each in params.get("forbid", ()) if each in _REFERENCE_WORDS),
-        "faults": ", ".join(_PATTERNS[each] for each in params.get("forbid", ()) if each in _PATTERNS),
+        "forms": ", ".join(_REFERENCE_WORDS[form] for form in params.get("forbid", ()) if form in _REFERENCE_WORDS),
+        "faults": ", ".join(_PATTERNS[fault] for fault in params.get("forbid", ()) if fault in _PATTERNS),
         **{key: _listed(params.get(key, ()), "or") for key in ("keywords", "allowed", "instead", "types")},
         "names": _listed(params.get("names", ()), "and"),
     }

@@ -61,10 +61,12 @@ class WorstEffects:
         self._broken: dict[tuple[str, str], ClientHit] = {}
         for hit in hits:
             active = hit.active
+            # Each mode by itself, so that an effect in one that few users turn on does not hide a new effect for
+            # everybody.
             mode = "usual" if active.holds else "opt-in" if active.constraint.opt_in else "other"
             rank = RANK[active.constraint.effect]
-            known = self._worst.get((active.profile.id, mode))
-            if known is None or rank < known[0]:
+            worst = self._worst.get((active.profile.id, mode))
+            if worst is None or rank < worst[0]:
                 self._worst[active.profile.id, mode] = (rank, hit)
             self._broken.setdefault(active.key, hit)
 
@@ -145,13 +147,13 @@ class _CatalogFixer:
         self._catalog = catalog
         self._checks = ClientChecks(ClientChoice(choice.profiles).all_active(), server_key)
         self._server_key = self._checks.key_of(catalog)
-        self._wanted = {each.key for each in choice.for_compat()}
+        self._wanted = {active.key for active in choice.for_compat()}
         self.kept: list[KeptHit] = []
 
     def fix(self, draft: _ToolDraft, rules: Collection[str]) -> _ToolDraft:
         """A tool after its fixes."""
         tool = draft.tool
-        run = _ToolFixer(draft, rules, self._wanted, lambda each: self._checks.on_tool(each, self._server_key))
+        run = _ToolFixer(draft, rules, self._wanted, lambda changed: self._checks.on_tool(changed, self._server_key))
         run.fix()
         self.kept += [KeptHit(tool, rule, pointer, reason) for (rule, pointer), reason in run.kept.items()]
         return run.draft
@@ -160,7 +162,7 @@ class _CatalogFixer:
         """Give up the drafts that grow most, until the catalog as a whole breaks no new constraint."""
         before = self._effects_with({})
         while drafts and (reason := self._effects_with(drafts).worse_than(before)) is not None:
-            index = max(drafts, key=lambda each: drafts[each].growth)
+            index = max(drafts, key=lambda number: drafts[number].growth)
             del drafts[index]
             self.kept.append(KeptHit(self._catalog.tools[index], "", "", reason))
 
@@ -223,8 +225,8 @@ class _ToolFixer:
     def _explain(self) -> None:
         """Collect what is left, with the reasons."""
         for hit in self._wanted_hits():
-            for each in _edits_for(hit, self.draft):
-                reason = _TOO_MANY if self._tries > _MOST_TRIES else self._refused.get(each)
+            for request in _edits_for(hit, self.draft):
+                reason = _TOO_MANY if self._tries > _MOST_TRIES else self._refused.get(request)
                 if reason is not None:
                     self.kept.setdefault((hit.active.constraint.rule, hit.pointer), reason)
 
@@ -239,9 +241,9 @@ class _ToolFixer:
             return False
         asked: dict[tuple[str, str], dict[str, _Wanted]] = {}
         for hit in self._wanted_hits():
-            for each in _edits_for(hit, self.draft):
-                if each not in self._refused:
-                    asked.setdefault((each.schema, each.edit), {})[each.path] = each
+            for request in _edits_for(hit, self.draft):
+                if request not in self._refused:
+                    asked.setdefault((request.schema, request.edit), {})[request.path] = request
         for (name, edit), wanted in asked.items():
             schema = EditedSchema(self.draft.schemas[name])
             try:
@@ -257,8 +259,8 @@ class _ToolFixer:
             return False
         if self._keep(name, make(possible)) is None:
             return True
-        kept = [self._keep_one(name, each, wanted[each], edit) for each in possible]
-        return any(kept)
+        successes = [self._keep_one(name, path, wanted[path], edit) for path in possible]
+        return any(successes)
 
     def _keep_one(self, name: str, path: str, wanted: _Wanted, edit: str) -> bool:
         """Make one edit on the current text if it makes nothing worse."""
@@ -282,16 +284,16 @@ class _ToolFixer:
     ) -> tuple[list[str], Callable[[list[str]], list[Edit]]]:
         """The places where an edit of one object is possible, and how to make those chosen."""
         edits: dict[str, list[Edit]] = {}
-        for path, each in wanted.items():
+        for path, request in wanted.items():
             node = schema.nodes.get(path)
             if schema.obstacle is not None or node is None or not node.is_usual:
-                self._refused[each] = schema.obstacle or "it is not at the position of a schema"
+                self._refused[request] = schema.obstacle or "it is not at the position of a schema"
                 continue
-            made = SINGLE_EDITS[edit](schema, node)
-            if isinstance(made, Obstacle):
-                self._refused[each] = made.reason
+            outcome = SINGLE_EDITS[edit](schema, node)
+            if isinstance(outcome, Obstacle):
+                self._refused[request] = outcome.reason
             else:
-                edits[path] = made
+                edits[path] = outcome
         return list(edits), lambda chosen: [edit for path in chosen for edit in edits[path]]
 
     def _inlining(
@@ -301,7 +303,7 @@ class _ToolFixer:
         if schema.obstacle is not None:
             self._refused.update(dict.fromkeys(wanted.values(), schema.obstacle))
             return [], lambda _: []
-        refused = {each.path for each in self._refused if each.schema == name and each.edit == "$ref"}
+        refused = {request.path for request in self._refused if request.schema == name and request.edit == "$ref"}
         inlining = Inlining(schema, wanted, refused)
         self._refused.update((wanted[path], reason) for path, reason in inlining.obstacles.items())
         return list(inlining.ready), inlining.edits

@@ -40,7 +40,7 @@ class AffectedClients:
     def __init__(self, constraints: Iterable[ActiveConstraint]) -> None:
         self.constraints = sorted(constraints, key=_badness)
         self.level = self.constraints[0].level
-        self.depends_on_key = any(each.depends_on_key for each in self.constraints)
+        self.depends_on_key = any(constraint.depends_on_key for constraint in self.constraints)
         """Whether some only apply because of the server's name."""
         self.summary: tuple[str, dict[str, Any]] | None = None
         """The effects in words and the evidence of a finding, once there is one."""
@@ -93,18 +93,19 @@ class _Check:
 
     def on(self, tool: Tool) -> _Check:
         """The constraint as the tool breaks it: a note if its name is only too long with the server's name."""
+        # Each user chooses the server's name in a configuration: docs/decisions/0045-lint-reports-certain-breaks.md.
         if "template" not in self.params or len(tool.name) > self.params["max"]:
             return self
         if self._by_key is None:
             self._by_key = _Check(self.find, self.params, self.needs)
-            for each in self.holders:
-                is_reported = each in self.by_rule.get(each.constraint.rule, ())
-                noted = each._replace(level="note", holds=False, depends_on_key=True)
+            for holder in self.holders:
+                is_reported = holder in self.by_rule.get(holder.constraint.rule, ())
+                noted = holder._replace(level="note", holds=False, depends_on_key=True)
                 self._by_key.add(noted, is_reported=is_reported)
         return self._by_key
 
 
-Found = tuple[_Check, "Tool | None", str]
+Violation = tuple[_Check, "Tool | None", str]
 """What is broken, the tool if a constraint on the whole server names one, and the pointer."""
 
 
@@ -118,7 +119,7 @@ class ClientChecks:
         reported: Iterable[ActiveConstraint] | None = None,
     ) -> None:
         """`reported` are those about which there are findings; by default all."""
-        reported_keys = None if reported is None else {each.key for each in reported}
+        reported_keys = None if reported is None else {holder.key for holder in reported}
         self._server_key = server_key
         self._tool_checks: list[_Check] = []
         self._server_checks: list[_Check] = []
@@ -126,9 +127,11 @@ class ClientChecks:
         """The checks that can find something in a tool with these marks; few combinations occur."""
         self._affected: dict[tuple[Any, ...], AffectedClients] = {}
         shared: dict[str, _Check] = {}
-        for each in active:
-            kind, params = each.constraint.kind, each.constraint.params
-            is_surveyed = each.profile.is_shipped
+        for holder in active:
+            kind, params = holder.constraint.kind, holder.constraint.params
+            is_surveyed = holder.profile.is_shipped
+            # Profiles of a configuration may refuse what every shipped profile accepts, so what a kind needs does not
+            # hold for them: docs/decisions/0043-survey-before-constraints.md.
             key = f"{kind} {is_surveyed} {sorted(params.items())}"
             if key not in shared:
                 if kind in TOOL_KINDS:
@@ -138,8 +141,8 @@ class ClientChecks:
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
                     self._server_checks.append(shared[key])
-            shared[key].add(each, is_reported=reported_keys is None or each.key in reported_keys)
-        self._needed = frozenset().union(*(each.needs or () for each in self._tool_checks))
+            shared[key].add(holder, is_reported=reported_keys is None or holder.key in reported_keys)
+        self._needed = frozenset().union(*(check.needs or () for check in self._tool_checks))
 
     def key_of(self, catalog: Catalog) -> str:
         """The server's name in client configurations: as given, or as the server reports it."""
@@ -162,7 +165,7 @@ class ClientChecks:
         """The places of a tool that break constraints; None if there are none."""
         return self.group(self.find_on_tool(tool, server_key), server_key)
 
-    def find_on_server(self, catalog: Catalog) -> list[Found]:
+    def find_on_server(self, catalog: Catalog) -> list[Violation]:
         """What the server as a whole breaks."""
         surface = server_surface(catalog)
         return [
@@ -171,14 +174,15 @@ class ClientChecks:
             for tool, pointer in check.find(surface, check.params)
         ]
 
-    def find_on_tool(self, tool: Tool, server_key: str) -> list[Found]:
+    def find_on_tool(self, tool: Tool, server_key: str) -> list[Violation]:
         """What a tool breaks; nothing for a value that is not an object, which no client reads as a tool."""
         if not tool.is_object:
             return []
         marks = marks_on(tool, server_key, self._needed)
         checks = self._by_marks.get(marks)
         if checks is None:
-            checks = [each for each in self._tool_checks if each.needs is None or not marks.isdisjoint(each.needs)]
+            checks = [check for check in self._tool_checks if check.needs is None or not marks.isdisjoint(check.needs)]
+            # A hostile catalog could have a different combination for each tool.
             if len(self._by_marks) < _MOST_COMBINATIONS:
                 self._by_marks[marks] = checks
         if not checks:
@@ -186,13 +190,13 @@ class ClientChecks:
         surface = ToolSurface(tool, server_key)
         return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(surface, check.params)]
 
-    def group(self, found: list[Found], server_key: str = "") -> ClientHits | None:
+    def group(self, violations: list[Violation], server_key: str = "") -> ClientHits | None:
         """Group what was found by rule and place; None if no finding is about it."""
-        if not found:
+        if not violations:
             return None
         places: dict[tuple[str, int, str], list[_Check]] = {}
         tools: dict[int, Tool | None] = {}
-        for check, tool, pointer in found:
+        for check, tool, pointer in violations:
             tools[id(tool)] = tool
             for rule in check.by_rule:
                 places.setdefault((rule, id(tool), pointer), []).append(check)
@@ -201,16 +205,16 @@ class ClientChecks:
             key = (rule, *map(id, checks))
             affected = self._affected.get(key)
             if affected is None:
-                affected = AffectedClients(each for check in checks for each in check.by_rule[rule])
+                affected = AffectedClients(holder for check in checks for holder in check.by_rule[rule])
                 if len(self._affected) < _MOST_COMBINATIONS:
                     self._affected[key] = affected
             by_rule.setdefault(rule, []).append(BrokenPlace(pointer, tools[tool_id], affected))
         return ClientHits(by_rule, server_key) if by_rule else None
 
 
-def hits_of(found: list[Found]) -> list[ClientHit]:
+def hits_of(violations: list[Violation]) -> list[ClientHit]:
     """Return the hits, one for each client that a broken constraint is of."""
-    return [ClientHit(holder, pointer, tool) for check, tool, pointer in found for holder in check.holders]
+    return [ClientHit(holder, pointer, tool) for check, tool, pointer in violations for holder in check.holders]
 
 
 @cache
@@ -225,20 +229,21 @@ class CatalogHits:
     def __init__(self, checks: ClientChecks, catalog: Catalog) -> None:
         self._checks = checks
         self._tools = catalog.tools
-        self._on_servers: dict[int, list[Found]] = {
+        self._on_servers: dict[int, list[Violation]] = {
             _first_tool(part): checks.find_on_server(part) for part in catalog.by_server()
         }
         """What is found about each server, by its first tool; source code can define several."""
-        self._on_tools: dict[int, list[Found]] = {}
+        self._on_tools: dict[int, list[Violation]] = {}
         server_key = checks.key_of(catalog)
         for tool in catalog.tools:
             self._on_tools[id(tool)] = checks.find_on_tool(tool, server_key)
+            # One tree at a time: docs/decisions/0014-one-schema-walk.md.
             tool.release_tree()
 
     def all(self) -> Iterator[tuple[str | None, ClientHit]]:
         """Every hit, with the name of its tool."""
-        for found in self._on_servers.values():
-            for hit in hits_of(found):
+        for violations in self._on_servers.values():
+            for hit in hits_of(violations):
                 yield (None if hit.tool is None else hit.tool.label), hit
         for tool in self._tools:
             for hit in hits_of(self._on_tools[id(tool)]):

@@ -44,6 +44,7 @@ RANK = {effect: rank for rank, effect in enumerate(EFFECTS)}
 def effect_level(effect: str, status: str, *, conditional: bool) -> Level:
     """Return the level of an effect; a dated or conditional constraint is a warning at most."""
     level = EFFECTS[effect][0]
+    # Only what is certain fails a build: docs/decisions/0045-lint-reports-certain-breaks.md.
     return "warning" if level == "error" and (status == "dated" or conditional) else level
 
 
@@ -145,7 +146,7 @@ def _constraint(entry: Mapping[str, Any]) -> Constraint:
         params=entry["params"],
         effect=entry["effect"],
         status=entry["status"],
-        sources=tuple(Source(each["url"], each["kind"], each["date"]) for each in entry["sources"]),
+        sources=tuple(Source(source["url"], source["kind"], source["date"]) for source in entry["sources"]),
         error=entry.get("error", ""),
         when=entry.get("when", ""),
         doubt=entry.get("doubt", ""),
@@ -196,7 +197,7 @@ class ClientChoice(NamedTuple):
 
     @property
     def pins(self) -> dict[str, str]:
-        return {each.profile: each.version for each in self.named}
+        return {client.profile: client.version for client in self.named}
 
     def for_lint(self) -> list[ActiveConstraint]:
         """The constraints behind findings of `lint`: errors become warnings unless the client is named.
@@ -206,9 +207,12 @@ class ClientChoice(NamedTuple):
         """
         pins = self.pins
         return [
-            each if each.profile.id in pins else each._replace(level=_at_most_warning(each.level))
-            for each in self.all_active()
-            if each.profile.id in pins or (each.holds and not each.constraint.disputed and _is_common(each))
+            constraint
+            if constraint.profile.id in pins
+            else constraint._replace(level=_at_most_warning(constraint.level))
+            for constraint in self.all_active()
+            if constraint.profile.id in pins
+            or (constraint.holds and not constraint.constraint.disputed and _is_common(constraint))
         ]
 
     def for_compat(self) -> list[ActiveConstraint]:
@@ -216,8 +220,8 @@ class ClientChoice(NamedTuple):
         pins = self.pins
         active = self.all_active()
         if pins:
-            return [each for each in active if each.profile.id in pins]
-        return [each for each in active if _is_common(each)]
+            return [constraint for constraint in active if constraint.profile.id in pins]
+        return [constraint for constraint in active if _is_common(constraint)]
 
     def all_active(self) -> list[ActiveConstraint]:
         """Every constraint of every client, with whether it counts."""
@@ -231,31 +235,31 @@ class ClientChoice(NamedTuple):
     def version_messages(self) -> list[str]:
         """What to report about clients named at a version that makes no difference."""
         return [
-            f"{each.profile}: no fact depends on a {'date' if _DATE.fullmatch(each.version) else 'version'}; "
+            f"{client.profile}: no fact depends on a {'date' if _DATE.fullmatch(client.version) else 'version'}; "
             "judged as current"
-            for each in self.without_versions()
+            for client in self.without_versions()
         ]
 
     def without_versions(self) -> list[NamedClient]:
         """The clients named at a version about which no fact depends on a version."""
         return [
-            each
-            for each in self.named
-            if each.version
-            and not any(_can_compare(each.version, fact) for fact in self.profiles[each.profile].constraints)
+            client
+            for client in self.named
+            if client.version
+            and not any(_can_compare(client.version, fact) for fact in self.profiles[client.profile].constraints)
         ]
 
 
 def choose_clients(words: Iterable[str], profiles: Mapping[str, Profile] | None = None) -> ClientChoice:
     """Return the choice of named clients. Raises a UsageError for an unknown one."""
-    known = known_profiles() if profiles is None else profiles
+    by_id = known_profiles() if profiles is None else profiles
     named = []
     for word in words:
         name, _, version = word.partition("@")
-        if name not in known:
-            raise UsageError(f"unknown client `{name}`{nearest(name, list(known))}; `mcproof clients` lists them all")
+        if name not in by_id:
+            raise UsageError(f"unknown client `{name}`{nearest(name, list(by_id))}; `mcproof clients` lists them all")
         named.append(NamedClient(name, version))
-    return ClientChoice(known, tuple(named))
+    return ClientChoice(by_id, tuple(named))
 
 
 def _activated(profile: Profile, constraint: Constraint, version: str | None) -> ActiveConstraint:
@@ -268,13 +272,13 @@ def _activated(profile: Profile, constraint: Constraint, version: str | None) ->
     return ActiveConstraint(profile, changed, changed.level, holds)
 
 
-def _is_common(each: ActiveConstraint) -> bool:
-    fact = each.constraint
+def _is_common(active: ActiveConstraint) -> bool:
+    fact = active.constraint
     if fact.opt_in or fact.status in ("unconfirmed", "fixed") or fact.rule in _ASKED_FOR:
         return False
     if fact.conditional and fact.rule == "CMP-031":
         return False
-    return each.level != "note"
+    return active.level != "note"
 
 
 def _at_most_warning(level: Level) -> Level:

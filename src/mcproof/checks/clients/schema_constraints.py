@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.clients.surface import matches_whole, optional_names
+from mcproof.checks.clients.surface import matches_whole, optional_names, size_of
 from mcproof.checks.scores.tokens import stringify
 from mcproof.core.schema.keywords import TYPE_KEYWORDS
 from mcproof.core.text.json_positions import escape
@@ -68,14 +68,14 @@ def boolean_schema(tool: ToolSurface, _: Params) -> Iterator[str]:
             continue  # a property: reported with its parent
         for keyword, value in schema.items():
             if keyword in _MAPS and type(value) is dict:
-                for name, each in value.items():
-                    if type(each) is bool:
+                for name, subschema in value.items():
+                    if type(subschema) is bool:
                         yield f"{node.pointer}/{keyword}/{escape(name)}"
             elif keyword in _SINGLES and type(value) is bool:
                 yield f"{node.pointer}/{keyword}"
             elif (keyword in _LISTS or keyword == "items") and type(value) is list:
-                for index, each in enumerate(value):
-                    if type(each) is bool:
+                for index, subschema in enumerate(value):
+                    if type(subschema) is bool:
                         yield f"{node.pointer}/{keyword}/{index}"
 
 
@@ -85,8 +85,8 @@ def property_not_object(tool: ToolSurface, _: Params) -> Iterator[str]:
     if not isinstance(declared, dict):
         yield "/inputSchema/properties"
         return
-    for name, each in declared.items():
-        if not isinstance(each, dict):
+    for name, subschema in declared.items():
+        if not isinstance(subschema, dict):
             yield f"/inputSchema/properties/{escape(name)}"
 
 
@@ -96,7 +96,7 @@ def type_union(tool: ToolSurface, params: Params) -> Iterator[str]:
     wanted = params.get("all_of", ())
     for node in tool.using("type"):
         kinds = node.schema["type"]
-        if not isinstance(kinds, list) or not all(each in kinds for each in wanted):
+        if not isinstance(kinds, list) or not all(kind in kinds for kind in wanted):
             continue
         if not only_parameters or _is_parameter(node):
             yield f"{node.pointer}/type"
@@ -104,13 +104,13 @@ def type_union(tool: ToolSurface, params: Params) -> Iterator[str]:
 
 def type_missing(tool: ToolSurface, params: Params) -> Iterator[str]:
     """Properties and items must have one of these keywords; with `branches`, also the branches of a union."""
-    instead = frozenset(params["instead"])
+    keywords = frozenset(params["instead"])
     positions = ("properties", "items", "prefixItems", *(("anyOf", "oneOf") if params.get("branches") else ()))
-    nodes = tool.untyped() if instead >= TYPE_KEYWORDS else tool.nodes
+    nodes = tool.untyped() if keywords >= TYPE_KEYWORDS else tool.nodes
     for node in nodes:
         if node.step and node.step[0] in positions:
             schema = node.schema
-            if type(schema) is not dict or instead.isdisjoint(schema):
+            if type(schema) is not dict or keywords.isdisjoint(schema):
                 yield node.pointer
 
 
@@ -134,7 +134,7 @@ def union_parent_type(tool: ToolSurface, params: Params) -> Iterator[str]:
 def enum_types(tool: ToolSurface, _: Params) -> Iterator[str]:
     """Enum values must be strings."""
     for node in _with_enum(tool):
-        if not all(isinstance(each, str) for each in node.schema["enum"]):
+        if not all(isinstance(value, str) for value in node.schema["enum"]):
             yield f"{node.pointer}/enum"
 
 
@@ -155,7 +155,7 @@ def enum_empty(tool: ToolSurface, _: Params) -> Iterator[str]:
 def enum_shape(tool: ToolSurface, _: Params) -> Iterator[str]:
     """An enum must have values, all different."""
     for node in _with_enum(tool):
-        values = [stringify(each) for each in node.schema["enum"]]
+        values = [stringify(value) for value in node.schema["enum"]]  # as text, since `1 == True` in Python
         if not values or len(set(values)) < len(values):
             yield f"{node.pointer}/enum"
 
@@ -166,7 +166,7 @@ def string_format(tool: ToolSurface, params: Params) -> Iterator[str]:
     for node in tool.using("format"):
         schema = node.schema
         if schema["format"] not in params["allowed"] and (
-            types is None or any(each in types for each in _types(schema))
+            types is None or any(kind in types for kind in _types(schema))
         ):
             yield f"{node.pointer}/format"
 
@@ -234,7 +234,7 @@ def property_key(tool: ToolSurface, params: Params) -> Iterator[str]:
     pattern = params["pattern"]
     only_root = params.get("where") == "top"
     for node, declared in tool.declared():
-        if only_root and node.parent is not None:
+        if only_root and node.parent is not None:  # the root comes first
             return
         for name in declared:
             if not matches_whole(pattern, name):
@@ -258,8 +258,6 @@ def bool_exclusive(tool: ToolSurface, _: Params) -> Iterator[str]:
 
 def parameter_description(tool: ToolSurface, params: Params) -> Iterator[str]:
     """Descriptions inside the schema must not be longer than this."""
-    from mcproof.checks.clients.surface import size_of
-
     for node in tool.using("description"):
         text = node.schema["description"]
         if isinstance(text, str) and size_of(text, params) > params["max"]:

@@ -134,7 +134,7 @@ class EditedSchema:
     @cached_property
     def requiring(self) -> dict[str, list[SchemaNode | None]]:
         """The schemas that require each name; None for those that may apply to the same value as any other."""
-        found: dict[str, list[SchemaNode | None]] = {}
+        holders: dict[str, list[SchemaNode | None]] = {}
         for node in self.tree.nodes:
             schema = node.schema
             if type(schema) is not dict:
@@ -143,25 +143,25 @@ class EditedSchema:
             lists = [(schema.get("required"), None if applies_elsewhere else node)]
             for keyword in ("dependentRequired", "dependencies"):
                 dependent = schema.get(keyword)
-                lists += [(each, None) for each in dependent.values()] if isinstance(dependent, dict) else []
+                lists += [(names, None) for names in dependent.values()] if isinstance(dependent, dict) else []
             for names, holder in lists:
                 for name in names if isinstance(names, list) else ():
                     if isinstance(name, str):
-                        found.setdefault(name, []).append(holder)
-        return found
+                        holders.setdefault(name, []).append(holder)
+        return holders
 
     @cached_property
     def opposing(self) -> set[int]:
         """The ids of the nodes that are, or may be applied, under an opposing keyword."""
-        found: set[int] = set()
+        opposing: set[int] = set()
         unread = [node for node in self.tree.nodes if node.keyword in _OPPOSING]
         while unread:
             node = unread.pop()
-            if id(node) not in found:
-                found.add(id(node))
+            if id(node) not in opposing:
+                opposing.add(id(node))
                 unread += self.children.get(id(node), [])
                 unread += self.tree.references.targets_from(node)
-        return found
+        return opposing
 
     def release(self) -> None:
         """Break the reference cycle of the tree."""
@@ -190,9 +190,9 @@ def add_properties(schema: EditedSchema, node: SchemaNode) -> list[Edit] | Obsta
 def narrow_type(schema: EditedSchema, node: SchemaNode) -> list[Edit] | Obstacle:
     """Replace `type: [T, "null"]` of an optional property with `type: T`, and a list of one type with that type."""
     kinds = node.schema.get("type")
-    if not isinstance(kinds, list) or not all(isinstance(each, str) for each in kinds):
+    if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
         return Obstacle("`type` is not a list of names")
-    others = [each for each in kinds if each != "null"]
+    others = [kind for kind in kinds if kind != "null"]
     if len(kinds) == 1:
         return schema.text.replacing(schema.start(node.path), "type", kinds[0])
     if len(others) != 1:
@@ -206,8 +206,9 @@ def narrow_type(schema: EditedSchema, node: SchemaNode) -> list[Edit] | Obstacle
     start = schema.start(node.path)
     edits = schema.text.replacing(start, "type", others[0])
     enum = node.schema.get("enum")
-    if isinstance(enum, list) and None in enum and all(isinstance(each, (str, type(None))) for each in enum):
-        edits += schema.text.replacing(start, "enum", [each for each in enum if each is not None])
+    if isinstance(enum, list) and None in enum and all(isinstance(value, (str, type(None))) for value in enum):
+        edits += schema.text.replacing(start, "enum", [value for value in enum if value is not None])
+    # Null is no value of the narrower type.
     if "default" in node.schema and node.schema["default"] is None and not schema.is_referenced(f"{node.path}/default"):
         edits += schema.text.removing(start, {"default"})
     return edits
@@ -303,33 +304,37 @@ class Inlining:
 
     def _inside(self, node: SchemaNode) -> list[SchemaNode]:
         """A schema and every schema in it."""
-        found = self._below.get(id(node))
-        if found is None:
-            found = self._below[id(node)] = [node]
-            for each in found:
-                found += self._schema.children.get(id(each), [])
-        return found
+        inside = self._below.get(id(node))
+        if inside is None:
+            inside = self._below[id(node)] = [node]
+            # The list grows while it is read: breadth first, without recursion.
+            for inner in inside:
+                inside += self._schema.children.get(id(inner), [])
+        return inside
 
     def _inner(self, node: SchemaNode) -> list[SchemaNode]:
         """The schemas with references in a schema."""
         inside = self._inside(node)
-        return [each for each in inside if type(each.schema) is dict and not _REFERENCES.isdisjoint(each.schema)]
+        return [inner for inner in inside if type(inner.schema) is dict and not _REFERENCES.isdisjoint(inner.schema)]
 
     def edits(self, chosen: Iterable[str]) -> list[Edit]:
         """The edits that replace these references, and remove the definitions that nothing refers to any more."""
         schema, references = self._schema, self._schema.tree.references
         replaced = [self.ready[pointer] for pointer in chosen]
-        targets = {id(target): target for each in replaced if (target := references.target_node(each)) is not None}
+        targets = {
+            id(target): target for reference in replaced if (target := references.target_node(reference)) is not None
+        }
         edits: list[Edit] = []
-        for each in replaced:
-            target = references.target_node(each)
+        for reference in replaced:
+            target = references.target_node(reference)
             if target is not None:
-                edits += schema.text.inlining(schema.start(each.holder.path), "$ref", schema.start(target.path))
-        staying = [each for each in references.all if all(each is not gone for gone in replaced)]
+                edits += schema.text.inlining(schema.start(reference.holder.path), "$ref", schema.start(target.path))
+        staying = [reference for reference in references.all if all(reference is not gone for gone in replaced)]
         unused = {target.step for target in targets.values() if self._becomes_unused(target, staying)}
         emptied = set()
         for keyword in _DEFINITIONS:
             names = {str(step[1]) for step in unused if step[0] == keyword}
+            # The keyword goes with its last definition.
             if names and names == set(schema.tree.root[keyword]):
                 emptied.add(keyword)
             elif names:
@@ -346,9 +351,9 @@ class Inlining:
             return False
         pointer = target.path
         return not any(
-            each.fragment == pointer or each.fragment.startswith(f"{pointer}/")
-            for each in staying
-            if not _is_in(each.holder, target)
+            reference.fragment == pointer or reference.fragment.startswith(f"{pointer}/")
+            for reference in staying
+            if not _is_in(reference.holder, target)
         )
 
 
@@ -358,6 +363,7 @@ def _may_be_beside(key: str, holder: SchemaNode, target: dict[str, Any]) -> bool
         return True
     if holder.parent is None and key in _BESIDE_ROOT and key not in target:
         return True
+    # As text: in Python, `1 == True`.
     return key in target and json.dumps(holder.schema[key]) == json.dumps(target[key])
 
 
@@ -413,6 +419,7 @@ class SchemaText:
                 first_gone = first_gone or member
                 continue
             if first_gone is not None:
+                # With the comma after the last of them; at the end of the object, with the comma before the first.
                 edits.append(Edit(first_gone.key, member.key, ""))
             last_kept, first_gone = member, None
         if first_gone is not None:
@@ -438,14 +445,14 @@ class SchemaText:
         if len(members) == 1:
             copy = self._copied(target, self._end_of(target))
             return [Edit(start, self._end_of(start), _indented(copy, self._indent_at(target), self._indent_at(start)))]
-        known = {member.name for member in members}
-        kept = [member for member in members_at(self.text, target) if member.name not in known]
-        if not kept:
+        names = {member.name for member in members}
+        added = [member for member in members_at(self.text, target) if member.name not in names]
+        if not added:
             return self.removing(start, {key})
         member = self._member(start, key)
-        copy = self._copied(kept[0].key, kept[-1].end, self.removing(target, known))
+        copy = self._copied(added[0].key, added[-1].end, self.removing(target, names))
         return [
-            Edit(member.key, member.end, _indented(copy, self._indent_at(kept[0].key), self._indent_at(member.key)))
+            Edit(member.key, member.end, _indented(copy, self._indent_at(added[0].key), self._indent_at(member.key)))
         ]
 
     def _copied(self, start: int, end: int, removed: Iterable[Edit] = ()) -> str:

@@ -36,6 +36,7 @@ def matches_whole(pattern: str, text: str) -> bool:
     """Whether a pattern matches all of a text."""
     if isinstance(pattern, LinearPattern):
         return _is_valid(_validator(f"^(?:{pattern})$"), text)
+    # A pattern of a shipped profile, which is known to be harmless.
     return re.fullmatch(pattern, text) is not None
 
 
@@ -66,6 +67,7 @@ def problem_of(pattern: str) -> str:
 def _validator(pattern: str) -> Any:
     import jsonschema_rs
 
+    # The library matches in linear time, whatever the pattern: docs/decisions/0010-hostile-input.md.
     schema = {"pattern": pattern}
     return jsonschema_rs.validator_for(schema, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
 
@@ -99,14 +101,14 @@ class ToolSurface:
 
     def using(self, keyword: str) -> list[SchemaNode]:
         """The schemas that use a keyword."""
-        found = self._using.get(keyword)
-        if found is None:
+        using = self._using.get(keyword)
+        if using is None:
             if self.tree is None or keyword not in self.tree.marks:
                 return []
             nodes = self.tree.nodes
-            found = [node for node in nodes if type(node.schema) is dict and keyword in node.schema]
-            self._using[keyword] = found
-        return found
+            using = [node for node in nodes if type(node.schema) is dict and keyword in node.schema]
+            self._using[keyword] = using
+        return using
 
     def untyped(self) -> list[SchemaNode]:
         """The schemas without any of TYPE_KEYWORDS, and perhaps others."""
@@ -142,7 +144,11 @@ class ServerSurface(NamedTuple):
 def server_surface(catalog: Catalog) -> ServerSurface:
     """Return what clients see of a server as a whole."""
     greetings = ((key, catalog.server.fields.get(key)) for key in ("initialize", "discover"))
-    texts = ((f"/{key}/instructions", each.get("instructions")) for key, each in greetings if isinstance(each, dict))
+    texts = (
+        (f"/{key}/instructions", greeting.get("instructions"))
+        for key, greeting in greetings
+        if isinstance(greeting, dict)
+    )
     at, instructions = next(((at, text) for at, text in texts if isinstance(text, str)), ("", ""))
     pages = catalog.connection.tool_pages if catalog.connection is not None else None
     return ServerSurface(catalog.tools, instructions, at, pages)
@@ -320,7 +326,7 @@ def _optional(tool: ToolSurface) -> int:
 def _unions(tool: ToolSurface) -> int:
     """The number of schemas that use `anyOf` or a list of types."""
     schemas = (node.schema for node in tool.nodes)
-    return sum("anyOf" in each or isinstance(each.get("type"), list) for each in schemas if type(each) is dict)
+    return sum("anyOf" in schema or isinstance(schema.get("type"), list) for schema in schemas if type(schema) is dict)
 
 
 LONG_NAME = "(long name)"
@@ -336,14 +342,14 @@ LARGE_BYTES = 16_000
 def marks_on(tool: Tool, server_key: str, needed: frozenset[str]) -> frozenset[str]:
     """Return those of the needed marks that a tool has; keywords of its input schema are marks, too."""
     tree = tool.tree
-    found = needed & tool.marks
+    present = needed & tool.marks
     more: list[str] = []
     if len(tool.name) + len(server_key) > LONGEST_PLAIN_NAME:
         more.append(LONG_NAME)
     if tree is None:
         more.append(ODD)
     else:
-        found |= needed & tree.marks
+        present |= needed & tree.marks
     if tool.may_exceed(LARGE_BYTES):
         more.append(LARGE)
-    return found.union(more) & needed if more else found
+    return present.union(more) & needed if more else present

@@ -80,17 +80,17 @@ class ClientOutcome(NamedTuple):
 
 def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientHit]]) -> list[ClientOutcome]:
     """Return the outcome for every client, in the order of the profiles."""
-    found: dict[str, list[BrokenConstraint]] = {name: [] for name in choice.profiles}
+    by_client: dict[str, list[BrokenConstraint]] = {name: [] for name in choice.profiles}
     for tool, hit in hits:
-        found[hit.active.profile.id].append(_broken(tool, hit))
-    own = {name: _worst(each) for name, each in found.items()}
+        by_client[hit.active.profile.id].append(_broken(tool, hit))
+    own = {name: _worst(broken) for name, broken in by_client.items()}
     outcomes = []
     for name, profile in choice.profiles.items():
         behind = {choice.profiles[api].name: own[api] for api in profile.sends_to if api in own}
         if len(behind) > 1:  # which of them is used is the user's choice
-            behind = {api: _at_most_degraded(each) for api, each in behind.items()}
+            behind = {api: _at_most_degraded(inherited) for api, inherited in behind.items()}
         verdict = max(own[name], *behind.values(), key=VERDICTS.index) if behind else own[name]
-        through = tuple(api for api, each in behind.items() if each == verdict != own[name])
+        through = tuple(api for api, inherited in behind.items() if inherited == verdict != own[name])
         outcomes.append(
             ClientOutcome(
                 client=name,
@@ -98,7 +98,7 @@ def judge_clients(choice: ClientChoice, hits: Iterable[tuple[str | None, ClientH
                 kind=profile.kind,
                 checked=profile.checked,
                 verdict=verdict,
-                hits=found[name],
+                hits=by_client[name],
                 through=through,
                 sends_to=tuple(api for api in profile.sends_to if api in own),
             )
@@ -171,35 +171,35 @@ class ClientEffects(NamedTuple):
     def tool(self, name: str) -> ToolOutcome:
         """The outcome of a tool."""
         effects = self.by_rule.values()
-        if any(name in each.breaking for each in effects):
+        if any(name in effect.breaking for effect in effects):
             return "breaks"
-        if any(each.takes_all for each in effects):
+        if any(effect.takes_all for effect in effects):
             return "lost"
-        return "degraded" if any(name in each.degraded for each in effects) else "works"
+        return "degraded" if any(name in effect.degraded for effect in effects) else "works"
 
     @property
     def server(self) -> Verdict:
         """The verdict of hits on the server as a whole."""
-        return max((each.server for each in self.by_rule.values()), key=VERDICTS.index, default="works")
+        return max((effect.server for effect in self.by_rule.values()), key=VERDICTS.index, default="works")
 
     @property
     def loses_all(self) -> bool:
-        return any(each.takes_all for each in self.by_rule.values())
+        return any(effect.takes_all for effect in self.by_rule.values())
 
     def tools(self, attribute: Literal["breaking", "degraded"]) -> set[str]:
         """The tools that break, or that are degraded."""
-        return set().union(*(getattr(each, attribute) for each in self.by_rule.values()))
+        return set().union(*(getattr(effect, attribute) for effect in self.by_rule.values()))
 
     def without(self, rules: Collection[str]) -> ClientEffects:
         """The effects that remain once the hits of rules are fixed."""
-        return self._replace(by_rule={rule: each for rule, each in self.by_rule.items() if rule not in rules})
+        return self._replace(by_rule={rule: effect for rule, effect in self.by_rule.items() if rule not in rules})
 
     @property
     def verdict(self) -> Verdict:
         effects = self.by_rule.values()
-        if self.server == "breaks" or any(each.breaking for each in effects):
+        if self.server == "breaks" or any(effect.breaking for effect in effects):
             return "breaks"
-        return "degraded" if self.server == "degraded" or any(each.degraded for each in effects) else "works"
+        return "degraded" if self.server == "degraded" or any(effect.degraded for effect in effects) else "works"
 
     def missing(self, total: int) -> int:
         """How many of the server's tools cannot be used."""
@@ -241,24 +241,24 @@ class Improvement(NamedTuple):
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """The names of the clients whose verdict gets better."""
-        return tuple(each.name for each in self.gains if each.before != each.after)
+        """The names of clients whose verdict gets better."""
+        return tuple(gain.name for gain in self.gains if gain.before != gain.after)
 
 
 def client_effects(outcomes: Sequence[ClientOutcome]) -> list[ClientEffects]:
     """Return the effects on each client, those of the model APIs behind it included."""
-    by_id = {each.client: each for each in outcomes}
-    return [ClientEffects(each, _by_rule(each, by_id)) for each in outcomes]
+    by_id = {outcome.client: outcome for outcome in outcomes}
+    return [ClientEffects(outcome, _by_rule(outcome, by_id)) for outcome in outcomes]
 
 
 def _by_rule(outcome: ClientOutcome, by_id: dict[str, ClientOutcome]) -> dict[str, RuleEffect]:
-    found: dict[str, RuleEffect] = {}
+    effects: dict[str, RuleEffect] = {}
     is_one_of_several = len(outcome.sends_to) > 1
     for source in (outcome, *(by_id[api] for api in outcome.sends_to if api in by_id)):
         for hit in _counting(source.hits):
-            effect = found.setdefault(hit.rule, RuleEffect())
+            effect = effects.setdefault(hit.rule, RuleEffect())
             effect.add(hit, is_one_of_several=is_one_of_several and source is not outcome)
-    return found
+    return effects
 
 
 def _counting(hits: Iterable[BrokenConstraint]) -> Iterator[BrokenConstraint]:
@@ -272,45 +272,46 @@ def improvements(outcomes: Sequence[ClientOutcome], total: int, named: Collectio
     `total` is the number of tools of the server; `named` limits the clients.
     """
     places: dict[str, set[tuple[str | None, str]]] = {}
-    for each in outcomes:
-        for hit in _counting(each.hits):
+    for outcome in outcomes:
+        for hit in _counting(outcome.hits):
             places.setdefault(hit.rule, set()).add((hit.tool, hit.pointer))
-    effects = [each for each in client_effects(outcomes) if not named or each.outcome.client in named]
-    remaining = sorted({rule for each in effects for rule in each.by_rule})
-    found: list[Improvement] = []
+    effects = [client for client in client_effects(outcomes) if not named or client.outcome.client in named]
+    remaining = sorted({rule for client in effects for rule in client.by_rule})
+    steps: list[Improvement] = []
     while remaining:
+        # Anew after each step: a rule may gain something only once another is fixed.
         gains = {rule: _gains(rule, effects, total) for rule in remaining}
         best = min(remaining, key=lambda rule: (*_worth(gains[rule]), -len(places[rule]), rule))
         hit_tools = {tool for tool, _ in places[best] if tool is not None}
-        found.append(Improvement(best, len(places[best]), len(hit_tools), gains[best]))
-        effects = [each.without((best,)) for each in effects]
+        steps.append(Improvement(best, len(places[best]), len(hit_tools), gains[best]))
+        effects = [client.without((best,)) for client in effects]
         remaining.remove(best)
-    return found
+    return steps
 
 
 def _worth(gains: tuple[ClientGain, ...]) -> tuple[int, int, int]:
     """The value of gains, as a key that sorts the largest first."""
-    clients = sum(each.kind == "client" for each in gains)
-    return -clients, clients - len(gains), -sum(each.tools for each in gains)
+    clients = sum(gain.kind == "client" for gain in gains)
+    return -clients, clients - len(gains), -sum(gain.tools for gain in gains)
 
 
 def _gains(rule: str, effects: list[ClientEffects], total: int) -> tuple[ClientGain, ...]:
     """What fixing the findings of a rule gains, in each client that gains."""
     gains = []
-    for each in effects:
-        if rule not in each.by_rule:
+    for client in effects:
+        if rule not in client.by_rule:
             continue
-        after = each.without((rule,))
-        tools = each.missing(total) - after.missing(total)
-        if tools or after.verdict != each.verdict:
-            outcome = each.outcome
+        after = client.without((rule,))
+        tools = client.missing(total) - after.missing(total)
+        if tools or after.verdict != client.verdict:
+            outcome = client.outcome
             gains.append(
                 ClientGain(
                     client=outcome.client,
                     name=outcome.name,
                     kind=outcome.kind,
                     tools=tools,
-                    before=each.verdict,
+                    before=client.verdict,
                     after=after.verdict,
                 )
             )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _DEFINED = re.compile(r"#/(?:\$defs|definitions)/[^/]+")
 _MAPS = frozenset({"properties", "$defs", "definitions"})
 _LISTS = frozenset({"anyOf", "oneOf", "allOf"})
-_KEPT = _MAPS | _LISTS | {"type", "description", "enum", "items", "required", "additionalProperties", "$ref"}
+_SURVIVING = _MAPS | _LISTS | {"type", "description", "enum", "items", "required", "additionalProperties", "$ref"}
 """The keywords that survive the reduction of `large_lossy`."""
 
 
@@ -58,7 +58,7 @@ def required_list(tool: ToolSurface, _: Params) -> Iterator[str]:
     """The root's `required` must be a list of strings."""
     if tool.schema is not None and "required" in tool.schema:
         required = tool.schema["required"]
-        if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+        if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
             yield "/inputSchema/required"
 
 
@@ -120,6 +120,7 @@ def large_lossy(tool: ToolSurface, params: Params) -> Iterator[str]:
         return
     if not tool.tool.may_exceed(params["max"]):
         return
+    # `_reduced` is recursive, so a schema that is nested deeper counts as too large.
     if tool.tree.deepest > STRICT_LEVELS or is_longer(_reduced(tool.tree.root), params["max"]):
         yield "/inputSchema"
 
@@ -133,21 +134,21 @@ def _reduced(schema: Any) -> Any:
     """A schema with the keywords that the reduction keeps; `const` becomes an `enum` of one value."""
     if type(schema) is not dict:
         return schema
-    kept: dict[str, Any] = {}
+    reduced: dict[str, Any] = {}
     for keyword, value in schema.items():
         if keyword == "const" and "enum" not in schema:
-            kept["enum"] = [value]
-        elif keyword not in _KEPT:
+            reduced["enum"] = [value]
+        elif keyword not in _SURVIVING:
             continue
         elif keyword in _MAPS and type(value) is dict:
-            kept[keyword] = {name: _reduced(each) for name, each in value.items()}
+            reduced[keyword] = {name: _reduced(subschema) for name, subschema in value.items()}
         elif keyword in _LISTS and type(value) is list:
-            kept[keyword] = [_reduced(each) for each in value]
+            reduced[keyword] = [_reduced(subschema) for subschema in value]
         elif keyword in ("items", "additionalProperties"):
-            kept[keyword] = [_reduced(each) for each in value] if type(value) is list else _reduced(value)
+            reduced[keyword] = [_reduced(subschema) for subschema in value] if type(value) is list else _reduced(value)
         else:
-            kept[keyword] = value
-    return kept
+            reduced[keyword] = value
+    return reduced
 
 
 def depth(tool: ToolSurface, params: Params) -> Iterator[str]:
@@ -156,7 +157,7 @@ def depth(tool: ToolSurface, params: Params) -> Iterator[str]:
     if tool.tree is None or tool.tree.deepest <= most:  # a schema level has at least one level of JSON
         return
     depths: dict[int, int] = {}
-    for node in tool.nodes:
+    for node in tool.nodes:  # parents come before their children
         above = depths[id(node.parent)] if node.parent is not None else 0
         adds = node.keyword in ("properties", "patternProperties", "items", "additionalProperties")
         depths[id(node)] = above + adds
@@ -192,7 +193,7 @@ def string_total(tool: ToolSurface, params: Params) -> Iterator[str]:
                 total += sum(map(len, schema[keyword]))
         enum = schema.get("enum")
         values = [*(enum if isinstance(enum, list) else []), schema.get("const")]
-        total += sum(len(each) for each in values if isinstance(each, str))
+        total += sum(len(value) for value in values if isinstance(value, str))
     if total > params["max"]:
         yield "/inputSchema"
 
@@ -216,8 +217,8 @@ def output_references(tool: ToolSurface, params: Params) -> Iterator[str]:
     return iter(()) if tree is None or not tree.holders else _references(tree, params, _FAULTS)
 
 
-def _references(tree: SchemaTree, params: Params, known: Mapping[str, Fault]) -> Iterator[str]:
-    faults = [known[each] for each in params["forbid"]]
+def _references(tree: SchemaTree, params: Params, by_form: Mapping[str, Fault]) -> Iterator[str]:
+    faults = [by_form[form] for form in params["forbid"]]
     for reference, pointer in tree.references.placed:
         if any(fault(reference, params) for fault in faults):
             yield pointer

@@ -39,6 +39,7 @@ def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> 
     for located in _located(old, new, changes):
         change, catalog = located.change, located.catalog
         key = (change.kind.id, change.item.kind, change.item.given_name, change.pointer)
+        # Twins get a number, so that each has an identity: docs/decisions/0006-finding-identity.md.
         finding = _finding(located, fingerprint=identity_of(*key, str(seen[key])))
         seen[key] += 1
         if catalog.source is not None:
@@ -56,15 +57,17 @@ def report_changes(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> 
 
 def _located(old: Catalog, new: Catalog, changes: list[CatalogChange]) -> list[_LocatedChange]:
     """Locate all changes, each document in one pass; in the order given."""
-    found: dict[int, _LocatedChange] = {}
+    located: dict[int, _LocatedChange] = {}
+    # A position costs a pass over the text, so all of a document are computed at once:
+    # docs/decisions/0016-positions-on-demand.md.
     for catalog in (old, new):
         indexes = [index for index, change in enumerate(changes) if change.is_old == (catalog is old)]
         spans = find_spans(catalog.document, [_document_pointer(changes[index]) for index in indexes])
         anchors = sorted({span.anchor for span in spans})
         positions = dict(zip(anchors, catalog.document.positions(anchors), strict=True))
         for index, span in zip(indexes, spans, strict=True):
-            found[index] = _LocatedChange(changes[index], catalog, span, *positions[span.anchor])
-    return [found[index] for index in range(len(changes))]
+            located[index] = _LocatedChange(changes[index], catalog, span, *positions[span.anchor])
+    return [located[index] for index in range(len(changes))]
 
 
 def _document_pointer(change: CatalogChange) -> str:
@@ -182,9 +185,9 @@ def served_members(item: Item) -> dict[str, Any]:
     meta = fields.get("_meta")
     if not isinstance(meta, dict) or CONDITIONAL not in meta:
         return fields
-    kept = {key: value for key, value in meta.items() if key != CONDITIONAL}
+    served_meta = {key: value for key, value in meta.items() if key != CONDITIONAL}
     others = {key: value for key, value in fields.items() if key != "_meta"}
-    return {**others, "_meta": kept} if kept else others
+    return {**others, "_meta": served_meta} if served_meta else others
 
 
 def comparable_tools(old: Tool, new: Tool) -> ComparableTools:
@@ -194,6 +197,7 @@ def comparable_tools(old: Tool, new: Tool) -> ComparableTools:
         new = _with_fields(new, {**new.fields, "description": old.fields["description"]})
     if not unknown or not old.is_object or not new.is_object:
         return ComparableTools(old, new)
+    # Nothing is known of one tool as a whole. A tool compared with itself has no changes.
     if "" in unknown:
         return ComparableTools(old, old)
     pointers = sorted(unknown)
@@ -261,7 +265,7 @@ def match_items(old: Sequence[AnyItem], new: Sequence[AnyItem], key: str) -> Mat
         for identity, items in after.items()
         for partner, item in _paired(before.get(identity, []), items)
     }
-    matched = {id(item) for item in partners.values()}
+    matched = {id(item) for item in partners.values()}  # by identity, since items may be equal
     return MatchedItems(
         [(partners.get(id(item)), item) for item in new], [item for item in old if id(item) not in matched]
     )
@@ -281,7 +285,7 @@ def _paired(old: list[AnyItem], new: list[AnyItem]) -> Iterator[tuple[AnyItem, A
         yield old[0], new[0]
         return
     by_content: dict[Hashable, list[AnyItem]] = {}
-    for item in reversed(old):
+    for item in reversed(old):  # so that `pop` takes equal items in their order
         by_content.setdefault(json_key(item.raw), []).append(item)
     matched, unmatched = set(), []
     for item in new:
@@ -290,4 +294,5 @@ def _paired(old: list[AnyItem], new: list[AnyItem]) -> Iterator[tuple[AnyItem, A
             yield equal.pop(), item
         else:
             unmatched.append(item)
+    # Not strict: what remains in the longer list was added or removed.
     yield from zip((item for item in old if id(item) not in matched), unmatched, strict=False)

@@ -57,7 +57,7 @@ def declared_types(schema: dict[str, Any]) -> list[str] | None:
     kind = schema.get("type")
     if isinstance(kind, str):
         return [kind]
-    if isinstance(kind, list) and kind and all(isinstance(each, str) for each in kind):
+    if isinstance(kind, list) and kind and all(isinstance(name, str) for name in kind):
         return list(dict.fromkeys(kind))
     return None
 
@@ -69,8 +69,8 @@ def accepted_types(schema: dict[str, Any]) -> list[str] | None:
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if not isinstance(values, list):
         return None
-    found = list(dict.fromkeys(map(_type_of, values)))
-    return [each for each in found if each != "integer"] if "number" in found else found
+    types = list(dict.fromkeys(map(_type_of, values)))
+    return [name for name in types if name != "integer"] if "number" in types else types
 
 
 def for_type(schema: dict[str, Any], type_name: str) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def _type_effects(keyword: str, old: dict[str, Any], new: dict[str, Any], subjec
         message = f"type of {subject} was widened from {'|'.join(before)} to any"
         yield ValueEffect("type-widened", keyword, Effect.WIDER, message)
     else:
-        found = type_effect(before, after, subject)
-        if found is not None:
-            yield found
+        effect = type_effect(before, after, subject)
+        if effect is not None:
+            yield effect
 
 
 def type_effect(old: list[str], new: list[str], subject: str) -> ValueEffect | None:
@@ -190,11 +190,12 @@ def _allowed_values(schema: dict[str, Any]) -> dict[Any, Any] | None:
 def _bound_effects(keyword: str, old: dict[str, Any], new: dict[str, Any], subject: str) -> Iterator[ValueEffect]:
     before, after = old.get(keyword), new.get(keyword)
     if keyword in _ZERO_BY_DEFAULT:
-        before, after = (0 if each is None else each for each in (before, after))
+        # `minLength: 0` allows everything, so to add or to remove it is no change.
+        before, after = (0 if bound is None else bound for bound in (before, after))
     if same_json(before, after):
         return
     name = f"`{keyword}` of {subject}"
-    if not all(each is None or _is_number(each) for each in (before, after)):
+    if not all(bound is None or _is_number(bound) for bound in (before, after)):
         yield ValueEffect("bound-changed", keyword, Effect.UNCLEAR, f"{name} changed")
         return
     effect = _multiple_effect(before, after) if keyword == "multipleOf" else _bound_effect(keyword, before, after)
@@ -222,6 +223,7 @@ def _bound_effect(keyword: str, before: Any, after: Any) -> Effect:
 def _multiple_effect(before: Any, after: Any) -> Effect:
     if before is None or after is None:
         return Effect.NARROWER if before is None else Effect.WIDER
+    # Remainders of floats are inexact: `0.3 % 0.1` is not 0.
     if type(before) is not int or type(after) is not int or before <= 0 or after <= 0:
         return Effect.UNCLEAR
     if after % before == 0:
@@ -384,6 +386,7 @@ class SchemaComparison:
     def breaks(self, old: Subschema, new: Subschema, *, is_root: bool = False) -> bool | None:
         """Whether replacing a schema breaks callers: an input that accepts less, an output that allows more."""
         if self.is_input:
+            # Callers send what the schema declares, but a result may contain whatever its schema allows.
             is_safe = self.is_within(old, new, is_root=is_root, declared_only=True)
         else:
             is_safe = self.is_within(new, old, is_root=is_root)
@@ -406,10 +409,11 @@ class SchemaComparison:
         key = (keyword, id(old), id(new))
         if key not in self._results:
             narrower, wider = (old, new) if self.is_input else (new, old)
-            kept = {name: value for name, value in narrower.items() if name in VALUE_KEYWORDS}
+            value_keywords = {name: value for name, value in narrower.items() if name in VALUE_KEYWORDS}
+            # One of the two can take the place of the other, so they change together.
             changing = {"enum", "const"} if keyword in {"enum", "const"} else {keyword}
-            changed = {name: value for name, value in kept.items() if name not in changing}
+            changed = {name: value for name, value in value_keywords.items() if name not in changing}
             changed |= {name: wider[name] for name in changing if name in wider}
-            self._results[key] = contains_inlined(changed, kept, draft, self._budget)
+            self._results[key] = contains_inlined(changed, value_keywords, draft, self._budget)
         is_safe = self._results[key]
         return None if is_safe is None else not is_safe

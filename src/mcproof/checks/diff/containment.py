@@ -113,6 +113,7 @@ class InlinedSchema:
         return copy
 
     def _copy_keywords(self, schema: dict[str, Any], depth: int, *, alone: bool, is_root: bool) -> Any:
+        # Whether `format` is asserted is up to the validator: docs/decisions/0024-two-validators.md.
         keywords = [keyword for keyword in schema if keyword in ASSERTIONS and keyword != "format"]
         if "$ref" in schema:
             reference = self._document.reference(schema)
@@ -141,7 +142,7 @@ class InlinedSchema:
         if not isinstance(branches, list):
             raise _UndecidableError
         types = [_declared_types(branch) for branch in branches]
-        alone = alone and sum(not each or "object" in each for each in types) <= 1
+        alone = alone and sum(not declared or "object" in declared for declared in types) <= 1
         return [self._copy(branch, depth, alone=alone) for branch in branches]
 
     def _copy_value(self, keyword: str, schema: dict[str, Any], depth: int, *, alone: bool) -> Any:
@@ -155,11 +156,11 @@ class InlinedSchema:
             alone = alone and "contains" not in schema
         if keyword in SCHEMA_MAPS and isinstance(value, dict):
             return {
-                name: each if isinstance(each, list) else self._copy(each, depth, alone=alone)
-                for name, each in value.items()
+                name: subschema if isinstance(subschema, list) else self._copy(subschema, depth, alone=alone)
+                for name, subschema in value.items()
             }
         if keyword in SCHEMA_LISTS and isinstance(value, list):
-            return [self._copy(each, depth, alone=alone) for each in value]
+            return [self._copy(subschema, depth, alone=alone) for subschema in value]
         if keyword in SINGLE_SCHEMAS:
             return self._copy(value, depth, alone=alone)
         return value
@@ -216,12 +217,14 @@ def contains(
     is_uncertain = False
     if declared_only:
         if not inner.allows_undeclared:
+            # Callers do not send the names that only the wider schema has, so no value of theirs can be rejected.
             added = outer.names.keys() - inner.names.keys()
             _allow_any_value(outer.schema, added)
             for name in added:
                 del outer.names[name]
         is_uncertain = inner.has_open_object and bool(outer.names - inner.names)
     result = contains_inlined(outer.schema, inner.schema, draft, budget, outer.count + inner.count)
+    # Unknown keywords may reject values, and the library does not see them.
     if (result is False and is_uncertain) or (result and inner.unknown != outer.unknown):
         return None
     return result
@@ -256,7 +259,7 @@ def _allows_undescribed_objects(schema: dict[str, Any]) -> bool:
         values = [schema["const"]] if "const" in schema else schema.get("enum")
         if values is None:
             return "allOf" not in schema
-        return not isinstance(values, list) or any(isinstance(each, (dict, list)) for each in values)
+        return not isinstance(values, list) or any(isinstance(value, (dict, list)) for value in values)
     return "array" in types and "items" not in schema
 
 
@@ -295,8 +298,8 @@ def _combinations(copy: Any) -> int:
         if keyword in ALTERNATIVES and isinstance(value, list):
             count *= max(1, sum(map(_combinations, value)))
         elif keyword == "allOf" and isinstance(value, list):
-            for each in value:
-                count *= _combinations(each)
+            for subschema in value:
+                count *= _combinations(subschema)
         elif keyword in {"if", "not"}:
             count *= 1 + _combinations(value)
         elif keyword in {"then", "else", "items", "additionalProperties", "contains"}:
@@ -304,9 +307,11 @@ def _combinations(copy: Any) -> int:
         elif keyword in SCHEMA_MAPS and isinstance(value, dict):
             if keyword == "patternProperties" and any(map(_is_expensive, value)):
                 return _TOO_MANY_COMBINATIONS
-            for each in value.values():
+            for subschema in value.values():
                 count = (
-                    max(count, _combinations(each)) if keyword == "properties" else count * (1 + _combinations(each))
+                    max(count, _combinations(subschema))
+                    if keyword == "properties"
+                    else count * (1 + _combinations(subschema))
                 )
     return min(count, _TOO_MANY_COMBINATIONS)
 

@@ -60,7 +60,7 @@ def constrains_unnamed(schema: dict[str, Any]) -> bool:
 
 
 def _strings(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
 
 
 _DRAFTS = {"2020-12": 20, "2019-09": 19, "draft-07": 7, "draft-06": 6, "draft-04": 4}
@@ -106,9 +106,9 @@ class SchemaDocument:
         """The resolved `$ref` of a schema; None if it has none or its target does not exist."""
         if self._references is None:
             self._references = {
-                id(each.holder.schema): each
-                for each in self._tree.references.all
-                if each.keyword == "$ref" and each.is_resolved
+                id(reference.holder.schema): reference
+                for reference in self._tree.references.all
+                if reference.keyword == "$ref" and reference.is_resolved
             }
         return self._references.get(id(schema))
 
@@ -160,15 +160,15 @@ class Subschema(NamedTuple):
 
         An `allOf` with a single branch counts as a reference.
         """
-        found = [self]
+        chain = [self]
         current = self
-        for _ in range(_MAX_REFERENCES):
+        for _ in range(_MAX_REFERENCES):  # references may form a cycle
             following = current._following()
             if following is None:
                 break
             current = following
-            found.append(current)
-        return found
+            chain.append(current)
+        return chain
 
     def _following(self) -> Subschema | None:
         schema = self.schema
@@ -189,9 +189,11 @@ class Subschema(NamedTuple):
 def unknown_in_chain(chain: list[Subschema]) -> dict[str, Any]:
     """The unknown keywords of all schemas in a chain; the first occurrence counts."""
     keywords: dict[str, Any] = {}
-    for each in reversed(chain):
-        if type(each.schema) is dict and not ("$ref" in each.schema and each.document.ignores_ref_siblings):
-            keywords |= unknown_keywords(each.schema)
+    for subschema in reversed(chain):
+        if type(subschema.schema) is dict and not (
+            "$ref" in subschema.schema and subschema.document.ignores_ref_siblings
+        ):
+            keywords |= unknown_keywords(subschema.schema)
     return keywords
 
 
@@ -226,11 +228,13 @@ def changed_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 def json_key(value: Any) -> Hashable:
     """A hashable key that is equal for values that are equal as JSON."""
+    # In Python `True == 1`; in JSON they differ.
     if isinstance(value, (bool, dict, list)):
         try:
             return json.dumps(value, sort_keys=True)
         except (RecursionError, ValueError):
-            return id(value)
+            return id(value)  # nested too deeply: equal to itself only
+    # Marked, since the key of a list is a text as well.
     return ("text", value) if isinstance(value, str) else value
 
 
@@ -283,20 +287,20 @@ def _keyword_pairs(old: Subschema, new: Subschema) -> list[tuple[Any, Any]] | No
     keywords = assertions(old.keywords)
     if set(keywords) != set(assertions(new.keywords)) or not DYNAMIC.isdisjoint(keywords):
         return None
-    found: list[tuple[Any, Any]] = []
+    subschema_pairs: list[tuple[Any, Any]] = []
     if "$ref" in keywords:
         old_target, new_target = old.target(), new.target()
         if (old_target is None) != (new_target is None):
             return None
         if old_target is not None and new_target is not None:
-            found.append((old_target.schema, new_target.schema))
+            subschema_pairs.append((old_target.schema, new_target.schema))
             keywords.remove("$ref")
     for keyword in keywords:
         pairs = _subschema_pairs(keyword, old.keywords[keyword], new.keywords[keyword])
         if pairs is None:
             return None
-        found += pairs
-    return found
+        subschema_pairs += pairs
+    return subschema_pairs
 
 
 def _subschema_pairs(keyword: str, old: Any, new: Any) -> list[tuple[Any, Any]] | None:

@@ -78,7 +78,7 @@ class CatalogDrift(NamedTuple):
 
     def of_kind(self, *kinds: DriftKind) -> list[Difference]:
         """Return the differences of some kinds."""
-        return [each for each in self.differences if each.kind in kinds]
+        return [difference for difference in self.differences if difference.kind in kinds]
 
     @property
     def summary(self) -> str:
@@ -103,22 +103,22 @@ def newly_fired(new: Catalog, old: Catalog, differences: list[Difference]) -> li
     rules = [rule for rule in rules_of("trust") if rule.id.startswith(POISONING) and rule.severity != "info"]
     if not rules:
         return differences
-    known = {each[:3] for finding in check(old, rules) for each in _reports(finding)}
+    reported_before = {report[:3] for finding in check(old, rules) for report in _reports(finding)}
     fired: dict[str, list[tuple[str, str]]] = {}
     for finding in check(new, rules):
         for item, rule, message, pointer in _reports(finding):
-            if (item, rule, message) not in known:
+            if (item, rule, message) not in reported_before:
                 fired.setdefault(item, []).append((rule, pointer))
-    return [each._replace(fires=_firing(each, fired)) for each in differences]
+    return [difference._replace(fires=_firing(difference, fired)) for difference in differences]
 
 
 def _firing(difference: Difference, fired: dict[str, list[tuple[str, str]]]) -> tuple[str, ...]:
     """Return the rules that newly fire on the changed part of an item."""
     if difference.current_hash is None:
         return ()
-    found = fired.get(difference.item.label, ())
+    hits = fired.get(difference.item.label, ())
     part = f"/{difference.part}" if difference.part in PARTS else ""
-    return tuple(sorted({rule for rule, pointer in found if not pointer or pointer.startswith(part)}))
+    return tuple(sorted({rule for rule, pointer in hits if not pointer or pointer.startswith(part)}))
 
 
 def _reports(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
@@ -126,16 +126,17 @@ def _reports(finding: Finding) -> Iterator[tuple[str, str, str, str]]:
 
     The pointer is that of the first item, and empty for the others.
     """
+    # The list of further items is cut off: it changes with every item that has the same text.
     rule, message = finding.rule.id, finding.message.partition(" (also in ")[0]
     yield finding.item.label, rule, message, finding.pointer
     evidence: dict[str, Any] = finding.evidence or {}
-    subjects = [each.partition(":")[2] for each in _texts(evidence.get("items"))]
+    subjects = [subject.partition(":")[2] for subject in _texts(evidence.get("items"))]
     for name in {*_texts(evidence.get("tools")), *subjects} - {finding.item.label, ""}:
         yield name, rule, message, ""
 
 
 def _texts(value: Any) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []
 
 
 MOST_PLACES = 20
@@ -167,15 +168,16 @@ def text_difference(before: str | None, after: str | None) -> list[str]:
     """Return the part of two texts that differs, with a little of what surrounds it."""
     old, new = before or "", after or ""
     start = _common(old, new)
+    # The common end must not reach into the common start, as it would for `aa` and `aaa`.
     end = _common(old[start:][::-1], new[start:][::-1])
     first = max(0, start - _CONTEXT)
     lines = []
-    for mark, text, is_there in (("-", old, before is not None), ("+", new, after is not None)):
+    for sign, text, is_there in (("-", old, before is not None), ("+", new, after is not None)):
         if is_there:
             last = min(len(text), len(text) - end + _CONTEXT)
             cut = text[first:last]
             shown = cut if len(cut) <= LONGEST else f"{cut[:LONGEST]}… ({len(cut) - LONGEST:,} more characters)"
-            lines.append(f"{mark} {'…' if first else ''}{shown}{'…' if last < len(text) else ''}")
+            lines.append(f"{sign} {'…' if first else ''}{shown}{'…' if last < len(text) else ''}")
     return lines
 
 
@@ -191,7 +193,7 @@ def changed_places(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
     while waiting:
         pointer, old, new = waiting.pop()
         if isinstance(old, dict) and isinstance(new, dict):
-            keys = reversed({**new, **old})
+            keys = reversed({**new, **old})  # the last entry of a stack is the next
             waiting += [(f"{pointer}/{escape(key)}", old.get(key, ABSENT), new.get(key, ABSENT)) for key in keys]
         elif isinstance(old, list) and isinstance(new, list):
             waiting += [
@@ -228,11 +230,11 @@ def drift_against(catalog: Catalog, earlier: Catalog) -> CatalogDrift:
     Only what both catalogs have is compared: a bare list of tools has no instructions and no other items.
     """
     parts = known_parts(catalog) & known_parts(earlier)
-    found = list(_differences(catalog, earlier, parts))
-    if found:
-        found = newly_fired(catalog, earlier, found)
+    differences = list(_differences(catalog, earlier, parts))
+    if differences:
+        differences = newly_fired(catalog, earlier, differences)
     prior, current = surface_hash(earlier, parts), surface_hash(catalog, parts)
-    return CatalogDrift(reference=earlier.name, differences=found, prior_hash=prior, current_hash=current)
+    return CatalogDrift(reference=earlier.name, differences=differences, prior_hash=prior, current_hash=current)
 
 
 def _differences(new: Catalog, old: Catalog, parts: frozenset[str]) -> Iterator[Difference]:
@@ -336,8 +338,8 @@ def _quoted(before: Any, after: Any) -> str:
     """Return the differing parts of two texts on one line; empty unless exactly one text changed."""
     if not isinstance(before, str | None) or not isinstance(after, str | None):
         places = list(islice(changed_places(before, after), 2))
-        texts = [None if each is ABSENT else each for each in places[0][1:]] if len(places) == 1 else []
-        return _quoted(*texts) if texts and all(isinstance(each, str | None) for each in texts) else ""
+        texts = [None if value is ABSENT else value for value in places[0][1:]] if len(places) == 1 else []
+        return _quoted(*texts) if texts and all(isinstance(text, str | None) for text in texts) else ""
     shown = [" ".join(line[2:].split()) for line in difference(before, after)]
     cropped = [text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…" for text in shown]
     return " → ".join(f'"{text}"' for text in cropped)
@@ -364,13 +366,13 @@ class _Reasons:
         if self._changes is None:
             self._changes = _by_item(compare_catalogs(*self._catalogs))
         changes = self._changes.get(id(item), ())
-        messages = [each.message for each in changes if each.pointer.startswith(f"/{part}")]
+        messages = [change.message for change in changes if change.pointer.startswith(f"/{part}")]
         more = f" and {len(messages) - _MOST_REASONS:,} more" if len(messages) > _MOST_REASONS else ""
         return f"{'; '.join(messages[:_MOST_REASONS])}{more}"
 
 
 def _by_item(changes: Iterable[CatalogChange]) -> dict[int, list[CatalogChange]]:
     grouped: dict[int, list[CatalogChange]] = {}
-    for each in changes:
-        grouped.setdefault(id(each.item), []).append(each)
+    for change in changes:
+        grouped.setdefault(id(change.item), []).append(change)
     return grouped

@@ -87,6 +87,7 @@ _PROMPT_MEMBERS = frozenset({"name", "title", "description", "arguments"})
 def resource_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
     """Yield the changes of all resources."""
     if old.server.fields and new.server.fields:
+        # A bare list of tools says nothing about other items.
         yield from _list_changes(new, "resource", "uri", old.resources, new.resources, _changes_of_resource)
 
 
@@ -129,6 +130,7 @@ def _list_changes(
 def _changes_of_resource(old: Item, new: Item) -> Iterator[CatalogChange]:
     before, after = (as_text(item.fields.get("mimeType")) for item in (old, new))
     if before != after:
+        # A first type breaks nobody; without a type, the content may still be the same.
         breaking = (True if after else None) if before else False
         message = text_change("type", before, after)
         yield CatalogChange.of("mime-type-changed", breaking, message, new, new.pointer_to("mimeType"))
@@ -186,11 +188,11 @@ def _changes_of_argument(
 def _arguments(prompt: Item) -> dict[str, _PromptArgument]:
     """The arguments of a prompt; of several with the same name, the first."""
     arguments = prompt.fields.get("arguments")
-    found: dict[str, _PromptArgument] = {}
+    by_name: dict[str, _PromptArgument] = {}
     for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
         if isinstance(argument, dict) and isinstance(argument.get("name"), str):
-            found.setdefault(argument["name"], _PromptArgument(argument, f"/arguments/{index}"))
-    return found
+            by_name.setdefault(argument["name"], _PromptArgument(argument, f"/arguments/{index}"))
+    return by_name
 
 
 def server_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
@@ -253,7 +255,7 @@ def _capability_changes(old: Catalog, new: Catalog) -> Iterator[CatalogChange]:
 
 def _capabilities(catalog: Catalog) -> dict[str, str]:
     """The capabilities of a server, as `tools` or `resources.subscribe`, with their pointers."""
-    found: dict[str, str] = {}
+    capabilities: dict[str, str] = {}
     for era in ("initialize", "discover"):
         result = catalog.server.fields.get(era)
         offered = result.get("capabilities") if isinstance(result, dict) else None
@@ -261,11 +263,11 @@ def _capabilities(catalog: Catalog) -> dict[str, str]:
             if details is None or details is False:
                 continue
             pointer = f"/{era}/capabilities/{escape(name)}"
-            found.setdefault(name, pointer)
+            capabilities.setdefault(name, pointer)
             for detail, value in (details if isinstance(details, dict) else {}).items():
                 if value is not None and value is not False:
-                    found.setdefault(f"{name}.{detail}", f"{pointer}/{escape(detail)}")
-    return found
+                    capabilities.setdefault(f"{name}.{detail}", f"{pointer}/{escape(detail)}")
+    return capabilities
 
 
 _EMPTY_INPUT: dict[str, Any] = {"type": "object", "properties": {}}
@@ -328,10 +330,12 @@ def _annotation_changes(old: Tool, new: Tool) -> Iterator[CatalogChange]:
     for hint, default in _HINT_DEFAULTS.items():
         if before[hint] == after[hint]:
             continue
+        # Defaults are the worst case: a hint that falls back to one may take back a promise, any other makes one.
         kind, breaking = "annotation-changed", None if after[hint] == default else False
         if hint == "readOnlyHint" and not after[hint]:
             kind, breaking = "read-only-lost", True
         elif hint == "destructiveHint" and after[hint]:
+            # The protocol gives this hint a meaning only for tools that are not read-only.
             kind, breaking = "destructive-now", not after["readOnlyHint"]
         message = f"`{hint}` changed from {value_text(before[hint])} to {value_text(after[hint])}"
         if hint not in annotations:
@@ -357,7 +361,9 @@ def _execution_changes(old: Tool, new: Tool) -> Iterator[CatalogChange]:
     before, after = _execution(old), _execution(new)
     if same_json(before, after):
         return
-    old_support, new_support = (each.get("taskSupport") if isinstance(each, dict) else None for each in (before, after))
+    old_support, new_support = (
+        execution.get("taskSupport") if isinstance(execution, dict) else None for execution in (before, after)
+    )
     if new_support == "required" != old_support:
         message = "can be called only as a task now: `taskSupport` is `required`"
         yield CatalogChange.of("execution-changed", True, message, new, "/execution/taskSupport")
@@ -387,15 +393,15 @@ def _schema_changes(old: Tool, new: Tool, direction: Direction, budget: Containm
         message = f"`{key}` was {kind_of(before)} and is {kind_of(after)}"
         yield CatalogChange.of("constraint-changed", None, message, new, new.pointer_to(key))
         return
-    for found in compare_schemas(before, after, direction, budget):
+    for change in compare_schemas(before, after, direction, budget):
         yield CatalogChange.of(
-            found.kind,
-            found.breaking,
-            found.message,
-            old if found.is_old else new,
-            found.pointer if found.is_old or key in new.fields else "",
-            is_old=found.is_old,
-            parameter=found.parameter,
+            change.kind,
+            change.breaking,
+            change.message,
+            old if change.is_old else new,
+            change.pointer if change.is_old or key in new.fields else "",
+            is_old=change.is_old,
+            parameter=change.parameter,
         )
 
 

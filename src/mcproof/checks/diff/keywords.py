@@ -61,7 +61,7 @@ def compare_annotations(comparison: SchemaComparison, pair: SchemaPair, old: Sub
         before, after = _annotation(keyword, pair.old, old), _annotation(keyword, pair.new, new)
         if same_json(before.value or None, after.value or None):
             continue
-        is_text = all(isinstance(each.value or "", str) for each in (before, after))
+        is_text = all(isinstance(annotation.value or "", str) for annotation in (before, after))
         if is_text or keyword in {"examples", "deprecated"}:
             message = text_change(name, before.value, after.value, of=subject)
             comparison.report(kind, False, message, pair, after.pointer)
@@ -88,7 +88,7 @@ def compare_unknown_keywords(
     if (pair.label, message) in comparison.reported_unknown:
         return
     comparison.reported_unknown.add((pair.label, message))
-    pointers = [f"{each.pointer}/{escape(keyword)}" for each in new if keyword in each.keywords]
+    pointers = [f"{subschema.pointer}/{escape(keyword)}" for subschema in new if keyword in subschema.keywords]
     comparison.report("constraint-changed", None, message, pair, pointers[0] if pointers else None)
 
 
@@ -116,15 +116,20 @@ def compare_keywords(comparison: SchemaComparison, pair: SchemaPair) -> list[Sch
 
 def _compare_values(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
     old, new = pair.old.keywords, pair.new.keywords
-    for each in value_effects(old, new, comparison.subject(pair), with_type=not pair.is_type_part):
-        breaking = comparison.is_breaking(each.effect)
-        if breaking is not False and each.is_decidable:
-            decided = comparison.keyword_breaks(each.keyword, old, new)
+    for value_effect in value_effects(old, new, comparison.subject(pair), with_type=not pair.is_type_part):
+        breaking = comparison.is_breaking(value_effect.effect)
+        if breaking is not False and value_effect.is_decidable:
+            decided = comparison.keyword_breaks(value_effect.keyword, old, new)
             breaking = breaking if decided is None else decided
-        elif breaking and each.keyword == "format":
+        # Not every server enforces formats: docs/decisions/0024-two-validators.md.
+        elif breaking and value_effect.keyword == "format":
             breaking = None
-        at = f"{pair.new.pointer}/{each.keyword}" if comparison.is_written(each.keyword, pair.new) else None
-        comparison.report(each.kind, breaking, each.message, pair, at)
+        at = (
+            f"{pair.new.pointer}/{value_effect.keyword}"
+            if comparison.is_written(value_effect.keyword, pair.new)
+            else None
+        )
+        comparison.report(value_effect.kind, breaking, value_effect.message, pair, at)
     return []
 
 
@@ -142,13 +147,14 @@ def _compare_items(comparison: SchemaComparison, pair: SchemaPair) -> list[Schem
 def _items(parent: Subschema) -> tuple[list[Subschema], Subschema]:
     """The schemas of the first items of an array, and the schema of all others."""
     schema = parent.keywords
+    # Before draft 2020-12, `items` may be a list, and `additionalItems` is for the others.
     keyword = "prefixItems" if "prefixItems" in schema else "items"
     rest = "items" if keyword == "prefixItems" else "additionalItems"
     prefix = schema.get(keyword)
     if not isinstance(prefix, list):
         prefix, rest = [], "items"
     others = parent.child(schema[rest], rest) if rest in schema else parent.unconstrained()
-    return [parent.child(each, keyword, index) for index, each in enumerate(prefix)], others
+    return [parent.child(item_schema, keyword, index) for index, item_schema in enumerate(prefix)], others
 
 
 def _compare_whole_schemas(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:
@@ -189,18 +195,21 @@ def _pair_all_of(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaP
     old, new = pair.old.keywords.get("allOf"), pair.new.keywords.get("allOf")
     if not isinstance(old, list) or not isinstance(new, list) or len(old) != len(new):
         return None
-    old_branches = [pair.old.child(each, "allOf", index) for index, each in enumerate(old)]
-    new_branches = [pair.new.child(each, "allOf", index) for index, each in enumerate(new)]
-    return [comparison.child(pair, *each, is_shared=True) for each in _matched(old_branches, new_branches)]
+    old_branches = [pair.old.child(branch, "allOf", index) for index, branch in enumerate(old)]
+    new_branches = [pair.new.child(branch, "allOf", index) for index, branch in enumerate(new)]
+    return [
+        comparison.child(pair, *branch_pair, is_shared=True) for branch_pair in _matched(old_branches, new_branches)
+    ]
 
 
 def _matched(old: list[Subschema], new: list[Subschema]) -> list[tuple[Subschema, Subschema]]:
     """Pair two lists of equal length: equivalent schemas first, the others in order."""
+    # The search below compares each branch with each.
     if len(old) * len(new) > _MAX_BRANCH_PAIRS:
         return list(zip(old, new, strict=True))
     remaining, partners = list(old), dict[int, Any]()
     for index, branch in enumerate(new):
-        same = next((at for at, each in enumerate(remaining) if same_schema(each, branch)), None)
+        same = next((at for at, candidate in enumerate(remaining) if same_schema(candidate, branch)), None)
         if same is not None:
             partners[index] = remaining.pop(same)
     return [(partners[index] if index in partners else remaining.pop(0), branch) for index, branch in enumerate(new)]

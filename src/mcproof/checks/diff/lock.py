@@ -53,9 +53,10 @@ def _compact(value: Any) -> str:
 def finite(value: Any) -> Any:
     """Return a copy of a JSON value with infinite numbers replaced by the largest finite ones."""
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: finite(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [finite(each) for each in value]
+        return [finite(entry) for entry in value]
+    # JSON has no infinity, but Python reads `1e999` as one.
     return max(-_LARGEST_FLOAT, min(value, _LARGEST_FLOAT)) if isinstance(value, float) else value
 
 
@@ -152,7 +153,7 @@ class Lock:
         """Read a lock; None if there is no such file. Raises an InputError if it cannot be read or is not a lock."""
         try:
             with open(file, encoding="utf-8") as stream:
-                text = stream.read(LARGEST + 1)
+                text = stream.read(LARGEST + 1)  # one more shows that there is more
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -184,6 +185,8 @@ class Lock:
         targets = {name: self.entries[name] for name in sorted(self.entries)}
         document = {"schema_version": LOCK_VERSION, "kind": KIND, "targets": targets}
         try:
+            # In ASCII, so that invisible characters of a hostile server are seen in review:
+            # docs/decisions/0044-lock-has-texts.md.
             return json.dumps(document, indent=2) + "\n"
         except RecursionError:
             raise InputError("nested too deeply to lock", file=self.file) from None
@@ -233,7 +236,10 @@ def _locked_item(item: Item) -> dict[str, Any]:
 def _catalog(entry: Any, pointer: str, file: str, document: JsonText) -> Catalog:
     """Return the catalog of an entry; its items have their pointers in the lock."""
     lists = {
-        key: [make(each["item"], f"{pointer}/{key}/{index}/item", index) for index, each in enumerate(entry[key] or ())]
+        key: [
+            make(locked_item["item"], f"{pointer}/{key}/{index}/item", index)
+            for index, locked_item in enumerate(entry[key] or ())
+        ]
         for key, make in _LISTS.items()
     }
     is_bare = entry["resources"] is None
@@ -244,10 +250,10 @@ def _catalog(entry: Any, pointer: str, file: str, document: JsonText) -> Catalog
     return Catalog(
         file,
         document,
-        tools=[each for each in lists["tools"] if isinstance(each, Tool)],
-        resources=[each for each in lists["resources"] if isinstance(each, Resource)],
-        templates=[each for each in lists["resourceTemplates"] if isinstance(each, ResourceTemplate)],
-        prompts=[each for each in lists["prompts"] if isinstance(each, Prompt)],
+        tools=[tool for tool in lists["tools"] if isinstance(tool, Tool)],
+        resources=[resource for resource in lists["resources"] if isinstance(resource, Resource)],
+        templates=[template for template in lists["resourceTemplates"] if isinstance(template, ResourceTemplate)],
+        prompts=[prompt for prompt in lists["prompts"] if isinstance(prompt, Prompt)],
         server=server,
         describes_server=entry["describes_server"],
     )
@@ -281,7 +287,7 @@ def _is_entry(entry: Any) -> bool:
         return False
     lists = [entry.get(key) for key in _LISTS]
     return all(
-        items is None or (isinstance(items, list) and all(isinstance(each, dict) and "item" in each for each in items))
+        items is None or (isinstance(items, list) and all(isinstance(item, dict) and "item" in item for item in items))
         for items in lists
     )
 
@@ -305,4 +311,4 @@ def locked_name(name: str, origin_file: str | None) -> str:
 
 def _relative(path: str) -> str:
     way = os.path.relpath(path)
-    return way.replace(os.sep, "/")
+    return way.replace(os.sep, "/")  # the same lock on every system

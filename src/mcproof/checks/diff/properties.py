@@ -268,15 +268,16 @@ def _branches_by_type(comparison: SchemaComparison, subschema: Subschema) -> dic
                 return None
             is_only = len(types) == 1
             parts[name] = current if is_only else comparison.substitute(current, for_type(current.schema, name))
+    # An integer is a number as well, so these two do not exclude each other.
     return None if {"integer", "number"} <= parts.keys() else parts
 
 
 def _compare_by_type(
     comparison: SchemaComparison, pair: SchemaPair, old: dict[str, Subschema], new: dict[str, Subschema]
 ) -> list[SchemaPair]:
-    found = type_effect(list(old), list(new), comparison.subject(pair))
-    if found is not None:
-        comparison.report(found.kind, comparison.is_breaking(found.effect), found.message, pair)
+    effect = type_effect(list(old), list(new), comparison.subject(pair))
+    if effect is not None:
+        comparison.report(effect.kind, comparison.is_breaking(effect.effect), effect.message, pair)
     children = []
     for name, part in new.items():
         partner = old.get(name)
@@ -335,8 +336,8 @@ def _by_tag(name: str, branches: list[Subschema]) -> dict[Hashable, Subschema] |
     tags = [_tag(branch, name) for branch in branches]
     if not all(isinstance(tag, (str, int)) for tag in tags):
         return None
-    found = dict(zip(map(json_key, tags), branches, strict=True))
-    return found if len(found) == len(branches) else None
+    tagged = dict(zip(map(json_key, tags), branches, strict=True))
+    return tagged if len(tagged) == len(branches) else None
 
 
 def _match_branches(comparison: SchemaComparison, pair: SchemaPair, keyword: str) -> list[SchemaPair] | None:
@@ -349,7 +350,7 @@ def _match_branches(comparison: SchemaComparison, pair: SchemaPair, keyword: str
         return None
     added = []
     for branch in new:
-        same = next((index for index, each in enumerate(removed) if same_schema(each, branch)), None)
+        same = next((index for index, candidate in enumerate(removed) if same_schema(candidate, branch)), None)
         if same is None:
             added.append(branch)
         else:
@@ -357,6 +358,7 @@ def _match_branches(comparison: SchemaComparison, pair: SchemaPair, keyword: str
     is_any_of = keyword == "anyOf"
     subject = comparison.subject(pair)
     if not removed:
+        # `oneOf` with a further branch rejects the values that match two now.
         breaking = comparison.is_breaking(Effect.WIDER) if is_any_of else True
         message = f"{subject} has {counted(len(added), 'further alternative')}"
         comparison.report("union-widened", breaking and comparison.breaks(pair.old, pair.new), message, pair)
@@ -368,4 +370,4 @@ def _match_branches(comparison: SchemaComparison, pair: SchemaPair, keyword: str
         return []
     if not is_any_of or len(removed) != len(added):
         return None
-    return [comparison.child(pair, *each, is_shared=True) for each in zip(removed, added, strict=True)]
+    return [comparison.child(pair, *branch_pair, is_shared=True) for branch_pair in zip(removed, added, strict=True)]

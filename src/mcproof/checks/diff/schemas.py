@@ -61,7 +61,7 @@ def compare_schemas(
         _Traversal(comparison).run()
     finally:
         for document in documents:
-            document.release()
+            document.release()  # the nodes of a tree refer to each other
     return comparison.changes
 
 
@@ -104,12 +104,14 @@ class _Traversal:
                 self._finish(pair)
                 continue
             pairs += 1
+            # Schemas come from strangers: docs/decisions/0010-hostile-input.md.
             if pairs - self._repeated_pairs > _MAX_PAIRS:
                 message = f"the schema of {comparison.subject(root)} is too large to compare"
                 comparison.report("not-compared", None, message, root)
                 break
             comparison.changes += pair.notes
             if not pair.is_final:
+                # The last entry of a stack is the next, so a visit is finished after all pairs below it.
                 waiting += reversed(self._visit(pair))
         for visit in self._visits.values():
             if visit.further_uses:
@@ -123,7 +125,7 @@ class _Traversal:
         chains = pair.old.chain(), pair.new.chain()
         old, new = chains[0][-1], chains[1][-1]
         if not pair.level:
-            old, new = (comparison.substitute(each, _as_object(each.schema)) for each in (old, new))
+            old, new = (comparison.substitute(subschema, _as_object(subschema.schema)) for subschema in (old, new))
         key = (id(old.schema), id(new.schema), pair.is_shared, pair.is_type_part)
         is_done = key in self._visits and not self._is_repeated(self._visits[key])
         if not pair.is_type_part:
@@ -188,7 +190,9 @@ class _Traversal:
         if same_schema(root.old, root.new):
             return
         comparison = self._comparison
-        old, new = (comparison.substitute(each, _as_object(each.schema)) for each in (root.old, root.new))
+        old, new = (
+            comparison.substitute(subschema, _as_object(subschema.schema)) for subschema in (root.old, root.new)
+        )
         if comparison.breaks(old, new, is_root=True):
             message = f"the schema of {comparison.subject(root)} changed as a whole"
             comparison.report("constraint-changed", True, message, root)

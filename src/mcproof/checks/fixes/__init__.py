@@ -41,7 +41,7 @@ def fix_snapshot(catalog: Catalog, findings: list[Finding], *, keep_optional: bo
     changes = member_changes(findings, keep_optional=keep_optional)
     members: dict[tuple[str, str], MemberChange] = {}
     for change in changes:
-        members.setdefault((change.pointer, change.key), change)
+        members.setdefault((change.pointer, change.key), change)  # two rules may ask for the same member
     asked = [(change.pointer, change.key, change.value) for change in members.values()]
     edits = sorted(catalog.document.member_edits(asked), key=lambda edit: edit[:2]) if asked else []
     return FixedSnapshot(splice(catalog.document.text, edits), edits, len(changes), newly_required(members.values()))
@@ -93,6 +93,7 @@ def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdi
     """Return the edit of each fix that is certain, by the index of its finding; none for a live server."""
     if catalog.source is not None:
         return _source_edits(catalog, findings)
+    # The schemas of a live server are in its code: docs/decisions/0036-snippets-are-tried.md.
     if catalog.origin is not None:
         return {}
     edits = _document_edits(catalog.document, findings)

@@ -51,8 +51,8 @@ def frameworks_of(catalog: Catalog, item: Item) -> tuple[str, ...]:
 
 def recognised_frameworks(catalog: Catalog) -> tuple[str, ...]:
     """Return the frameworks that what a server sends shows; empty if it shows none."""
-    found = live_frameworks(catalog)
-    return () if found == _COMMONEST else found
+    frameworks = live_frameworks(catalog)
+    return () if frameworks == _COMMONEST else frameworks
 
 
 def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
     if "enum" in schema or "const" in schema:
         return f"Literal[{', '.join(map(python_value, _values(schema))) or '...'}]"
     if parts := _union(schema):
-        types = dict.fromkeys(python_type(each, bounded=bounded, depth=depth + 1) for each in parts)
+        types = dict.fromkeys(python_type(part, bounded=bounded, depth=depth + 1) for part in parts)
         return " | ".join(types)
     kind = schema.get("type")
     if kind == "array":
@@ -157,12 +157,12 @@ def zod_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return "z.any()"
     if "enum" in schema or "const" in schema:
-        values = [each for each in _values(schema) if isinstance(each, str)]
-        listed = ", ".join(json.dumps(each, ensure_ascii=False) for each in values) or "…"
+        values = [value for value in _values(schema) if isinstance(value, str)]
+        listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values) or "…"
         return f"z.literal({listed})" if "const" in schema else f"z.enum([{listed}])"
     if parts := _union(schema):
-        types = list(dict.fromkeys(zod_type(each, bounded=bounded, depth=depth + 1) for each in parts))
-        others = [each for each in types if each != "z.null()"]
+        types = list(dict.fromkeys(zod_type(part, bounded=bounded, depth=depth + 1) for part in parts))
+        others = [zod for zod in types if zod != "z.null()"]
         inner = others[0] if len(others) == 1 else f"z.union([{', '.join(others)}])"
         return f"{inner}.nullable()" if len(others) < len(types) else inner
     kind = schema.get("type")
@@ -194,13 +194,13 @@ def _literal(value: Any, is_python: bool) -> str:
 def is_flat(value: Any) -> bool:
     """Whether a JSON value is a scalar, or has nothing but scalars in it: others are too long to show."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not any(isinstance(each, (dict, list)) for each in parts)
+    return not any(isinstance(part, (dict, list)) for part in parts)
 
 
 def python_value(value: Any) -> str:
     """Return a flat JSON value as Python, with double quotes."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{python_value(key)}: {python_value(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{python_value(key)}: {python_value(member)}" for key, member in value.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(map(python_value, value))}]"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
@@ -209,7 +209,7 @@ def python_value(value: Any) -> str:
 def has_format(schema: Any) -> bool:
     """Whether a schema, or a branch of it, names a format: its type in code is unknown."""
     branches = [schema, *_union(schema)] if isinstance(schema, dict) else []
-    return any(isinstance(each, dict) and "format" in each for each in branches)
+    return any(isinstance(branch, dict) and "format" in branch for branch in branches)
 
 
 def _values(schema: dict[str, Any]) -> list[Any]:
@@ -217,8 +217,8 @@ def _values(schema: dict[str, Any]) -> list[Any]:
     listed = schema.get("enum", [schema["const"]] if "const" in schema else None)
     if not isinstance(listed, list) or not 0 < len(listed) <= _MOST_VALUES:
         return []
-    is_short = sum(len(str(each)) for each in listed if is_flat(each)) <= _LONGEST_MEMBERS
-    return listed if is_short and all(isinstance(each, str | int | bool) for each in listed) else []
+    is_short = sum(len(str(value)) for value in listed if is_flat(value)) <= _LONGEST_MEMBERS
+    return listed if is_short and all(isinstance(value, str | int | bool) for value in listed) else []
 
 
 def _union(schema: dict[str, Any]) -> list[Any]:
@@ -381,4 +381,4 @@ TEMPLATES = (
 
 def templates_of(rule: str) -> list[SnippetTemplate]:
     """Return the templates for the findings of a rule."""
-    return [each for each in TEMPLATES if rule in each.rules]
+    return [template for template in TEMPLATES if rule in template.rules]

@@ -69,16 +69,17 @@ def code_help(catalog: Catalog, findings: Iterable[Finding]) -> list[CodeHelp]:
         some = tried.setdefault((finding.rule.id, _is_nested(finding)), [])
         if len(some) < _MOST_TRIED:
             some.append(finding)
-    known = live_frameworks(catalog) if catalog.source is None else ()
+    recognised = live_frameworks(catalog) if catalog.source is None else ()
     result: dict[str, list[CodeHelp]] = {}
-    for (rule, is_nested), some in sorted(tried.items(), key=lambda each: each[0][1]):  # arguments first
-        templates = [each for each in templates_of(rule) if each.nested in (None, is_nested)]
+    for (rule, is_nested), some in sorted(tried.items(), key=lambda entry: entry[0][1]):  # arguments first
+        templates = [template for template in templates_of(rule) if template.nested in (None, is_nested)]
         if rule in result:
-            templates = [each for each in templates if each.nested is not None]
-        filled = (_fill_all(catalog, finding, templates, known) for finding in some if templates)
-        if found := next((each for each in filled if each), None):
-            result.setdefault(rule, []).extend(found)
-    return [each for found in result.values() for each in found]
+            # A template for both was filled for the arguments already.
+            templates = [template for template in templates if template.nested is not None]
+        filled = (_fill_all(catalog, finding, templates, recognised) for finding in some if templates)
+        if first := next((snippets for snippets in filled if snippets), None):
+            result.setdefault(rule, []).extend(first)
+    return [snippet for snippets in result.values() for snippet in snippets]
 
 
 def example_help(rule: str) -> list[CodeHelp]:
@@ -92,12 +93,12 @@ def example_help(rule: str) -> list[CodeHelp]:
     for template in templates_of(rule):
         code, place = _filled(template.code, values), _filled(template.place, values)
         if code is not None and place is not None:
-            shown.setdefault((place, code), []).extend(FRAMEWORKS[each] for each in template.frameworks)
+            shown.setdefault((place, code), []).extend(FRAMEWORKS[framework] for framework in template.frameworks)
     return [CodeHelp(rule, ", ".join(names), place, code) for (place, code), names in shown.items()]
 
 
 def _fill_all(
-    catalog: Catalog, finding: Finding, templates: list[SnippetTemplate], known: tuple[str, ...]
+    catalog: Catalog, finding: Finding, templates: list[SnippetTemplate], recognised: tuple[str, ...]
 ) -> list[CodeHelp]:
     """Return the snippets about one finding, one for each framework; empty if it needs none or is not suitable."""
     if finding.fix is not None and catalog.source is not None:
@@ -106,7 +107,7 @@ def _fill_all(
         if may_be_fixed(catalog.source, finding):
             return []
     shown: dict[tuple[str, str], list[str]] = {}
-    for framework in known or frameworks_of(catalog, finding.item):
+    for framework in recognised or frameworks_of(catalog, finding.item):
         for template in templates:
             if framework in template.frameworks:
                 values = _values(catalog, finding, framework)

@@ -31,12 +31,12 @@ LONGEST_TRAIL = 6
 class SourceTexts:
     """The Python files of a target, each read and parsed once."""
 
-    def __init__(self, target: str, instead: Mapping[str, bytes]) -> None:
-        """Prepare to read the files of a target; `instead` replaces the content of some, by their real paths."""
+    def __init__(self, target: str, overrides: Mapping[str, bytes]) -> None:
+        """Prepare to read the files of a target; `overrides` replace the content of some, by their real paths."""
         from mcproof.source.python.files import python_files
 
         self.files = python_files(target, [])
-        self._instead = instead
+        self._overrides = overrides
         self._texts: dict[str, PythonText | None] = {}
         self._bytes: dict[str, bytes | None] = {}
 
@@ -54,13 +54,14 @@ class SourceTexts:
         if file not in self._bytes:
             from mcproof.source.python.files import read_bytes
 
-            unsaved = self._instead.get(os.path.realpath(file)) if self._instead else None
+            unsaved = self._overrides.get(os.path.realpath(file)) if self._overrides else None
             self._bytes[file] = read_bytes(file, []) if unsaved is None else unsaved
         return self._bytes[file]
 
     def nodes_about(self, name: str) -> Iterator[tuple[str, ast.AST]]:
         """Every node of every file that contains a name."""
         for file in self.files:
+            # Parsing takes longer than a search: docs/decisions/0023-text-before-trees.md.
             if name.encode() not in (self._data(file) or b""):
                 continue
             if (text := self.text(file)) is None:
@@ -79,7 +80,7 @@ def require_owner(texts: SourceTexts, file: str, node: ast.AST, name: str, trail
             if any(_is_string(key, "name") and _names_tool(value, name) for key, value in _items(parent)):
                 return
         elif isinstance(parent, ast.Call):
-            given = next((each.value for each in parent.keywords if each.arg == "name"), None)
+            given = next((keyword.value for keyword in parent.keywords if keyword.arg == "name"), None)
             if given is not None and not (_names_tool(given, name) or _is_constant(text, given)):
                 if _is_own_name(texts, text, parent, given, name):
                     return
@@ -109,14 +110,14 @@ def _is_own_name(texts: SourceTexts, text: PythonText, call: ast.Call, given: as
     if owner is None or not isinstance(given, ast.Attribute) or not isinstance(given.value, ast.Name):
         return False
     declared = [
-        each.value
-        for each in owner.body
-        if isinstance(each, (ast.Assign, ast.AnnAssign))
-        and any(isinstance(part, ast.Name) and part.id == given.attr for part in _targets(each))
+        statement.value
+        for statement in owner.body
+        if isinstance(statement, (ast.Assign, ast.AnnAssign))
+        and any(isinstance(part, ast.Name) and part.id == given.attr for part in _targets(statement))
     ]
     if given.value.id not in ("self", "cls") or len(declared) != 1 or not _names_tool(declared[0], name):
         return False
-    if any(isinstance(each, ast.Attribute) and _sets(each, given.attr) for each in ast.walk(text.tree)):
+    if any(isinstance(node, ast.Attribute) and _sets(node, given.attr) for node in ast.walk(text.tree)):
         return False
     return not any(_inherits(node, owner.name) for _, node in texts.nodes_about(owner.name))
 
@@ -150,7 +151,7 @@ def _is_constant(text: PythonText, node: ast.expr) -> bool:
         node = node.value
     if not isinstance(node, ast.Name):
         return False
-    binding = [each for each in ast.walk(text.tree) if _binds(each, node.id)]
+    binding = [candidate for candidate in ast.walk(text.tree) if _binds(candidate, node.id)]
     if len(binding) != 1 or isinstance(binding[0], (ast.ClassDef, ast.alias)):
         return len(binding) == 1
     around = [parent for _, parent in text.parents(binding[0])]
@@ -275,6 +276,7 @@ def fix_source(catalog: Catalog, findings: list[Finding], *, keep_optional: bool
             continue
     proven = _Verifier(project, source).verified(fixes)
     fixed = {id(change.finding) for fix in proven for change in fix.changes}
+    # Reversed, so that the first change of a member counts.
     first = {(change.pointer, change.key): change for fix in proven for change in reversed(fix.changes)}
     return FixedSource(
         project.files_with(proven),
@@ -368,27 +370,28 @@ class _Project:
 
     def _literal(self, pointer: str, members: dict[str, Any]) -> tuple[str, ast.Dict]:
         """The dict literal of an object: with the same keys in the same order, and used for nothing else."""
-        found: ast.Dict | None = None
+        display: ast.Dict | None = None
         file = ""
         for key in members:
             place = self._source.locations.get(f"{pointer}/{escape(key)}")
+            # A place that several pointers have is shared: docs/decisions/0008-fixes-are-text-edits.md.
             if place is None or place.file not in self._own or self._written[place[:3]] != 1:
                 raise UncertainError("it is not written in exactly one place")
             text = self._texts.text(place.file)
             literal = None if text is None else text.display_with(key, place.line, place.column)
-            if literal is None or (found is not None and literal is not found):
+            if literal is None or (display is not None and literal is not display):
                 raise UncertainError("its keys are not in one literal")
-            found, file = literal, place.file
-        if found is None or [getattr(key, "value", None) for key in found.keys] != list(members):
+            display, file = literal, place.file
+        if display is None or [getattr(key, "value", None) for key in display.keys] != list(members):
             raise UncertainError("the literal has other keys")
-        return file, found
+        return file, display
 
     def as_edit(self, fix: _LiteralFix) -> SourceEdit:
         """A fix as one edit."""
         text = self._texts.text(fix.file)
         assert text is not None  # noqa: S101 (it has been edited)
         start, end = fix.edits[0].start, fix.edits[-1].end
-        moved = [Edit(each.start - start, each.end - start, each.replacement) for each in fix.edits]
+        moved = [Edit(edit.start - start, edit.end - start, edit.replacement) for edit in fix.edits]
         return SourceEdit(fix.file, text.position(start), text.position(end), splice(text.text[start:end], moved))
 
     def files_with(self, fixes: list[_LiteralFix]) -> list[FixedFile]:
@@ -435,11 +438,12 @@ class _Verifier:
             return False
         from mcproof.source.python.pipeline import rediscover  # here, as fixes of snapshots load this module, too
 
-        found = rediscover(self._source, {os.path.realpath(each.file): each.after for each in files})
-        if found is None or found.problems != self._source.problems:
+        rediscovered = rediscover(self._source, {os.path.realpath(file.file): file.after for file in files})
+        if rediscovered is None or rediscovered.problems != self._source.problems:
             return False
-        same = found.tools == self._source.tools
-        return same and json.dumps(found.document) == json.dumps(self._intended(fixes))
+        same = rediscovered.tools == self._source.tools
+        # As text: the order of members counts, and in Python `1 == True`.
+        return same and json.dumps(rediscovered.document) == json.dumps(self._intended(fixes))
 
     def _intended(self, fixes: list[_LiteralFix]) -> Any:
         """The intended document after these fixes."""
@@ -458,4 +462,4 @@ def _property_schemas(members: dict[str, Any]) -> list[Any]:
 def _has_uncertain_property(pointer: str, unknown: Collection[str]) -> bool:
     """Whether an object may have undiscovered properties, or has one of them only under a condition."""
     properties = f"{pointer}/properties"
-    return any(each == properties or each.rpartition("/")[0] == properties for each in unknown)
+    return any(path == properties or path.rpartition("/")[0] == properties for path in unknown)

@@ -109,9 +109,9 @@ def parameters(subject: Subject) -> list[Loss]:
 def examples(subject: Subject) -> list[Loss]:
     """Whether it shows a call, a value or a case."""
     sentences = subject.parsed.sentences
-    has_literal = any(each.has_literal for each in sentences)
+    has_literal = any(sentence.has_literal for sentence in sentences)
     covered = subject.parsed.covered.get("examples", 0)
-    if (covered and has_literal) or any(each.has_call for each in sentences):
+    if (covered and has_literal) or any(sentence.has_call for sentence in sentences):
         return []
     if covered:
         return [Loss("its example shows no value", 0.3)]
@@ -140,12 +140,12 @@ def _explained_by_text(subject: Subject) -> set[str]:
     """The parameters that the text names and explains, in lower case."""
     names = {name.lower(): stems_of(name) for name in subject.parameters}
     others = frozenset(map(stem, names))
-    found: set[str] = set()
+    explained: set[str] = set()
     for sentence in subject.parsed.sentences:
-        for name in names.keys() & set(sentence.tokens) - found:
+        for name in names.keys() & set(sentence.tokens) - explained:
             if explains_parameter(sentence.tokens, name, others | names[name]):
-                found.add(name)
-    return found
+                explained.add(name)
+    return explained
 
 
 def _is_explained_by(schema: Any, name: str) -> bool:
@@ -214,7 +214,7 @@ class DescriptionScore(NamedTuple):
         for reason in (reason for component in self.components for reason in component.reasons):
             what, _, cost = reason.rpartition(": -")
             costs[what] = costs.get(what, 0.0) + float(cost)
-        return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda each: -each[1])]
+        return [f"{what}: -{cost:.2f}" for what, cost in sorted(costs.items(), key=lambda item: -item[1])]
 
 
 class JudgedDescription(NamedTuple):
@@ -233,8 +233,8 @@ class JudgedDescription(NamedTuple):
 
     def explained(self) -> DescriptionScore:
         """The score with the cost of each omission."""
-        components = [_component(*each) for each in self.components]
-        score = sum(each.score * each.weight for each in components)
+        components = [_component(*judged) for judged in self.components]
+        score = sum(component.score * component.weight for component in components)
         return DescriptionScore(score, tuple(components), "" if self.nothing is None else self.nothing.what)
 
 
@@ -246,8 +246,8 @@ def describe_score(tool: Tool) -> DescriptionScore:
 def description_scores(judged: Iterable[JudgedDescription]) -> dict[str, float]:
     """The scores by tool, to two decimals; the lowest for several tools of one name."""
     scores: dict[str, float] = {}
-    for each in judged:
-        label, score = each.tool.label, each.score
+    for description in judged:
+        label, score = description.tool.label, description.score
         scores[label] = min(score, scores.get(label, score))
     return scores
 
@@ -259,6 +259,7 @@ def judge(tool: Tool) -> JudgedDescription:
     shown = {name: schema for name, schema in islice(tool.parameters.items(), READ_PARAMETERS) if name[:1] != "_"}
     subject = Subject(tool, parsed, shown)
     nothing = _nothing(tool, parsed)
+    # Without parameters, the other components share their weight.
     whole = 1.0 if shown else 1.0 - COMPONENTS["parameters"][0]
     components: list[tuple[str, float, list[Loss]]] = []
     for name, (weight, find_losses) in COMPONENTS.items():

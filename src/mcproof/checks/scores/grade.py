@@ -85,7 +85,7 @@ class Grade(NamedTuple):
 
     def findings_of(self, severity: str) -> int:
         """How many findings of a severity count."""
-        return sum(each.times for each in self.deductions if each.severity == severity)
+        return sum(deduction.times for deduction in self.deductions if deduction.severity == severity)
 
 
 def letter_of(score: int) -> str:
@@ -103,17 +103,18 @@ def grade(catalog: Catalog, findings: list[Finding]) -> Grade:
         Deduction(rule.id, rule.scheme_severity, count, count * POINTS[rule.scheme_severity])
         for rule, count in counts.items()
     ]
-    deductions.sort(key=lambda each: (-each.points, each.rule))
+    deductions.sort(key=lambda deduction: (-deduction.points, deduction.rule))
+    # In the units of the program that defines the grade: docs/decisions/0011-javascript-semantics.md.
     short = {id(tool) for tool in catalog.tools if length(trim(tool.description)) < BONUS_LENGTH}
     bonus = BONUS if catalog.tools and not short else 0
-    unclamped = 100 - sum(each.points for each in deductions) + bonus
+    unclamped = 100 - sum(deduction.points for deduction in deductions) + bonus
     score = 0 if catalog.is_empty else _clamp(unclamped)
     gains = []
-    for each in () if catalog.is_empty else deductions:
-        earned = BONUS if _earns_bonus(each.rule, findings, short) else 0
-        improved = _clamp(unclamped + each.points + earned)
-        remedy = _remedy(rules[each.rule], each.times)
-        gains.append(Gain(each.rule, remedy, improved - score, each.points, letter_of(improved)))
+    for deduction in () if catalog.is_empty else deductions:
+        earned = BONUS if _earns_bonus(deduction.rule, findings, short) else 0
+        improved = _clamp(unclamped + deduction.points + earned)
+        remedy = _remedy(rules[deduction.rule], deduction.times)
+        gains.append(Gain(deduction.rule, remedy, improved - score, deduction.points, letter_of(improved)))
     gains.sort(key=lambda gain: (-gain.points, -gain.cost))
     letter = letter_of(score)
     return Grade(

@@ -40,7 +40,7 @@ class Polish(NamedTuple):
 
     @property
     def penalty(self) -> float:
-        return sum(each.penalty for each in self.deductions)
+        return sum(deduction.penalty for deduction in self.deductions)
 
     def cost_of(self, deduction: PolishDeduction) -> float:
         """The points a deduction costs, before rounding and clamping."""
@@ -54,7 +54,8 @@ def polish(catalog: Catalog, findings: list[Finding]) -> Polish:
         if finding.rule.ruleset == "polish":
             counts[finding.rule] = counts.get(finding.rule, 0) + 1
     deductions = sorted(
-        (PolishDeduction(rule, count) for rule, count in counts.items()), key=lambda each: (-each.penalty, each.rule.id)
+        (PolishDeduction(rule, count) for rule, count in counts.items()),
+        key=lambda deduction: (-deduction.penalty, deduction.rule.id),
     )
     unscored = Polish(0, deductions, len(catalog.tools))
     if catalog.is_empty:

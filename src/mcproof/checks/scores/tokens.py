@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
+# A JSON document has no cycles, so the encoder need not look for any.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+# Numbers that JavaScript may write in another way than Python.
 _odd_number = re.compile(r"[:\[,]-?(?:\d+[.eE]|\d{16}|[IN])").search
 _strings = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")', re.DOTALL)
 _number = re.compile(r"-?\d[\d.eE+-]*|-?Infinity|NaN")
@@ -56,10 +58,10 @@ def stringify(value: Any) -> str:
         text = "".join(_pieces(value))
     if _odd_number(text) or isinstance(value, (int, float)):
         pieces = _strings.split(text)  # every second piece is a string
-        pieces[::2] = [_number.sub(_in_javascript, each) if len(each) > 2 else each for each in pieces[::2]]
+        pieces[::2] = [_number.sub(_in_javascript, piece) if len(piece) > 2 else piece for piece in pieces[::2]]
         text = "".join(pieces)
     if not text.isascii():
-        text = _lone_surrogate.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = _lone_surrogate.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text
 
 
@@ -78,9 +80,9 @@ def is_longer(value: Any, most: int) -> bool:
     return len(stringify(value).encode("utf-8", "surrogatepass")) > most
 
 
-def _in_javascript(found: re.Match[str]) -> str:
+def _in_javascript(match: re.Match[str]) -> str:
     """A number as JavaScript prints it: no trailing `.0`, no padded exponent."""
-    number = float(found[0])
+    number = float(match[0])
     if not isfinite(number):
         return "null"
     if number == 0:
@@ -93,6 +95,7 @@ def _in_javascript(found: re.Match[str]) -> str:
     significant = digits.lstrip("0")
     point = len(whole) + int(exponent or 0) - (len(digits) - len(significant))  # 0.SIGNIFICANT × 10 ** point
     significant = significant.rstrip("0")
+    # JavaScript writes exponents from 1e21 on and below 1e-6.
     if 0 < point <= 21:
         if len(significant) <= point:
             return sign + significant.ljust(point, "0")

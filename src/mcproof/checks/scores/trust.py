@@ -85,11 +85,11 @@ def trust_score(
     thresholds: Thresholds,
 ) -> Trust:
     """Return the score of a target; only rules and findings of the `trust` ruleset count."""
-    found: dict[str, list[Finding]] = {}
+    by_rule: dict[str, list[Finding]] = {}
     for finding in findings:
-        found.setdefault(finding.rule.id, []).append(finding)
+        by_rule.setdefault(finding.rule.id, []).append(finding)
     judged = [rule for rule in rules if rule.ruleset == "trust"]
-    outcomes = [_outcome(rule, found.get(rule.id, []), unjudged.get(rule.id), exposure) for rule in judged]
+    outcomes = [_outcome(rule, by_rule.get(rule.id, []), unjudged.get(rule.id), exposure) for rule in judged]
     state = _State.of(outcomes, thresholds)
     by_id = {rule.id: rule for rule in judged}
     return Trust(
@@ -97,21 +97,22 @@ def trust_score(
         verdict=state.verdict,
         coverage=state.coverage,
         hard_fails=state.hard_fails,
-        reasons=list(_reasons(state, by_id, found, thresholds)),
+        reasons=list(_reasons(state, by_id, by_rule, thresholds)),
         actions=_actions(state, judged, outcomes, thresholds),
         outcomes=outcomes,
     )
 
 
-def _outcome(rule: Rule, found: list[Finding], unjudged: Unjudged | None, exposure: Exposure) -> RuleOutcome:
+def _outcome(rule: Rule, findings: list[Finding], unjudged: Unjudged | None, exposure: Exposure) -> RuleOutcome:
     weight = 0 if rule.traits.get("counted_by") else rule.traits["weight"]
-    if found:
+    if findings:
         blocks = rule.traits.get("hard_fail")
-        is_hard_fail = blocks is not None and any(blocks(each.evidence or {}, exposure) for each in found)
-        caps = rule.id.startswith("TRU-") and any(_severity(each) in _SERIOUS for each in found)
+        is_hard_fail = blocks is not None and any(blocks(finding.evidence or {}, exposure) for finding in findings)
+        caps = rule.id.startswith("TRU-") and any(_severity(finding) in _SERIOUS for finding in findings)
         return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail, caps_verdict=caps)
     if unjudged is not None:
         outcome: Literal["not observed", "not applicable"] = "not observed" if unjudged.concerns else "not applicable"
+        # A rule that crashed may have missed anything: docs/decisions/0018-rules-about-mcproof.md.
         return RuleOutcome(rule.id, outcome, weight, unjudged.why, caps_verdict=unjudged.is_crash)
     return RuleOutcome(rule.id, "passed", weight)
 
@@ -134,14 +135,15 @@ class _State(NamedTuple):
     @classmethod
     def of(cls, outcomes: Sequence[RuleOutcome], thresholds: Thresholds) -> _State:
         weights = dict.fromkeys(("passed", "failed", "not observed", "not applicable"), 0)
-        for each in outcomes:
-            weights[each.outcome] += each.weight
+        for outcome in outcomes:
+            weights[outcome.outcome] += outcome.weight
         judged = weights["passed"] + weights["failed"]
         score = round(100 * weights["passed"] / judged) if judged else 0
+        # What does not apply to the target is in no sum: docs/decisions/0052-what-coverage-counts.md.
         concerning = judged + weights["not observed"]
         coverage = round(judged / concerning, 2) if concerning else 0.0
-        hard_fails = [each.rule for each in outcomes if each.is_hard_fail]
-        serious = [each.rule for each in outcomes if each.caps_verdict]
+        hard_fails = [outcome.rule for outcome in outcomes if outcome.is_hard_fail]
+        serious = [outcome.rule for outcome in outcomes if outcome.caps_verdict]
         verdict: Verdict = "allow" if score >= thresholds.allow else "review" if score >= thresholds.review else "block"
         if verdict == "allow" and (serious or coverage < LEAST_COVERAGE):
             verdict = "review"
@@ -149,16 +151,16 @@ class _State(NamedTuple):
 
 
 def _reasons(
-    state: _State, rules: Mapping[str, Rule], found: Mapping[str, list[Finding]], thresholds: Thresholds
+    state: _State, rules: Mapping[str, Rule], findings: Mapping[str, list[Finding]], thresholds: Thresholds
 ) -> Iterable[str]:
     """The verdict in plain words: what blocks, what caps, the score, the coverage."""
     for name in state.hard_fails:
-        yield f"{_statement(rules[name], found[name])}: this alone blocks the server"
+        yield f"{_statement(rules[name], findings[name])}: this alone blocks the server"
     for name in state.serious:
-        if name not in found:
+        if name not in findings:
             yield f"{name} crashed on this server: a person must review it"
         elif name not in state.hard_fails:
-            yield f"{_statement(rules[name], found[name])}: a person must review it"
+            yield f"{_statement(rules[name], findings[name])}: a person must review it"
     if state.score < thresholds.review:
         yield f"the score of {state.score} is below {thresholds.review}"
     elif state.score < thresholds.allow:
@@ -167,14 +169,14 @@ def _reasons(
         yield f"only {state.coverage:.0%} of what the rules weigh could be observed"
 
 
-def _statement(rule: Rule, found: list[Finding]) -> str:
+def _statement(rule: Rule, findings: list[Finding]) -> str:
     """What is wrong, with the number of places if there are several.
 
     A rule may have another title for findings that its summary does not describe.
     """
-    count = f" ({len(found):,} findings)" if len(found) > 1 else ""
+    count = f" ({len(findings):,} findings)" if len(findings) > 1 else ""
     title_of = rule.traits.get("title_of", lambda _evidence: None)
-    titles = {title_of(each.evidence or {}) or rule.summary.rstrip(".") for each in found}
+    titles = {title_of(finding.evidence or {}) or rule.summary.rstrip(".") for finding in findings}
     title = titles.pop() if len(titles) == 1 else rule.summary.rstrip(".")
     return f"{title}{count} [{rule.id}]"
 
@@ -184,10 +186,10 @@ def _actions(
 ) -> list[Action]:
     """What fixing each failed rule alone would gain: first what improves the verdict, then the most points."""
     actions = []
-    for number, (rule, each) in enumerate(zip(rules, outcomes, strict=True)):
-        if each.outcome == "failed":
-            fixed = [*outcomes[:number], RuleOutcome(rule.id, "passed", each.weight), *outcomes[number + 1 :]]
+    for number, (rule, outcome) in enumerate(zip(rules, outcomes, strict=True)):
+        if outcome.outcome == "failed":
+            fixed = [*outcomes[:number], RuleOutcome(rule.id, "passed", outcome.weight), *outcomes[number + 1 :]]
             after = _State.of(fixed, thresholds)
-            actions.append((each, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
+            actions.append((outcome, Action(rule.id, rule.advice, after.score - state.score, after.verdict)))
     actions.sort(key=lambda pair: (VERDICTS.index(pair[1].verdict), not pair[0].is_hard_fail, -pair[1].points))
     return [action for _, action in actions]

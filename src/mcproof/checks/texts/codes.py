@@ -42,8 +42,9 @@ def _markers() -> dict[str, frozenset[bytes]]:
     encoded = {"reversed": signs[::-1]}
     for cipher, alphabet in ALPHABETS.items():
         encoded[cipher] = signs.translate(bytes.maketrans(alphabet.encode(), letters))
-    known = frozenset(" ".join(KNOWN).encode().split())
-    return {cipher: frozenset(words.split()) - known for cipher, words in encoded.items()}
+    usual_words = frozenset(" ".join(KNOWN).encode().split())
+    # A word that is usual as it stands shows nothing.
+    return {cipher: frozenset(words.split()) - usual_words for cipher, words in encoded.items()}
 
 
 _MARKERS = _markers()
@@ -82,11 +83,14 @@ _MORSE = dict(
         strict=True,
     )
 )
+# The expressions take linear time on any text: repetitions are bounded or possessive.
+# docs/decisions/0050-texts-in-one-pass.md
 _morse_run = re.compile(r"(?<![A-Za-z.])[.\-/|](?:[.\-/| \n]{0,4000}[.\-])").findall
 _BRAILLE = dict(zip("⠁⠃⠉⠙⠑⠋⠛⠓⠊⠚⠅⠇⠍⠝⠕⠏⠟⠗⠎⠞⠥⠧⠺⠭⠽⠵⠀", f"{ascii_lowercase} ", strict=True))
 _FLIPPED = dict(zip("ɐqɔpǝɟƃɓɥᴉıɾʞlɯuodbɹsʇnʌʍxʎz", "abcdefgghiijklmnopqrstuvwxyz", strict=True))
 _flipped_sign = re.compile("[ɐɔǝɟƃɥɯɹʇʌʍʎ]").findall
 _ROTATED = {code: 33 + (code - 33 + 47) % 94 for code in range(33, 127)}
+# `1` stands for an i or for an l.
 _LEET = str.maketrans("013457@$!", "oieastasi")
 _LEET_WITH_L = str.maketrans("013457@$!", "oleastasi")
 _leet_word = re.compile(
@@ -120,25 +124,26 @@ def in_code(text: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
     for code in [code for code, count in counts.items() if count >= 2]:
         decode = DECODERS[code]
         decoded = [
-            plain
+            sentence
             for segment in _segments(text)
-            if not is_sentence(segment, share=0.3) and is_sentence(plain := decode(segment), share=0.4)
+            if not is_sentence(segment, share=0.3) and is_sentence(sentence := decode(segment), share=0.4)
         ]
         if decoded:
-            yield code, " ".join(each.strip() for each in (decoded[::-1] if code == "reversed" else decoded))
+            # A text that is read backwards ends with its first sentence.
+            yield code, " ".join(part.strip() for part in (decoded[::-1] if code == "reversed" else decoded))
 
 
 def in_leet(text: str) -> str:
     """The sentences with digits and signs for letters, in letters; empty if hardly any word becomes a usual one."""
-    found = []
+    decoded = []
     for sentence in _sentences(text):
         words = _leet_word(sentence.lower()) if _two_leet_signs(sentence) else ()
         for table in (_LEET, _LEET_WITH_L) if len(words) >= 2 else ():
             usual = sum(_usual(word.translate(table)) for word in words)
             if usual >= max(2, len(words) / 3):
-                found.append(sentence.translate(table))
+                decoded.append(sentence.translate(table))
                 break
-    return " ".join(found)
+    return " ".join(decoded)
 
 
 def _usual(word: str) -> bool:
@@ -147,15 +152,16 @@ def _usual(word: str) -> bool:
 
 def spaced_out(text: str) -> str:
     """The words whose letters a text spaces out, `i g n o r e`; empty if there are hardly any."""
-    found = []
+    spelled = []
     for run in _spaced(text):
         parts = run.split() if _separator_sign(run) else _gap_of_words.split(run)
         words = [re.sub("[^A-Za-z]", "", part) for part in parts]
         words = [word for word in words if word]
+        # All gaps are equally wide, so the words cannot be told apart.
         if len(words) > 1 and all(len(word) == 1 for word in words):
             words = ["".join(words)]
-        found.append(" ".join(words))
-    return "; ".join(found)
+        spelled.append(" ".join(words))
+    return "; ".join(spelled)
 
 
 def in_morse(text: str) -> str:
@@ -169,11 +175,16 @@ def in_morse(text: str) -> str:
 
 def in_other_letters(text: str) -> Iterator[tuple[str, str]]:
     """The text in Braille or upside-down letters, with the name of the code."""
-    cells = [each for each in text if "\u2800" <= each <= "\u28ff"]
+    cells = [character for character in text if "\u2800" <= character <= "\u28ff"]
     if len(cells) >= 8:
-        yield "Braille", "".join(_BRAILLE.get(each, each) for each in text if each in _BRAILLE or each == " ").strip()
+        yield (
+            "Braille",
+            "".join(
+                _BRAILLE.get(character, character) for character in text if character in _BRAILLE or character == " "
+            ).strip(),
+        )
     if len(_flipped_sign(text)) >= 5:
-        yield "upside-down letters", "".join(_FLIPPED.get(each, each) for each in reversed(text)).strip()
+        yield "upside-down letters", "".join(_FLIPPED.get(character, character) for character in reversed(text)).strip()
 
 
 def is_run_together(text: str) -> bool:
@@ -193,16 +204,16 @@ MOST_SYMBOLS = 8_192
 
 def text_of_tags(characters: str) -> str:
     """The ASCII letters that tag characters stand for."""
-    return "".join(chr(code) for each in characters if 0x20 <= (code := ord(each) - 0xE0000) < 0x7F)
+    return "".join(chr(code) for character in characters if 0x20 <= (code := ord(character) - 0xE0000) < 0x7F)
 
 
 def text_of_selectors(characters: str) -> str:
     """The text whose bytes, or halves of bytes, are written as variation selectors; empty if there is none."""
-    values = [selected for each in characters[:MOST_SYMBOLS] if (selected := _selector(each)) is not None]
+    values = [selected for character in characters[:MOST_SYMBOLS] if (selected := _selector(character)) is not None]
     candidates = [bytes(values)]
     if len(set(values)) > 2 and max(values, default=0) < 16:
         candidates.append(_joined(values, base=16, width=2))
-    texts = (_text(each) for each in candidates)
+    texts = (_text(candidate) for candidate in candidates)
     return next((text for text in texts if reads(text)), "") or text_of_symbols(characters)
 
 
@@ -216,7 +227,7 @@ def _selector(character: str) -> int | None:
 def text_of_symbols(characters: str) -> str:
     """The text that a sequence of a few different characters stands for as binary digits; empty if there is none."""
     characters = characters[:MOST_SYMBOLS]
-    texts = (_text(each) for each in _readings(characters))
+    texts = (_text(data) for data in _readings(characters))
     return next((text for text in texts if reads(text)), "")
 
 
@@ -227,16 +238,16 @@ def _readings(characters: str) -> Iterator[bytes]:
         yield from _bits(characters, alphabet)
     elif len(alphabet) in (3, 4):
         for removed in _separators(characters, alphabet):
-            digits = [each for each in alphabet if each not in removed]
+            digits = [character for character in alphabet if character not in removed]
             groups = [group for group in _split(characters, removed) if group]
             for zero, one in permutations(digits, 2):
-                yield bytes(int("".join("0" if each == zero else "1" for each in group), 2) & 255 for group in groups)
+                yield bytes(int("".join("0" if digit == zero else "1" for digit in group), 2) & 255 for group in groups)
                 yield from _bits("".join(groups), [zero, one])
         if len(alphabet) == 4:
             for order in permutations(alphabet):
-                yield _joined([order.index(each) for each in characters], base=4, width=4)
+                yield _joined([order.index(character) for character in characters], base=4, width=4)
     elif 5 <= len(alphabet) <= 16:
-        values = [alphabet.index(each) for each in characters]
+        values = [alphabet.index(character) for character in characters]
         yield _joined(values, base=8, width=3)
         yield _joined(values, base=16, width=2)
 
@@ -251,16 +262,16 @@ def _separators(characters: str, alphabet: Sequence[str]) -> Iterator[str]:
 
 
 def _split(characters: str, separators: str) -> list[str]:
-    for each in separators[1:]:
-        characters = characters.replace(each, separators[0])
+    for separator in separators[1:]:
+        characters = characters.replace(separator, separators[0])
     return characters.split(separators[0])
 
 
 def _bits(characters: str, alphabet: Sequence[str]) -> Iterator[bytes]:
     first, second = alphabet
-    for zero, one in ((first, second), (second, first)):
+    for zero, one in ((first, second), (second, first)):  # which of them is 0 is up to the author
         bits = characters.translate({ord(zero): "0", ord(one): "1"})
-        for width in (8, 7, 16):
+        for width in (8, 7, 16):  # bytes, ASCII, UTF-16
             whole = len(bits) - len(bits) % width
             values = [int(bits[at : at + width], 2) for at in range(0, whole, width)]
             if all(value < 256 for value in values):
@@ -289,7 +300,7 @@ def reads(text: str) -> bool:
     """Whether a decoded text consists of words rather than of noise."""
     if len(text) < 3 or not (text.isprintable() or "".join(text.split()).isprintable()):
         return False
-    letters = sum(each.isalpha() or each == " " for each in text)
+    letters = sum(character.isalpha() or character == " " for character in text)
     return letters * 4 >= len(text) * 3
 
 
@@ -326,19 +337,19 @@ _OVERLAYS = re.compile("[\u0332-\u0338\u0489\u20d2-\u20eb]+")
 """Marks drawn through or under a letter."""
 _overlaid_word = re.compile("(?:[A-Za-z][\u0332-\u0338\u0489\u20d2-\u20eb]{1,9}){3,}").finditer
 _ENCLOSED = {
-    **{chr(0x1F130 + each): chr(65 + each) for each in range(26)},
-    **{chr(0x1F150 + each): chr(65 + each) for each in range(26)},
-    **{chr(0x1F170 + each): chr(65 + each) for each in range(26)},
-    **{chr(0x1F110 + each): chr(65 + each) for each in range(26)},
+    **{chr(0x1F130 + letter): chr(65 + letter) for letter in range(26)},
+    **{chr(0x1F150 + letter): chr(65 + letter) for letter in range(26)},
+    **{chr(0x1F170 + letter): chr(65 + letter) for letter in range(26)},
+    **{chr(0x1F110 + letter): chr(65 + letter) for letter in range(26)},
 }
 _FROM_ENCLOSED = str.maketrans(_ENCLOSED)
 
 
 def imitated(text: str) -> str:
     """A text with ASCII letters in place of all their lookalikes and styled forms."""
-    plain = _styled.sub(lambda match: normalize("NFKC", match[0].translate(_FROM_ENCLOSED)), text)
-    plain = _OVERLAYS.sub("", plain)
-    return _word_sub(plain)
+    unstyled = _styled.sub(lambda match: normalize("NFKC", match[0].translate(_FROM_ENCLOSED)), text)
+    unstyled = _OVERLAYS.sub("", unstyled)
+    return _word_sub(unstyled)
 
 
 def _word_sub(text: str) -> str:
@@ -356,30 +367,30 @@ def lookalike_words(text: str) -> list[tuple[int, int, str]]:
     A word counts if it mixes ASCII letters with lookalikes, or consists of lookalikes within a text that has no other
     letters of that script: Russian words are Russian words. In a text with such letters, a mixed word must be longer.
     """
-    found: list[tuple[int, int, str]] = []
+    words: list[tuple[int, int, str]] = []
     if _lookalike(text) is None:
-        return found
+        return words
     others: bool | None = None
     for match in _word(text):
         word = match[0]
-        plain = word if word.isascii() else word.translate(_TO_ASCII)
-        if plain is word or not plain.isascii():
+        ascii_word = word if word.isascii() else word.translate(_TO_ASCII)
+        if ascii_word is word or not ascii_word.isascii():
             continue
         if others is None:
             others = _has_other_letters(text)
-        if len(plain) >= _least_letters(word, others=others):
-            found.append((match.start(), match.end(), plain))
-    return found
+        if len(ascii_word) >= _least_letters(word, others=others):
+            words.append((match.start(), match.end(), ascii_word))
+    return words
 
 
 def _least_letters(word: str, *, others: bool) -> int:
     """How many letters a word with lookalikes needs, to be no symbol, unit or word of another language."""
-    foreign = [each for each in word if not each.isascii()]
+    foreign = [letter for letter in word if not letter.isascii()]
     if len(foreign) == len(word):
         return 1_000 if others else 4
     if others:
         return 6
-    return 4 if all(each in _GREEK for each in foreign) else 3
+    return 4 if all(letter in _GREEK for letter in foreign) else 3  # Greek letters are symbols as well, as in `μs`
 
 
 def _has_other_letters(text: str) -> bool:
@@ -392,11 +403,11 @@ def styled_words(text: str) -> list[tuple[int, int, str]]:
 
     Full-width words within East Asian text are usual.
     """
-    found = []
+    words = []
     if _styled.search(text) is not None:
         for match in _styled_word(text):
             if not (_full_width(match[0]) and _east_asian(text)):
-                found.append((match.start(), match.end(), normalize("NFKC", match[0].translate(_FROM_ENCLOSED))))
+                words.append((match.start(), match.end(), normalize("NFKC", match[0].translate(_FROM_ENCLOSED))))
     if _OVERLAYS.search(text) is not None:
-        found += [(match.start(), match.end(), _OVERLAYS.sub("", match[0])) for match in _overlaid_word(text)]
-    return found
+        words += [(match.start(), match.end(), _OVERLAYS.sub("", match[0])) for match in _overlaid_word(text)]
+    return words

@@ -64,13 +64,13 @@ def encoded_in(
     """The encoded parts of a text, decoded, with those nested in them; by default every encoding is tried."""
     text = text[:LONGEST_TEXT]
     for encoding in DECODERS if encodings is None else encodings:
-        for found in DECODERS[encoding](text):
-            if found.decoded and found.decoded != text:
-                yield found
+        for encoded in DECODERS[encoding](text):
+            if encoded.decoded and encoded.decoded != text:
+                yield encoded
                 if levels > 1:
-                    for inner in encoded_in(found.decoded, levels=levels - 1):
-                        name = f"{inner.encoding} in {found.encoding}"
-                        yield EncodedText(name, inner.decoded, inner.is_deliberate or found.is_deliberate)
+                    for inner in encoded_in(encoded.decoded, levels=levels - 1):
+                        name = f"{inner.encoding} in {encoded.encoding}"
+                        yield EncodedText(name, inner.decoded, inner.is_deliberate or encoded.is_deliberate)
 
 
 def _of_runs(text: str) -> Iterator[EncodedText]:
@@ -93,6 +93,7 @@ def _of_run(run: str) -> Iterator[tuple[str, str]]:
         return
     if run.rstrip("=").isupper() and re.fullmatch("[A-Z2-7]+=*", run):
         yield from _named("base32", _padded(b32decode, run.rstrip("="), 8))
+    # Base64 mixes upper and lower case; a run without such a mix is an identifier.
     if not (run.islower() or run.isupper()):
         yield from _named("base64", base64_bytes(run))
         yield from _named("reversed base64", base64_bytes(run.strip("=")[::-1]))
@@ -104,10 +105,11 @@ def _is_hexadecimal(text: str) -> bool:
 
 def base64_bytes(text: str) -> bytes:
     """The bytes of base64 in either alphabet, with or without padding; empty if it is not valid."""
-    plain = text.replace("-", "+").replace("_", "/").rstrip("=")
-    if len(plain) % 4 == 1:
-        plain = plain[:-1]
-    return _padded(b64decode, plain, 4)
+    digits = text.replace("-", "+").replace("_", "/").rstrip("=")
+    # Base64 never has this length: the last character belongs to the text around it.
+    if len(digits) % 4 == 1:
+        digits = digits[:-1]
+    return _padded(b64decode, digits, 4)
 
 
 def _padded(decode: Callable[[str], bytes], text: str, multiple: int) -> bytes:
@@ -130,7 +132,8 @@ def text_of_bytes(data: bytes) -> str:
         return ""
     if data[:2] == b"\x1f\x8b" or data[0] == 0x78:
         inflated = _inflated(data)
-        data = inflated or data
+        data = inflated or data  # the first bytes may be text by chance: 0x78 is an `x`
+    # In UTF-16, every other byte of most text is 0.
     for encoding in ("utf-16-le", "utf-16-be") if data.count(0) * 3 >= len(data) else ("utf-8",):
         try:
             text = data.decode(encoding)
@@ -143,6 +146,7 @@ def text_of_bytes(data: bytes) -> str:
 
 def _inflated(data: bytes) -> bytes:
     try:
+        # 47 reads zlib and gzip. The limit keeps a few bytes from becoming gigabytes.
         return zlib.decompressobj(47).decompress(data, LONGEST_INFLATED)
     except zlib.error:
         return b""
@@ -193,7 +197,7 @@ def _of_codes(text: str) -> Iterator[EncodedText]:
             yield from _of_bytes("character codes", bytes(codes))
     for match in _bits(text):
         bits = re.findall("[01]{7,8}", match[0]) if re.search(r"[\s,]", match[0]) else re.findall("[01]{8}", match[0])
-        yield from _of_bytes("binary digits", bytes(int(each, 2) for each in bits))
+        yield from _of_bytes("binary digits", bytes(int(octet, 2) for octet in bits))
 
 
 def _of_bytes(encoding: str, data: bytes) -> Iterator[EncodedText]:
@@ -214,7 +218,9 @@ def _of_base85(text: str) -> Iterator[EncodedText]:
 def _of_escapes(text: str) -> Iterator[EncodedText]:
     """Escapes that are written out: of Unicode, bytes, HTML, URLs and mail."""
     if "\\" in text:
-        letters = [each for each in _escape.findall(text) if chr(_code_of(each)).isalpha() and _code_of(each) < 128]
+        letters = [
+            groups for groups in _escape.findall(text) if chr(_code_of(groups)).isalpha() and _code_of(groups) < 128
+        ]
         if len(letters) >= 3:
             decoded = _escape.sub(lambda match: chr(_code_of(match.groups())), text)
             yield EncodedText("escapes", decoded, is_deliberate=True)
@@ -222,7 +228,7 @@ def _of_escapes(text: str) -> Iterator[EncodedText]:
         decoded = unescape(text)
         numeric = _numeric_entity(text)
         if decoded != text:
-            letters = [each for each in numeric if unescape(each).isalpha() and unescape(each).isascii()]
+            letters = [entity for entity in numeric if unescape(entity).isalpha() and unescape(entity).isascii()]
             yield EncodedText("HTML entities", decoded, is_deliberate=len(letters) >= 3)
     if text.count("%") >= 3:
         tokens = [token for token in text.split() if "%" in token]
@@ -256,7 +262,7 @@ def _of_sentences(text: str) -> Iterator[EncodedText]:
     for code, decoded in in_code(text, dict.fromkeys(words_of_text(text))):
         yield EncodedText(code, decoded, is_deliberate=True)
     if any(word in text for word in _ROTATED_SIGNS):
-        lines = [plain for line in text.splitlines() if is_sentence(plain := rotated(line), share=0.3)]
+        lines = [sentence for line in text.splitlines() if is_sentence(sentence := rotated(line), share=0.3)]
         yield EncodedText("rot47", " ".join(lines), is_deliberate=True)
 
 

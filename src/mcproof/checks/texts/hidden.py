@@ -65,13 +65,13 @@ class Concealed(NamedTuple):
 
 def concealed_parts(text: str) -> list[Concealed]:
     """The parts of a text that are out of sight, each kind in order."""
-    found = [*_comments(text), *_hidden_elements(text), *_after_escapes(text), *_after_whitespace(text)]
-    if not found or "`" not in text:
-        return found
+    parts = [*_comments(text), *_hidden_elements(text), *_after_escapes(text), *_after_whitespace(text)]
+    if not parts or "`" not in text:
+        return parts
     code = code_ranges(text)
     return [
-        each._replace(is_code=each.kind == COMMENT and any(start <= each.start < end for start, end in code))
-        for each in found
+        part._replace(is_code=part.kind == COMMENT and any(start <= part.start < end for start, end in code))
+        for part in parts
     ]
 
 
@@ -109,6 +109,7 @@ def _after_escapes(text: str) -> Iterator[Concealed]:
 
 def _after_whitespace(text: str) -> Iterator[Concealed]:
     gaps = [match for match in _gap(text) if _hides(text, match)] if _may_have_gap(text) else []
+    # Gaps on several lines are the columns of a table, unless one of them is very wide.
     if len({text.count("\n", 0, match.start()) for match in gaps[:TABLE_LINES]}) < TABLE_LINES or any(
         len(match[0].expandtabs()) >= 100 for match in gaps
     ):
@@ -184,44 +185,47 @@ class HiddenText(NamedTuple):
 
 def hidden_in(text: str) -> list[HiddenText]:
     """What a text hides, one entry for each way."""
-    found: list[HiddenText] = []
+    hidings: list[HiddenText] = []
     if not text.isascii() or not text.isprintable():
-        found += _invisible(text)
+        hidings += _invisible(text)
     if not text.isascii():
-        found += _disguised(text)
+        hidings += _disguised(text)
     parts = concealed_parts(text)
     if any(part.kind == ESCAPES for part in parts):
-        found = [each for each in found if each.kind != CONTROLS]
+        # The control character is reported with its escape sequence.
+        hidings = [hiding for hiding in hidings if hiding.kind != CONTROLS]
     for part in parts:
         is_message = part.kind == ESCAPES and reads(part.content)
-        found.append(HiddenText(part.kind, part.start, part.whitespace[:_MOST], part.content, is_message, part.is_code))
-    return found
+        hidings.append(
+            HiddenText(part.kind, part.start, part.whitespace[:_MOST], part.content, is_message, part.is_code)
+        )
+    return hidings
 
 
 def readable(text: str) -> str:
     """A text as a model may understand it: without invisible characters, in plain letters."""
     if text.isascii() and text.isprintable():
         return text
-    plain = _run.sub("", text)
-    return plain if plain.isascii() else imitated(plain)
+    visible = _run.sub("", text)
+    return visible if visible.isascii() else imitated(visible)
 
 
 def _disguised(text: str) -> Iterator[HiddenText]:
     for kind, words in ((LOOKALIKE, lookalike_words(text)), (STYLED, styled_words(text))):
         if words:
             letters = "".join(text[start:end] for start, end, _ in words)[:_MOST]
-            unusual = "".join(each for each in letters if not each.isascii())
+            unusual = "".join(letter for letter in letters if not letter.isascii())
             yield HiddenText(kind, words[0][0], unusual, " ".join(word for _, _, word in words)[:_MOST], False)
 
 
 def _invisible(text: str) -> Iterator[HiddenText]:
     """The invisible characters of a text that have no legitimate use, by kind, with what they spell."""
     is_rtl = _right_to_left(text) is not None
-    found: dict[str, tuple[int, list[str]]] = {}
+    by_kind: dict[str, tuple[int, list[str]]] = {}
     for match in _run.finditer(text):
         for kind, characters in _illegitimate(text, match.start(), match.end(), is_rtl=is_rtl):
-            found.setdefault(kind, (match.start(), []))[1].append(characters)
-    for kind, (start, runs) in found.items():
+            by_kind.setdefault(kind, (match.start(), []))[1].append(characters)
+    for kind, (start, runs) in by_kind.items():
         characters = "".join(runs)[: 8 * _MOST]
         if kind == DIRECTIONS:
             yield _turned(text, start, characters)
@@ -229,6 +233,7 @@ def _invisible(text: str) -> Iterator[HiddenText]:
         decode = _DECODERS.get(kind)
         decoded = decode(characters) if decode is not None else ""
         if not decoded and decode is text_of_symbols and len(runs) > 1:
+            # A few stray characters elsewhere make the whole unreadable.
             decoded = text_of_symbols(max(runs, key=len))
         yield HiddenText(kind, start, characters[:_MOST], decoded[:_MOST], reads(decoded))
 
@@ -250,14 +255,15 @@ def _turned(text: str, start: int, characters: str) -> HiddenText:
 def _illegitimate(text: str, start: int, end: int, *, is_rtl: bool) -> Iterator[tuple[str, str]]:
     """The parts of a run of invisible characters that have no legitimate use, by kind."""
     run = text[start:end]
+    # a byte order mark
     if start == 0 and run[0] == "\ufeff":
         run = run[1:]
     before, after = text[start - 1 : start], text[end : end + 1]
     if not run or _is_usual(run, before, after, is_rtl=is_rtl):
         return
     kinds: dict[str, list[str]] = {}
-    for each in run:
-        kinds.setdefault(_kind_of(each), []).append(each)
+    for character in run:
+        kinds.setdefault(_kind_of(character), []).append(character)
     for kind, characters in kinds.items():
         yield kind, "".join(characters)
 
@@ -278,13 +284,18 @@ def _kind_of(character: str) -> str:
 
 def _is_usual(run: str, before: str, after: str, *, is_rtl: bool) -> bool:
     """Whether a run of invisible characters has a legitimate use between its neighbours."""
+    # Tag characters after a black flag make the flag of a region, such as Scotland.
     if before == _BLACK_FLAG:
         return _is_flag(run) is not None
-    if is_rtl and all(each in _DIRECTION_MARKS or each in _EMBEDDINGS or each in _JOINERS for each in run):
+    if is_rtl and all(
+        character in _DIRECTION_MARKS or character in _EMBEDDINGS or character in _JOINERS for character in run
+    ):
         return len(run) <= 3
     if len(run) == 2 and run[0] in "\ufe0e\ufe0f" and run[1] == "\u200d":
+        # a selector before the joiner of an emoji, as in a rainbow flag
         return _is_symbol(before) and _is_symbol(after)
     if len(run) > 1:
+        # isolates around an empty value
         return run[0] in _EMBEDDINGS and set(run) <= set("\u2068\u2069")
     usual = _USUAL.get(_group_of(run))
     return usual is not None and usual(run, before, after)

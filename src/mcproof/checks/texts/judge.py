@@ -83,18 +83,19 @@ class JudgedEncoding(NamedTuple):
 
 def hidings(suspects: Iterable[str], siblings: Collection[str] | ToolNames) -> dict[str, list[JudgedHiding]]:
     """The texts that hide something, with what they hide. `siblings` are the names of the server's tools."""
-    found = {text: list(judged_hidings(text, siblings)) for text in suspects}
-    return {text: judged for text, judged in found.items() if judged}
+    by_text = {text: list(judged_hidings(text, siblings)) for text in suspects}
+    return {text: judged for text, judged in by_text.items() if judged}
 
 
 def judged_hidings(text: str, siblings: Collection[str] | ToolNames = ()) -> Iterator[JudgedHiding]:
     """What a text hides, judged."""
-    found = hidden_in(text)
-    if not found:
+    hidden_texts = hidden_in(text)
+    if not hidden_texts:
         return
     revealed = _revealed(text, siblings)
-    for hidden in found:
+    for hidden in hidden_texts:
         rule = _rule_of(hidden.decoded, siblings) if hidden.decoded else ""
+        # People see what is in a code span, so it counts only if it breaks a rule.
         if hidden.is_code and not rule:
             continue
         if hidden.kind in _CONCEALED:
@@ -118,29 +119,29 @@ def _may_be_layout(whitespace: str) -> bool:
 
 def _revealed(text: str, siblings: Collection[str] | ToolNames) -> str:
     """The rule that a text breaks only once its disguise is removed; empty if there is none."""
-    plain = readable(text)
-    if plain == text:
+    undisguised = readable(text)
+    if undisguised == text:
         return ""
-    before = {(each.kind, each.sentence) for each in signals_in(text, siblings)}
-    after = signals_in(plain, siblings)
-    return next((RULE_OF_SIGNAL[each.kind] for each in after if (each.kind, each.sentence) not in before), "")
+    before = {(signal.kind, signal.sentence) for signal in signals_in(text, siblings)}
+    after = signals_in(undisguised, siblings)
+    return next((RULE_OF_SIGNAL[signal.kind] for signal in after if (signal.kind, signal.sentence) not in before), "")
 
 
 def _rule_of(text: str, siblings: Collection[str] | ToolNames) -> str:
     """The rule that a decoded text breaks; empty if there is none."""
-    return next((RULE_OF_SIGNAL[each.kind] for each in signals_in(text, siblings)), "")
+    return next((RULE_OF_SIGNAL[signal.kind] for signal in signals_in(text, siblings)), "")
 
 
 def encodings(
     suspects: Mapping[str, Iterable[Encoding]], siblings: Collection[str] | ToolNames
 ) -> dict[str, JudgedEncoding]:
     """The texts with an encoded instruction, with the clearest one of each."""
-    found = {}
+    by_text = {}
     for text, tried in suspects.items():
         judged = judged_encoding(text, siblings, tried)
         if judged is not None:
-            found[text] = judged
-    return found
+            by_text[text] = judged
+    return by_text
 
 
 def judged_encoding(
@@ -150,6 +151,7 @@ def judged_encoding(
     best: JudgedEncoding | None = None
     for encoded in encoded_in(text, tried):
         rule = _rule_of(encoded.decoded, siblings)
+        # An escape that was needed for technical reasons adds nothing to what the text says anyway.
         if rule and (encoded.is_deliberate or not _rule_of(text, siblings)):
             return JudgedEncoding(encoded, "message", rule)
         certainty = _certainty(encoded, text)
@@ -169,5 +171,6 @@ def _certainty(encoded: EncodedText, text: str) -> Certainty | None:
         return "suspicion"
     if is_prose(decoded):
         lowered = text[:5_000].lower()
+        # A description that names an encoding shows examples of it.
         return None if any(name in lowered for name in _CODE_NAMES) else "oddity"
     return None

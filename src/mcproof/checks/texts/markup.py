@@ -185,6 +185,7 @@ _FILE_NAME_PARTS = (
 def secret_path(lowered: str) -> bool:
     """Whether a text in lower case has a path of keys, credentials or settings."""
     return bool(
+        # Searches for fixed strings are fast, and most texts have none: docs/decisions/0050-texts-in-one-pass.md.
         ("." in lowered and re.search(_DOTTED_PATH, lowered))
         or ("/" in lowered and re.search(_ABSOLUTE_PATH, lowered))
         or (any(part in lowered for part in _FILE_NAME_PARTS) and re.search(_FILE_NAME, lowered))

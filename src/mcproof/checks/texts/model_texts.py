@@ -257,6 +257,7 @@ class ModelTexts:
     @cached_property
     def joined_bytes(self) -> bytes:
         """The joined texts with one byte for each character: `?` for those beyond Latin-1."""
+        # Offsets are the same as in `joined`.
         return self.joined.encode("latin-1", "replace")
 
     def with_any(self, characters: str) -> list[str]:
@@ -297,18 +298,20 @@ class ModelTexts:
         """Where a text occurs, at most `MAX_USES` times; places that source code leaves unknown are omitted."""
         if self._uses is None:
             self._uses = {}
+            # Only for texts that a rule reports, which most servers do not have:
+            # docs/decisions/0050-texts-in-one-pass.md.
             for use in self._all_uses():
-                known = self._uses.setdefault(use.text, [])
-                if len(known) < MAX_USES:
-                    known.append(use)
+                uses = self._uses.setdefault(use.text, [])
+                if len(uses) < MAX_USES:
+                    uses.append(use)
         return self._uses.get(text, [])
 
     def analysis(self, name: str, analyse: Callable[[ModelTexts], Analysis]) -> Analysis:
         """The result of an analysis that several rules share, computed once."""
         if name not in self._analyses:
             self._analyses[name] = analyse(self)
-        found: Analysis = self._analyses[name]
-        return found
+        result: Analysis = self._analyses[name]
+        return result
 
     def _items(self) -> Iterator[Item]:
         catalog = self.catalog
@@ -321,6 +324,7 @@ class ModelTexts:
     def _add_texts(self, fields: dict[str, Any]) -> None:
         """Add all texts of an item, level by level."""
         texts = self._texts
+        # Prose never overwrites True: a text that occurs elsewhere as well stays outside of prose.
         add_prose = texts.setdefault
         level: list[Any] = [fields]
         for _ in range(MAX_LEVELS):
@@ -352,14 +356,14 @@ class ModelTexts:
 
     def _leave_out(self) -> None:
         """Remove the texts beyond the limits."""
-        kept: dict[str, bool] = {}
+        texts: dict[str, bool] = {}
         characters = 0
         for text, is_outside in self._texts.items():
-            if len(kept) < MAX_TEXTS and characters + len(text) <= MAX_CHARACTERS:
+            if len(texts) < MAX_TEXTS and characters + len(text) <= MAX_CHARACTERS:
                 characters += len(text)
-                kept[text] = is_outside
-        self.left_out += len(self._texts) - len(kept)
-        self._texts = kept
+                texts[text] = is_outside
+        self.left_out += len(self._texts) - len(texts)
+        self._texts = texts
 
     def _all_uses(self) -> Iterator[ModelText]:
         for item in self._items():
@@ -368,6 +372,7 @@ class ModelTexts:
                     pointer = "".join(f"/{escape(token) if type(token) is str else token}" for token in tokens)
                     if not isinstance(item, Tool) or item.knows(pointer):
                         yield ModelText(item, pointer, text, place_of(item.kind, tokens, is_key=is_key))
+        # Reversed, so that the first of several resources with one URI counts.
         read = {item.fields.get("uri"): item for item in reversed(self.catalog.resources)}
         for uri, body in self.bodies:
             if body in self._texts:

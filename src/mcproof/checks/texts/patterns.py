@@ -241,7 +241,8 @@ def _pattern(kind: str, about: str, written: str) -> Pattern:
                 in_clause=in_clause,
             )
         )
-    required = tuple(each.classes for each in elements if not each.classes & by_writing)
+    # A class that follows from how a word is written has no list of words to look for.
+    required = tuple(element.classes for element in elements if not element.classes & by_writing)
     return Pattern(kind, about, tuple(elements), not_before, needs_of(conditions), required, written)
 
 
@@ -301,6 +302,7 @@ def _moods(words: list[Word]) -> tuple[list[bool], list[bool]]:
         elif before.text == "to":
             leads = not before.classes & clause
         else:
+            # After an adverb ("silently send") or the number of a step.
             leads = bool(before.classes & lead) or before.text.endswith("ly") or before.text.isdigit()
         negated.append(since_negation <= 2)
         commands.append(leads and since_negation > 2)
@@ -349,6 +351,8 @@ def _end_of_match(elements: tuple[Element, ...], sentence: ReadSentence, start: 
     return at
 
 
+# Other languages have no word order in common, so their classes only have to be close to each other:
+# docs/decisions/0053-sentences-as-classes.md.
 _FOREIGN_TABLE = {
     (CONCEALS, ""): """
         NEG TELL USER within 9
@@ -403,15 +407,15 @@ class Cluster(NamedTuple):
 @cache
 def _clusters() -> list[Cluster]:
     bits = class_bits()
-    found = []
+    clusters = []
     for (kind, about), lines in _FOREIGN_TABLE.items():
         for line in filter(None, map(str.strip, lines.splitlines())):
             sequence, _, conditions = line.partition(" if ")
             names, _, within = sequence.partition(" within ")
             classes = tuple(sum(bits[name] for name in part.split("|")) for part in names.split())
             negation = names.startswith(("NEG", "WITHOUT"))
-            found.append(Cluster(kind, about, classes, int(within), needs_of(conditions), negation, line))
-    return found
+            clusters.append(Cluster(kind, about, classes, int(within), needs_of(conditions), negation, line))
+    return clusters
 
 
 def foreign_needs_met(words: list[Word]) -> int:
@@ -432,12 +436,12 @@ def foreign_needs_met(words: list[Word]) -> int:
 
 def foreign_matches(words: list[Word], meets: int) -> Iterator[tuple[Cluster, tuple[int, int]]]:
     """The first cluster of each kind that a sentence has, with its first and last word."""
-    found: set[str] = set()
+    kinds: set[str] = set()
     for cluster in _clusters():
-        if cluster.kind not in found and not cluster.needs & ~meets:
+        if cluster.kind not in kinds and not cluster.needs & ~meets:
             span = _span_of(cluster, words)
             if span is not None:
-                found.add(cluster.kind)
+                kinds.add(cluster.kind)
                 if cluster.kind in (CONCEALS, OVERRIDES):
                     meets |= FRAMED
                 yield cluster, span
@@ -447,12 +451,12 @@ def _span_of(cluster: Cluster, words: list[Word]) -> tuple[int, int] | None:
     bits = class_bits()
     negative = bits["NEG"] | bits["WITHOUT"]
     for start, word in enumerate(words):
-        missing = [each for each in cluster.classes if not word.classes & each]
+        missing = [classes for classes in cluster.classes if not word.classes & classes]
         if len(missing) == len(cluster.classes):
             continue
         end = start
         for at in range(start + 1, min(start + cluster.within, len(words))):
-            left = [each for each in missing if not words[at].classes & each]
+            left = [classes for classes in missing if not words[at].classes & classes]
             if len(left) < len(missing):
                 missing, end = left, at
             if not missing:
@@ -460,6 +464,6 @@ def _span_of(cluster: Cluster, words: list[Word]) -> tuple[int, int] | None:
         if missing:
             continue
         near = words[max(0, start - 3) : end + 3]
-        if cluster.has_negation or not any(each.classes & negative for each in near):
+        if cluster.has_negation or not any(neighbour.classes & negative for neighbour in near):
             return start, end
     return None

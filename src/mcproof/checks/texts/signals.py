@@ -70,7 +70,7 @@ class FoundSignal(NamedTuple):
     @property
     def subjects(self) -> list[str]:
         """The names of the items, each once."""
-        return list(dict.fromkeys(each.item.label for each in self.uses))
+        return list(dict.fromkeys(use.item.label for use in self.uses))
 
 
 def found_signals(texts: ModelTexts) -> list[FoundSignal]:
@@ -88,19 +88,20 @@ def instruction_tags(texts: ModelTexts) -> Iterator[tuple[str, str]]:
 
 
 def _collect(texts: ModelTexts) -> list[FoundSignal]:
-    found: dict[tuple[str, str], FoundSignal] = {}
+    signals: dict[tuple[str, str], FoundSignal] = {}
     for text, suspicion in suspicions(texts).items():
         for signal, uses in _of_text(text, texts, suspicion):
             key = signal.kind, signal.sentence
-            known = found.setdefault(key, FoundSignal(signal, []))
-            known.uses.extend(uses)
-    return list(found.values())
+            entry = signals.setdefault(key, FoundSignal(signal, []))
+            entry.uses.extend(uses)
+    return list(signals.values())
 
 
 def _of_text(text: str, texts: ModelTexts, suspicion: Suspicion) -> Iterator[tuple[Signal, list[ModelText]]]:
     """The signals of a text with the places where it has them: whose tool it is decides which tools are others."""
     names = texts.tool_names
     uses_of: dict[str, list[ModelText]] = {}
+    # For an owner that does not exist, every tool is another one. A text without signals then has none for any owner.
     if not signals_in(text, names, "?", suspicion):
         return
     for use in texts.uses(text):
@@ -179,6 +180,7 @@ def explained_signals(
         meets |= (
             (RUINOUS if is_ruinous(lowered) else 0) | (SHELL if is_shell(lowered) else 0) | (NAMED if own_name else 0)
         )
+        # The reason for an instruction often follows it: "This is required for security."
         if at + 1 < len(read) and read[at + 1].classes & bits["PRETEXT"]:
             meets |= PRETEXT
         if (meets & CONDITIONAL and meets & OBLIGED) or _tag(lowered[:80]):
@@ -227,6 +229,7 @@ def _read(text: str, names: ToolNames, own_name: str, suspicion: Suspicion | Non
         suspects = _suspects(text, spans, names, suspicion)
         if not suspects:
             return []
+        # One more than the last suspect, since the next sentence may have its reason.
         spans = spans[: suspects[-1] + 2]
         languages = ["en"] * len(spans)
     parts = _parts(text, spans, languages, names, frozenset(suspects))
@@ -264,15 +267,15 @@ def _languages(text: str, spans: list[tuple[int, int]], suspicion: Suspicion) ->
         near = _overlapping(spans, suspicion.foreign_spans)
         if all(language_of(text[slice(*spans[at])]) == "en" for at in near):
             return []
-    found = [language_of(text[start:end], of_text) for start, end in spans]
-    return found if found.count("en") < len(found) else []
+    languages = [language_of(text[start:end], of_text) for start, end in spans]
+    return languages if languages.count("en") < len(languages) else []
 
 
 def _parts(
     text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames, suspects: frozenset[int]
 ) -> list[_Part]:
     """Sentences with the patterns that may match in their context; only suspicious ones may match one."""
-    near = {at for each in suspects for at in range(each - _FOLLOWING, each + 2)}
+    near = {at for suspect in suspects for at in range(suspect - _FOLLOWING, suspect + 2)}
     bits = class_bits()
     orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
     framed_until = -1
@@ -315,34 +318,33 @@ def _verbs() -> int:
 
 def sentences(text: str) -> list[tuple[int, int]]:
     """The spans of the sentences of a text; long ones are cut."""
-    found = []
+    spans = []
     start = 0
     for boundary in _ends(text):
         at, end = boundary.span()
         if text[at] == "." and _abbreviation(text[max(0, at - 8) : at]):
             continue
         if end - start > LONGEST_SENTENCE:
-            found += [
-                (each, each + LONGEST_SENTENCE) for each in range(start, end - LONGEST_SENTENCE, LONGEST_SENTENCE)
-            ]
-            start = found[-1][1]
-        found.append((start, end))
+            spans += [(cut, cut + LONGEST_SENTENCE) for cut in range(start, end - LONGEST_SENTENCE, LONGEST_SENTENCE)]
+            start = spans[-1][1]
+        spans.append((start, end))
         start = end
-    found += [(each, min(len(text), each + LONGEST_SENTENCE)) for each in range(start, len(text), LONGEST_SENTENCE)]
-    return found
+    spans += [(cut, min(len(text), cut + LONGEST_SENTENCE)) for cut in range(start, len(text), LONGEST_SENTENCE)]
+    return spans
 
 
 def _matches(sentence: ReadSentence, possible: int) -> Iterator[tuple[Pattern, tuple[int, int]]]:
     """The first pattern of each kind that a sentence matches."""
-    found: set[str] = set()
+    kinds: set[str] = set()
     for number, pattern in enumerate(patterns()):
         if not possible >> number & 1:
             continue
-        if pattern.kind not in found and not (found and pattern.kind == OVERREACHES):
+        if pattern.kind not in kinds and not (kinds and pattern.kind == OVERREACHES):
             span = match(pattern, sentence)
             if span is not None and not _is_mention(sentence.words, span) and not _is_statement(sentence.words, span):
-                found.add(pattern.kind)
+                kinds.add(pattern.kind)
                 if pattern.kind in (CONCEALS, OVERRIDES):
+                    # Whoever hides something from the user speaks to a model, whatever else the sentence says.
                     sentence.meets |= FRAMED | FIRM
                 yield pattern, span
 
@@ -357,7 +359,7 @@ def _needs_met(words: list[Word]) -> int:
     condition, use = bits["COND"], bits["USE"] | bits["TOOL"] | bits["SIBLING"] | bits["OWN"]
     for at, word in enumerate(words):
         classes |= word.classes
-        if word.classes & condition and any(each.classes & use for each in words[at + 1 : at + 7]):
+        if word.classes & condition and any(next_word.classes & use for next_word in words[at + 1 : at + 7]):
             meets |= CONDITIONAL | FRAMED
         elif word.classes & vocative and at + 1 < len(words) and words[at + 1].classes & clause:
             meets |= FRAMED
@@ -383,7 +385,7 @@ def _is_mention(words: list[Word], span: tuple[int, int]) -> bool:
     is_quoted = words[span[0]].classes & quoted
     negative = bits["NEG"]
     without = next((at for at in range(span[0], span[1] + 1) if words[at].classes & bits["WITHOUT"]), None)
-    if without is not None and any(each.classes & negative for each in words[max(0, without - 7) : without]):
+    if without is not None and any(word.classes & negative for word in words[max(0, without - 7) : without]):
         return True
     for at in range(span[0] - 1, -1, -1):
         if is_quoted and words[at].classes & quoted:

@@ -30,7 +30,7 @@ class ToolNames:
 
     def __init__(self, names: Iterable[str]) -> None:
         given = set(names)
-        ordinary = {each for each in given if each.isalpha() and (each.islower() or each.istitle())}
+        ordinary = {name for name in given if name.isalpha() and (name.islower() or name.istitle())}
         self.names = frozenset(map(str.lower, given))
         self.plain = frozenset(map(str.lower, ordinary))
         """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
@@ -68,7 +68,10 @@ def _subwords(name: str) -> list[bytes]:
 def _longest_piece(name: str) -> bytes:
     if name.isascii():
         return max(plain(name).split(), key=len, default=b"")
-    separated = "".join(each if not each.isascii() and each not in _MARKS else plain(each).decode() for each in name)
+    separated = "".join(
+        character if not character.isascii() and character not in _MARKS else plain(character).decode()
+        for character in name
+    )
     return max(separated.lower().split(), key=len, default="").encode(errors="replace")
 
 
@@ -77,7 +80,7 @@ KINDS: tuple[EdgeKind, ...] = ("commands", "hint", "mentions")
 """From the strongest to the weakest."""
 MOST_EDGES, MOST_PLACES, LONGEST_TEXT, LONGEST_SENTENCE = 2_000, 5, 50_000, 300
 
-_NAME_CHARACTERS = bytes(each if (chr(each).isalnum() and each < 128) or each in b"_-" else 32 for each in range(256))
+_NAME_CHARACTERS = bytes(code if (chr(code).isalnum() and code < 128) or code in b"_-" else 32 for code in range(256))
 _END = r"[.!?](?=\s|$)|\n\s*\n|\n\s*[-*•]|\n(?=[A-Z])"
 _CALLS = (
     r"(?i)\b(?:call|calling|use|using|run|running|invoke|invoking|execute|try|prefer|switch to|start with|pass"
@@ -126,7 +129,7 @@ class ToolGraph(NamedTuple):
 def graph_of(catalog: Catalog) -> ToolGraph:
     """The graph of a catalog's tools, from their descriptions and those of their parameters."""
     names = tuple(dict.fromkeys(tool.name for tool in catalog.tools if tool.name))
-    found: dict[tuple[str, str], ToolEdge] = {}
+    edges: dict[tuple[str, str], ToolEdge] = {}
     left_out = 0
     searched = _Names(names)
     for tool in catalog.tools:
@@ -134,24 +137,24 @@ def graph_of(catalog: Catalog) -> ToolGraph:
             continue
         for edge in _edges_of(tool, searched):
             key = edge.source, edge.target
-            known = found.get(key)
-            if known is None and len(found) >= MOST_EDGES:
+            earlier = edges.get(key)
+            if earlier is None and len(edges) >= MOST_EDGES:
                 left_out += 1
-            elif known is None or KINDS.index(edge.kind) < KINDS.index(known.kind):
-                found[key] = edge
-    return ToolGraph(names, tuple(found.values()), left_out)
+            elif earlier is None or KINDS.index(edge.kind) < KINDS.index(earlier.kind):
+                edges[key] = edge
+    return ToolGraph(names, tuple(edges.values()), left_out)
 
 
 def commanding_edges(catalog: Catalog) -> list[ToolEdge]:
     """The edges of the graph that command the use of another tool; faster than the whole graph."""
     searched = _Names(tuple(dict.fromkeys(tool.name for tool in catalog.tools if tool.name)))
-    found: dict[tuple[str, str], ToolEdge] = {}
+    edges: dict[tuple[str, str], ToolEdge] = {}
     for tool in catalog.tools:
         if tool.name:
             for edge in _edges_of(tool, searched, only_commands=True):
-                if edge.kind == "commands" and len(found) < MOST_EDGES:
-                    found.setdefault((edge.source, edge.target), edge)
-    return list(found.values())
+                if edge.kind == "commands" and len(edges) < MOST_EDGES:
+                    edges.setdefault((edge.source, edge.target), edge)
+    return list(edges.values())
 
 
 def graph_lines(graph: ToolGraph) -> list[str]:
@@ -181,6 +184,7 @@ class _Names:
             if name.isascii() and name.isalpha() and (name[1:] or name).islower()
         }
         self._all = frozenset(name.encode("latin-1", "replace") for name in names)
+        # An empty sign is in every text, so nothing is skipped.
         self._sign, self._other_sign = ("", "") if self._ordinary else _common_signs(self._all)
 
     def may_be_in(self, text: str) -> bool:
@@ -192,12 +196,12 @@ class _Names:
         if not self.may_be_in(text):
             return
         words = text.encode("latin-1", "replace").translate(_NAME_CHARACTERS).split()
-        found = []
+        hits = []
         for word in self._all.intersection(words):
             name = word.decode("latin-1")
             places = occurrences(text, name) if word not in self._ordinary else _marked(text, name)
-            found += [(at, name) for at in islice(places, MOST_PLACES)]
-        for at, name in sorted(found):
+            hits += [(at, name) for at in islice(places, MOST_PLACES)]
+        for at, name in sorted(hits):
             yield name, at
 
 

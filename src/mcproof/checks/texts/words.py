@@ -146,13 +146,13 @@ class Lexicon(NamedTuple):
 
     def classes_of(self, word: str) -> int:
         """The classes of a word, by itself or by its stem."""
-        found = self.words.get(word, 0)
-        if not found and self.stems:
+        classes = self.words.get(word, 0)
+        if not classes and self.stems:
             for length in range(min(len(word), _LONGEST_STEM), 1, -1):
-                found = self.stems.get(word[:length], 0)
-                if found:
-                    return found
-        return found
+                classes = self.stems.get(word[:length], 0)
+                if classes:
+                    return classes
+        return classes
 
 
 @cache
@@ -177,10 +177,12 @@ def lexicon(language: str = "en") -> Lexicon:
     if stems:
         for word in words:
             for length in range(len(word), 1, -1):
+                # Stems are not looked up for a word that is listed.
                 words[word] |= stems.get(word[:length], 0)
     unspaced = None
     if language in _UNSPACED:
-        longest_first = sorted(words, key=lambda each: (-len(each), each))
+        # The first alternative that matches wins.
+        longest_first = sorted(words, key=lambda word: (-len(word), word))
         unspaced = re.compile("|".join([*longest_first, "[!-~]+"]))
     listed_phrases = {first: list(below.items()) for first, below in phrases.items()}
     return Lexicon(language, bits, words, stems, listed_phrases, unspaced)
@@ -238,7 +240,7 @@ def language_of(text: str, fallback: str = "en") -> str:
     words = set(text.lower().replace("'", " ").replace("’", " ").split())
     english = len(words & ENGLISH)
     if not foreign_function_words().isdisjoint(words) and len(words & _all_function_words()) > max(1, english):
-        counts = {language: len(words & known) for language, known in function_words().items()}
+        counts = {language: len(words & usual) for language, usual in function_words().items()}
         best = max(counts, key=counts.__getitem__)
         if counts[best] > max(1, english):
             return best
@@ -275,16 +277,16 @@ class Word(NamedTuple):
     end: int
 
 
-def words_of(sentence: str, names: ToolNames, own_name: str, known: Lexicon | None = None) -> list[Word]:
+def words_of(sentence: str, names: ToolNames, own_name: str, vocabulary: Lexicon | None = None) -> list[Word]:
     """The words of a sentence in the language of a lexicon; names of tools are given in lower case."""
-    known = known or lexicon()
-    bits = known.bits
+    vocabulary = vocabulary or lexicon()
+    bits = vocabulary.bits
     clause, literal = bits["CLAUSE"], bits["LITERAL"]
     spans = _Quotations(sentence, bits["QUOTED"], literal)
-    of_word = known.words.get
-    found: list[Word] = []
+    of_word = vocabulary.words.get
+    words: list[Word] = []
     last_end = 0
-    for match in _spaced(sentence) if known.unspaced is None else known.unspaced.finditer(sentence):
+    for match in _spaced(sentence) if vocabulary.unspaced is None else vocabulary.unspaced.finditer(sentence):
         written = match[0]
         start, end = match.span()
         if not written.isalpha():
@@ -295,19 +297,19 @@ def words_of(sentence: str, names: ToolNames, own_name: str, known: Lexicon | No
             end, written = start + len(stripped), stripped.translate(_APOSTROPHES)
         context = spans.classes_at(start) if spans.are_any else 0
         gap = sentence[last_end:start]
-        if not found or (gap != " " and not _CLAUSES.isdisjoint(gap)):
+        if not words or (gap != " " and not _CLAUSES.isdisjoint(gap)):
             context |= clause
         last_end = end
         lowered = written.lower()
         if lowered == own_name:
-            found.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
+            words.append(Word(lowered, bits["OWN"] | context & ~literal, start, end))
         elif lowered in names.names and (context & literal or lowered not in names.plain):
-            found.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
-        elif lowered.isalpha() and not known.stems:
-            found.append(Word(lowered, of_word(lowered, 0) | context, start, end))
+            words.append(Word(lowered, bits["SIBLING"] | context & ~literal | _purpose(lowered, bits), start, end))
+        elif lowered.isalpha() and not vocabulary.stems:
+            words.append(Word(lowered, of_word(lowered, 0) | context, start, end))
         else:
-            found += _classified(lowered, context, start, known)
-    return _in_context(found, known)
+            words += _classified(lowered, context, start, vocabulary)
+    return _in_context(words, vocabulary)
 
 
 def _purpose(name: str, bits: dict[str, int]) -> int:
@@ -333,20 +335,20 @@ class _Quotations:
         return spans[self._at][2] if self._at < len(spans) and spans[self._at][0] <= start else 0
 
 
-def _classified(lowered: str, context: int, start: int, known: Lexicon) -> Iterator[Word]:
+def _classified(lowered: str, context: int, start: int, vocabulary: Lexicon) -> Iterator[Word]:
     """A run of characters without spaces as words: one, or several joined by punctuation."""
-    bits, classes_of = known.bits, known.classes_of
+    bits, classes_of = vocabulary.bits, vocabulary.classes_of
     classes = 0
     if "/" in lowered or "." in lowered or "~" in lowered or "\\" in lowered or "@" in lowered:
         if _address(lowered) or _domain(lowered):
             classes = bits["ADDRESS"]
         if secret_path(lowered):
             classes |= bits["PATH"]
-    classes |= known.words.get(lowered, 0)
+    classes |= vocabulary.words.get(lowered, 0)
     if classes:
         yield Word(lowered, classes | context, start, start + len(lowered))
         return
-    for part in _pieces(lowered) if known.stems else _parts(lowered):
+    for part in _pieces(lowered) if vocabulary.stems else _parts(lowered):
         word = part[0]
         classes = classes_of(word)
         if word.isdigit():
@@ -360,9 +362,9 @@ def _classified(lowered: str, context: int, start: int, known: Lexicon) -> Itera
         context &= ~bits["CLAUSE"]
 
 
-def _in_context(words: list[Word], known: Lexicon) -> list[Word]:
+def _in_context(words: list[Word], vocabulary: Lexicon) -> list[Word]:
     """Words with the classes of the phrases that they start, and names of tools and parameters by their neighbours."""
-    bits = known.bits
+    bits = vocabulary.bits
     parameter, literal, tool, sibling = bits["PARAM"], bits["LITERAL"], bits["TOOL"], bits["SIBLING"]
     result = []
     for at, word in enumerate(words):
@@ -373,8 +375,8 @@ def _in_context(words: list[Word], known: Lexicon) -> list[Word]:
             classes = sibling
         elif is_quoted and after & parameter:
             classes = classes & ~literal | parameter
-        for rest, bit in known.phrases.get(word.text, ()):
-            if [each.text for each in words[at + 1 : at + 1 + len(rest)]] == list(rest):
+        for rest, bit in vocabulary.phrases.get(word.text, ()):
+            if [next_word.text for next_word in words[at + 1 : at + 1 + len(rest)]] == list(rest):
                 classes |= bit
         result.append(word if classes == word.classes else Word(word.text, classes, word.start, word.end))
     return result

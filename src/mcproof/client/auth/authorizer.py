@@ -101,6 +101,8 @@ class OAuthAuthorizer:
 
     async def satisfy(self, refusal: UnauthorizedError) -> None:
         """Get another token. Raises AuthorizationError if there is none that the server did not refuse yet."""
+        # Several requests may be refused at once; the first of them gets the token for all. The wait is outside of
+        # their time limits: docs/decisions/0037-authorization-between-attempts.md.
         async with self._lock:
             is_refused = self.token is not None and refusal.sent == _bearer(self.token)
             if not is_refused and self._header:
@@ -109,6 +111,7 @@ class OAuthAuthorizer:
             if refusal.status == 403 and not (challenge.error == "insufficient_scope" or challenge.scope):
                 raise AuthorizationError(refusal.message, refusal.status)
             self._limit(refusal, is_refused=is_refused)
+            # A token that was accepted before has probably expired. One that is refused at once would be refused again.
             was_accepted = not is_refused or self._uses > 1
             with (await self._guard()).applied():
                 if refusal.status == 401 and was_accepted and await self._is_refreshed():
@@ -130,6 +133,7 @@ class OAuthAuthorizer:
         token = self.token
         if token is None or not token.refresh_token:
             return False
+        # Another process may have refreshed it, and a refresh token often works only once.
         latest = load_token(self._url)
         if latest is not None and latest.value != token.value and not latest.is_expired:
             self._keep(latest)
@@ -211,7 +215,7 @@ class OAuthAuthorizer:
         """The authorization servers of a resource that the user allows."""
         if not self._options.issuer:
             return resource.issuers
-        allowed = tuple(each for each in resource.issuers if is_same_issuer(each, self._options.issuer))
+        allowed = tuple(issuer for issuer in resource.issuers if is_same_issuer(issuer, self._options.issuer))
         if not allowed:
             listed = ", ".join(map(redacted_url, resource.issuers))
             raise AuthorizationError(f"the server uses another authorization server than the issuer you name: {listed}")
@@ -226,8 +230,8 @@ class OAuthAuthorizer:
                 raise AuthorizationError("the authorization server does not support client metadata documents")
             return await use_client_credentials(Grant(server, client, identifier, scope))
         stored = self._stored
-        known = stored.client if stored is not None and stored.issuer == server.issuer else None
-        token = await log_in(LoginRequest(server, identifier, scope, options, known))
+        registered = stored.client if stored is not None and stored.issuer == server.issuer else None
+        token = await log_in(LoginRequest(server, identifier, scope, options, registered))
         self._store(token)
         return token
 
@@ -239,6 +243,7 @@ class OAuthAuthorizer:
         self._stored = token
 
 
+# By event loop, since a lock belongs to one; a loop that ends takes its authorizers along.
 _authorizers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, AccessOptions], OAuthAuthorizer]] = (
     WeakKeyDictionary()
 )
@@ -246,8 +251,8 @@ _authorizers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, Acces
 
 def authorizer_for(url: str, options: AccessOptions) -> OAuthAuthorizer:
     """The authorizer of a server, one for all connections of an event loop."""
-    known = _authorizers.setdefault(asyncio.get_running_loop(), {})
-    return known.get((url, options)) or use_authorizer(url, options, OAuthAuthorizer(url, options))
+    authorizers = _authorizers.setdefault(asyncio.get_running_loop(), {})
+    return authorizers.get((url, options)) or use_authorizer(url, options, OAuthAuthorizer(url, options))
 
 
 def use_authorizer(url: str, options: AccessOptions, authorizer: OAuthAuthorizer) -> OAuthAuthorizer:

@@ -142,6 +142,7 @@ class LoopbackCallback:
         """The query of the authorization response; raises for any other request."""
         from urllib.parse import parse_qsl, urlsplit
 
+        # A page whose name resolves to this machine (DNS rebinding) sends that name.
         if head.headers.get("host") != f"{HOST}:{self.port}":
             raise _Refused(400, "Wrong host.")
         if head.method != "GET":
@@ -201,6 +202,7 @@ async def listening(state: str, port: int, *, is_required: bool) -> AsyncIterato
         callback.port = server.sockets[0].getsockname()[1]
         yield callback
     finally:
+        # `wait_closed` waits for all connections, so these end first.
         server.close()
         await callback.close()
         await server.wait_closed()
@@ -219,7 +221,7 @@ class LoginRequest(NamedTuple):
     resource: str
     scope: str
     options: AccessOptions
-    known: OAuthClient | None = None
+    registered: OAuthClient | None = None
     """The client of an earlier registration with this authorization server."""
 
 
@@ -233,9 +235,10 @@ async def log_in(request: LoginRequest) -> AccessToken:
     scope = (
         joined_scopes(request.scope, OFFLINE) if OFFLINE in server.scope.split() and request.scope else request.scope
     )
-    known = 0 if request.known is None else request.known.port
+    registered_port = 0 if request.registered is None else request.registered.port
     wanted = request.options.callback_port
-    async with listening(state, wanted or known, is_required=bool(wanted)) as callback:
+    # The redirect URI of a registered client has the port.
+    async with listening(state, wanted or registered_port, is_required=bool(wanted)) as callback:
         client = await _client(request, callback.redirect_uri, callback.port)
         parameters = {
             "response_type": "code",
@@ -276,12 +279,12 @@ def can_log_in() -> bool:
 
 
 async def _client(request: LoginRequest, redirect_uri: str, port: int) -> OAuthClient:
-    """The client to log in with: one that the user names, a known one for this port, or a new one."""
+    """The client to log in with: one that the user names, one registered for this port, or a new one."""
     configured = configured_client(request.server, request.options)
     if configured is not None:
         return configured
-    if request.known is not None and request.known.port == port:
-        return request.known
+    if request.registered is not None and request.registered.port == port:
+        return request.registered
     return await register(request.server, redirect_uri, port)
 
 

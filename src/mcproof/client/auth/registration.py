@@ -37,8 +37,8 @@ class Challenge(NamedTuple):
 
 def bearer_challenge(header: str) -> Challenge:
     """The `Bearer` challenge in a header: the first one with parameters."""
-    found = [parameters for scheme, parameters in _challenges(header) if scheme == "bearer"]
-    best = next(filter(None, found), {})
+    candidates = [parameters for scheme, parameters in _challenges(header) if scheme == "bearer"]
+    best = next(filter(None, candidates), {})
     scope = " ".join(filter(is_scope, best.get("scope", "").split()))
     return Challenge(best.get("resource_metadata", ""), scope, best.get("error", ""))
 
@@ -53,8 +53,8 @@ def _challenges(header: str) -> list[tuple[str, dict[str, str]]]:
             return challenges
         if (parameter := _PARAMETER.match(text, at)) is not None:
             if challenges:
-                name, quoted, plain = parameter.groups()
-                value = plain if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+                name, quoted, unquoted = parameter.groups()
+                value = unquoted if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
                 challenges[-1][1].setdefault(name.lower(), value)
             at = parameter.end()
         elif (scheme := _SCHEME.match(text, at)) is not None:
@@ -66,12 +66,12 @@ def _challenges(header: str) -> list[tuple[str, dict[str, str]]]:
 
 def joined_scopes(*scopes: str) -> str:
     """The scopes of all texts, each once, in order."""
-    return " ".join(dict.fromkeys(each for text in scopes for each in text.split()))
+    return " ".join(dict.fromkeys(scope for text in scopes for scope in text.split()))
 
 
 def is_scope(text: str) -> bool:
     """Whether a text is one scope: visible ASCII characters other than quotes and backslashes."""
-    return bool(text) and all("!" <= each <= "~" and each not in '"\\' for each in text)
+    return bool(text) and all("!" <= character <= "~" and character not in '"\\' for character in text)
 
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
@@ -130,7 +130,9 @@ def _parsed_resource(document: Any, url: str) -> ProtectedResource:
         raise AuthorizationError(f"{_RESOURCE_METADATA} is for another resource: {shown}")
     if not isinstance(issuers, list) or not issuers:
         raise AuthorizationError(f"{_RESOURCE_METADATA} names no authorization server")
-    checked = [checked_url(each, f"an authorization server in {_RESOURCE_METADATA}") for each in issuers[:MOST_SERVERS]]
+    checked = [
+        checked_url(issuer, f"an authorization server in {_RESOURCE_METADATA}") for issuer in issuers[:MOST_SERVERS]
+    ]
     return ProtectedResource(identifier, tuple(checked), scopes_of(members.get("scopes_supported")))
 
 
@@ -138,7 +140,7 @@ def scopes_of(value: Any) -> str:
     """A list of scopes from metadata as one text, without values that are not scopes."""
     if not isinstance(value, list):
         return ""
-    return " ".join(each for each in value if isinstance(each, str) and is_scope(each))
+    return " ".join(scope for scope in value if isinstance(scope, str) and is_scope(scope))
 
 
 _OAUTH = "/.well-known/oauth-authorization-server"
@@ -229,7 +231,7 @@ def _text(value: Any) -> str:
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+    return tuple(word for word in value if isinstance(word, str)) if isinstance(value, list) else ()
 
 
 LONGEST_ID = 2_000
@@ -299,7 +301,7 @@ async def register(server: AuthorizationServer, redirect_uri: str, port: int) ->
             "and use `--client-id ID`, with `--client-secret-env NAME` if it has a secret"
         )
     preferred = ("none", "client_secret_basic", "client_secret_post")
-    method = next((each for each in preferred if each in server.authentication_methods), "none")
+    method = next((candidate for candidate in preferred if candidate in server.authentication_methods), "none")
     reply = await post_json(
         server.registration_endpoint,
         _REGISTRATION_ENDPOINT,
@@ -362,11 +364,12 @@ def signed_assertion(client_id: str, audience: str, key: str, variable: str, acc
     except ImportError:
         raise AuthorizationError("signed assertions need PyJWT: `pip install 'mcproof[auth]'`") from None
     try:
+        # Variables that cannot have several lines have `\n` written out.
         private = load_pem_private_key(key.replace("\\n", "\n").encode(), password=None)
     except (ValueError, TypeError):
         raise AuthorizationError(f"the variable {variable} is not an unencrypted private key in PEM") from None
     usable = _algorithms(private)
-    algorithm = next((each for each in usable if not accepted or each in accepted), None)
+    algorithm = next((candidate for candidate in usable if not accepted or candidate in accepted), None)
     if algorithm is None:
         accepts = f"; the authorization server accepts {', '.join(accepted)}" if usable else ""
         raise AuthorizationError(f"the key in {variable} cannot sign an assertion{accepts}")

@@ -127,6 +127,7 @@ def _authentication(grant: Grant) -> tuple[dict[str, str], dict[str, str]]:
 
     client = grant.client
     if client.method == "client_secret_basic":
+        # Both are form-encoded before they are joined (RFC 6749, section 2.3.1).
         pair = f"{quote_plus(client.id)}:{quote_plus(client.credential)}"
         learn_secret(coded := b64encode(pair.encode()).decode())
         # The header is enough, but some servers, such as those of the official SDK, look for the id in the form.
@@ -171,7 +172,7 @@ def _parsed(members: dict[str, Any], grant: Grant) -> AccessToken:
 
 def _is_sendable(value: str) -> bool:
     """Whether a token fits into a header."""
-    return 0 < len(value) <= LONGEST_TOKEN and all("!" <= each <= "~" for each in value)
+    return 0 < len(value) <= LONGEST_TOKEN and all("!" <= character <= "~" for character in value)
 
 
 FORMAT = 1
@@ -206,6 +207,7 @@ def save_token(url: str, token: AccessToken) -> None:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if os.name == "posix":
+            # `makedirs` leaves a folder that exists as it is.
             os.chmod(folder, 0o700)
     except OSError as error:
         raise WriteError(f"cannot be written: {reason_of(error)}", file=folder) from None
@@ -236,13 +238,13 @@ def stored_tokens() -> list[tuple[str, AccessToken]]:
         names = sorted(os.listdir(_folder()))
     except OSError:
         return []
-    found = []
+    tokens = []
     for name in names:
         document = _read(os.path.join(_folder(), name)) if name.endswith(".json") else None
         token = None if document is None else _stored_token(document, name.removesuffix(".json"))
         if document is not None and token is not None:
-            found.append((str(document.get("url")), token))
-    return sorted(found, key=lambda each: each[0])
+            tokens.append((str(document.get("url")), token))
+    return sorted(tokens, key=lambda entry: entry[0])
 
 
 def _read(name: str) -> dict[str, Any] | None:
@@ -253,6 +255,7 @@ def _read(name: str) -> dict[str, Any] | None:
     except OSError as error:
         raise AuthorizationError(f"the stored token cannot be read: {name}: {reason_of(error)}") from None
     with open(descriptor, "rb") as file:
+        # Of the open file: by now, the name may stand for another.
         status = os.fstat(file.fileno())
         if os.name == "posix" and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & _PRIVATE):
             raise AuthorizationError(f"the stored token is not private: delete {name}, and log in again")
@@ -265,6 +268,7 @@ def _read(name: str) -> dict[str, Any] | None:
 
 def _stored_token(document: dict[str, Any], key: str) -> AccessToken | None:
     """The token in a document, if it belongs to the file with this key."""
+    # A file that was copied or renamed must not send its token to another server.
     if document.get("key") != key or not isinstance(document.get("client"), dict):
         return None
     try:

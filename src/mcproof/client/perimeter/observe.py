@@ -81,15 +81,18 @@ def offered_resources(catalog: Catalog) -> ResourceBodies:
 
 def _https_resources(catalog: Catalog) -> list[str]:
     """The URIs of the resources that are read."""
-    uris = [each.fields.get("uri") for each in catalog.resources]
-    return [each for each in uris if isinstance(each, str) and each.lower().startswith("https://")]
+    uris = [resource.fields.get("uri") for resource in catalog.resources]
+    return [uri for uri in uris if isinstance(uri, str) and uri.lower().startswith("https://")]
 
 
 def _text(result: Any) -> str:
     """The beginning of the text of a resource."""
     contents = result.get("contents") if isinstance(result, dict) else None
-    texts = [each.get("text") for each in contents if isinstance(each, dict)] if isinstance(contents, list) else []
-    whole = "\n".join(each for each in texts if isinstance(each, str))
+    texts = (
+        [content.get("text") for content in contents if isinstance(content, dict)] if isinstance(contents, list) else []
+    )
+    whole = "\n".join(text for text in texts if isinstance(text, str))
+    # The limit is in bytes, so it may cut a character.
     return whole.encode("utf-8", "surrogatepass")[:LONGEST_BODY].decode("utf-8", "ignore")
 
 
@@ -166,8 +169,8 @@ def session_ids(ids: list[str], handshakes: int) -> SessionIds:
         distinct=len(set(ids)),
         bits=min(map(_bits, secret), default=0),
         counts_up=_counts_up(secret),
-        is_time_based=bool(ids) and all(_uuid_version(each) in _TIME_BASED for each in ids),
-        is_visible_ascii=all("!" <= character <= "~" for each in ids for character in each),
+        is_time_based=bool(ids) and all(_uuid_version(session_id) in _TIME_BASED for session_id in ids),
+        is_visible_ascii=all("!" <= character <= "~" for session_id in ids for character in session_id),
     )
 
 
@@ -183,20 +186,20 @@ def _without_prefix(ids: list[str]) -> list[str]:
     low, high = min(ids), max(ids)
     shared = next((at for at, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
     ends = [match.end() for match in _SEPARATORS.finditer(low[:shared])]
-    return [each[ends[-1] :] for each in ids] if ends else ids
+    return [session_id[ends[-1] :] for session_id in ids] if ends else ids
 
 
 def _bits(text: str) -> int:
     """The most entropy that a text of this length and alphabet can have, in bits."""
     if _UUID.fullmatch(text) is not None:
         return 128
-    size = next((each.size for each in _ALPHABETS if each.characters.fullmatch(text)), _ALL_VISIBLE)
+    size = next((alphabet.size for alphabet in _ALPHABETS if alphabet.characters.fullmatch(text)), _ALL_VISIBLE)
     return int(len(text) * math.log2(size))
 
 
 def _counts_up(ids: list[str]) -> bool:
     """Whether each id is a number a small step above the one before."""
-    numbers = [_number(each) for each in ids]
+    numbers = [_number(session_id) for session_id in ids]
     steps = [after - before for before, after in pairwise(numbers) if before is not None and after is not None]
     return len(ids) > 1 and len(steps) == len(ids) - 1 and all(0 < step <= LARGEST_STEP for step in steps)
 
@@ -279,7 +282,7 @@ class _SessionRun:
     @property
     def stability(self) -> ListStability:
         stability = ListStability(tuple(self.readings))
-        seen = {each.hash for each in stability.usual.tools} if stability.usual is not None else set()
+        seen = {tool.hash for tool in stability.usual.tools} if stability.usual is not None else set()
         unseen = [tool for number, tool in self._tools.items() if number not in seen]
         return stability._replace(unseen_tools=tuple(unseen[:MOST_UNSEEN]))
 
@@ -294,7 +297,8 @@ class _SessionRun:
         """List the tools under a client name, also before the handshake is complete if the server survives that."""
         before = len(self.readings)
         await self.connect(name, (BEFORE, AFTER))
-        moments = [each.moment for each in self.readings[before:]]
+        moments = [reading.moment for reading in self.readings[before:]]
+        # The early list has cost the connection.
         if self._facts.era != "stateless" and AFTER not in moments:
             await self.connect(name, (AFTER,))
 
@@ -315,15 +319,16 @@ class _SessionRun:
                 await self._discover(connection, name)
             else:
                 await self._shake_hands(connection, name, moments)
+            # Over the first connection only.
             meanwhile, self._meanwhile = self._meanwhile, None
             if meanwhile is not None:
                 await meanwhile(connection)
 
     async def _discover(self, connection: Connection, name: str) -> None:
-        found = await discover(connection, (self._facts.requested,))
-        if isinstance(found, str):
-            raise ConnectError(found)
-        connection.settle("stateless", *found)
+        discovered = await discover(connection, (self._facts.requested,))
+        if isinstance(discovered, str):
+            raise ConnectError(discovered)
+        connection.settle("stateless", *discovered)
         connection.use_protocol_headers()
         await self._list(connection, name, STATELESS)
 
@@ -356,10 +361,10 @@ class _SessionRun:
         clean(lists, self._hide)
         with suppress(RecursionError):  # nested too deep to be compared
             hashed = [(_hashed(tool), tool) for tool in lists[_TOOLS.key]]
-            self.readings.append(ListReading(name, moment, tuple(sorted(each for each, _ in hashed))))
-            for each, tool in hashed:
+            self.readings.append(ListReading(name, moment, tuple(sorted(tool_hash for tool_hash, _ in hashed))))
+            for tool_hash, tool in hashed:
                 if isinstance(tool, dict) and len(self._tools) < MOST_TOOLS:
-                    self._tools.setdefault(each.hash, tool)
+                    self._tools.setdefault(tool_hash.hash, tool)
 
 
 def _hashed(tool: Any) -> ToolHash:

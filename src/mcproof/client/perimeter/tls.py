@@ -40,11 +40,11 @@ class _Element(NamedTuple):
 
     def children(self) -> list[_Element]:
         """The elements inside. Raises ValueError."""
-        found, at = [], 0
+        elements, at = [], 0
         while at < len(self.content):
             element, at = _read(self.content, at)
-            found.append(element)
-        return found
+            elements.append(element)
+        return elements
 
 
 def read_certificate(der: bytes, now: datetime) -> PeerCertificate | None:
@@ -75,7 +75,7 @@ def _read(data: bytes, at: int) -> tuple[_Element, int]:
     """The element at a position, and the position after it. Raises ValueError or IndexError."""
     tag, length = data[at], data[at + 1]
     start = at + 2
-    if length & 0x80:
+    if length & 0x80:  # the long form: how many bytes the length has
         count = length & 0x7F
         if not 1 <= count <= 4:
             raise ValueError
@@ -107,6 +107,7 @@ def _text(value: _Element) -> str:
 def _time(value: _Element) -> datetime:
     digits = value.content.decode("ascii").removesuffix("Z")
     if value.tag == _UTC_TIME:
+        # A year of two digits is from 1950 to 2049 (RFC 5280).
         digits = ("19" if digits >= "50" else "20") + digits
     elif value.tag != _GENERALIZED_TIME:
         raise ValueError
@@ -123,11 +124,11 @@ def _alternative_names(fields: list[_Element]) -> list[str]:
             parts = extension.children()
             if parts[0] == (_OID, _ALTERNATIVE_NAMES):
                 listed, _ = _read(parts[-1].content, 0)
-                for each in listed.children()[:MOST_NAMES]:
-                    if each.tag == _DNS_NAME:
-                        names.append(cropped(each.content.decode("ascii", errors="replace")))
-                    elif each.tag == _IP_ADDRESS:
-                        names.append(str(ip_address(each.content)))
+                for element in listed.children()[:MOST_NAMES]:
+                    if element.tag == _DNS_NAME:
+                        names.append(cropped(element.content.decode("ascii", errors="replace")))
+                    elif element.tag == _IP_ADDRESS:
+                        names.append(str(ip_address(element.content)))
     return names
 
 
@@ -175,6 +176,7 @@ async def _handshake(host: str, port: int, context: ssl.SSLContext, seconds: flo
     connection.
     """
     try:
+        # A second more, so that the limit of the handshake is met first.
         async with asyncio.timeout(seconds + 1):
             address, *_ = await current_guard().addresses(host)
             _, writer = await asyncio.open_connection(
@@ -184,7 +186,7 @@ async def _handshake(host: str, port: int, context: ssl.SSLContext, seconds: flo
         raise UnobservedError(f"no connection within {seconds:g} seconds") from None
     except ConnectError as error:
         raise UnobservedError(error.message) from None
-    except (ssl.SSLError, ConnectionAbortedError):
+    except (ssl.SSLError, ConnectionAbortedError):  # OSErrors as well, but told apart by the caller
         raise
     except ConnectionResetError:
         raise ssl.SSLError(0, "the server closed the connection during the handshake") from None
@@ -195,6 +197,7 @@ async def _handshake(host: str, port: int, context: ssl.SSLContext, seconds: flo
         tls: ssl.SSLObject = writer.get_extra_info("ssl_object")
         return _Seen(tls.version() or "", tls.getpeercert(binary_form=True) or b"")
     finally:
+        # Nothing is sent after the handshake: docs/decisions/0047-server-supplied-urls.md.
         writer.transport.abort()
         with contextlib.suppress(OSError):
             await writer.wait_closed()

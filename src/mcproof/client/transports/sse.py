@@ -76,6 +76,7 @@ class EventParser:
             self._after_return = False
             if not chunk:
                 return []
+        # CR LF may be divided between two chunks.
         self._after_return = chunk.endswith(b"\r")
         *lines, rest = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         events = []
@@ -139,6 +140,7 @@ class LegacySse(HttpTransport):
         self._client = new_client(self._headers, self._connect, self._sign)
         self._endpoint = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._listen())
+        # Whoever gives up waiting must not cancel what `_listen` is about to set.
         await asyncio.shield(self._endpoint)
 
     async def _listen(self) -> None:
@@ -177,6 +179,7 @@ class LegacySse(HttpTransport):
             url = base.join(endpoint)
         except (httpx2.InvalidURL, ValueError):
             raise ConnectError(f"the server's `endpoint` event is not a URL: {cropped(endpoint)}") from None
+        # Messages, with the user's credentials, go to no other host than the one that the user names.
         if (url.scheme, url.host, url.port) != (base.scheme, base.host, base.port):
             raise ConnectError(f"the server redirects messages to another host, {redacted_url(str(url))}; not followed")
         return str(url)
@@ -202,6 +205,7 @@ class LegacySse(HttpTransport):
                 self._task.cancel()
                 await asyncio.gather(self._task, return_exceptions=True)
             if self._endpoint is not None and self._endpoint.done():
+                # retrieved, or asyncio reports it
                 self._endpoint.exception()
         finally:
             if self._client is not None:

@@ -99,6 +99,8 @@ class StreamableHttp(HttpTransport):
     async def _post(self, message: bytes) -> None:
         envelope = json.loads(message)
         if self.is_initialized and envelope.get("method") in _LISTENED_FOR and self._listener is None:
+            # Not after the handshake, since listing a catalog needs no such stream:
+            # docs/decisions/0041-recovery-below-a-request.md.
             await self._listen()
         headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers_of(envelope)}
         position = StreamPosition()
@@ -107,7 +109,7 @@ class StreamableHttp(HttpTransport):
                 if envelope.get("method") == "initialize":
                     self._keep_session(response)
                 await self._take(response, envelope, position)
-        except NoMessageError:
+        except NoMessageError:  # a response has arrived, so there is nothing to resume
             raise
         except LostError as error:
             if self.is_stateless or not position.is_known:
@@ -177,8 +179,10 @@ class StreamableHttp(HttpTransport):
 
     async def _is_expired(self, session: str) -> bool:
         """Whether the server does not know the session any more, rather than what a request names."""
+        # Another request has noticed it first, and the handshake has begun another session.
         if session != self.session:
             return True
+        # A 404 may also mean what the request names: docs/decisions/0041-recovery-below-a-request.md.
         ping = b'{"jsonrpc":"2.0","id":"is-the-session-alive","method":"ping"}'
         headers = {"Content-Type": "application/json", "Accept": _ACCEPT, **self._headers_of({})}
         self.peer.trace.sent(ping)
@@ -212,8 +216,8 @@ class StreamableHttp(HttpTransport):
                         return
             except NoMessageError:
                 raise
-            except LostError as again:
-                error = again
+            except LostError as failure:
+                error = failure
             else:
                 status = f"HTTP {response.status_code} ({content_type(response) or 'no content type'})"
                 raise LostError(f"{error.message}, and the server does not resume it: {status}")

@@ -24,14 +24,14 @@ from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
 from mcproof.core.console import plural
 from mcproof.report.grids import (
     LENIENT,
-    MARKS,
+    OUTCOME_SYMBOLS,
     TITLES,
     ClientGrid,
     ClientRow,
     Grid,
-    Mark,
     Row,
     Square,
+    Symbol,
     ToolColumn,
     client_grid,
     gain_phrases,
@@ -76,9 +76,9 @@ class ClientView:
     def improvements(self) -> list[Improvement]:
         return self._payload.improvements
 
-    def marks(self, row: ClientRow) -> list[Mark]:
-        """The marks of a row: of the server as a whole, if any client has a problem with it, then of the tools."""
-        return [MARKS[cell] for cell in ([row.server] if self.grid.has_server_column else []) + row.cells]
+    def symbols(self, row: ClientRow) -> list[Symbol]:
+        """The symbols of a row: of the server as a whole, if any client has a problem with it, then of the tools."""
+        return [OUTCOME_SYMBOLS[cell] for cell in ([row.server] if self.grid.has_server_column else []) + row.cells]
 
     @property
     def titles(self) -> list[str]:
@@ -122,6 +122,7 @@ def first_entries(entries: Sequence[Entry], most: int, is_urgent: Callable[[Entr
     """Return at most this many entries in their order; urgent ones are left out last."""
     if len(entries) <= most:
         return list(entries)
+    # Stable, so that of the urgent ones and of the others the first are shown.
     ranked = sorted(range(len(entries)), key=lambda at: not is_urgent(entries[at]))
     return [entries[at] for at in sorted(ranked[: max(0, most)])]
 
@@ -163,9 +164,9 @@ def rules_used(run: RunResult) -> dict[str, RuleUse]:
     facts: dict[str, RuleFacts] = {}
     times: dict[str, int] = {}
     for result in run.targets:
-        for each in (*result.findings, *result.suppressed):
-            facts.setdefault(each.rule.id, each.rule)
-            times[each.rule.id] = times.get(each.rule.id, 0) + 1
+        for finding in (*result.findings, *result.suppressed):
+            facts.setdefault(finding.rule.id, finding.rule)
+            times[finding.rule.id] = times.get(finding.rule.id, 0) + 1
     ranked = sorted(facts.values(), key=lambda rule: (LEVELS.index(rule.level), -times[rule.id], rule.id))
     return {
         rule.id: RuleUse(rule, number, times[rule.id], _code_help(run, rule.id))
@@ -174,8 +175,8 @@ def rules_used(run: RunResult) -> dict[str, RuleUse]:
 
 
 def _code_help(run: RunResult, rule: str) -> list[CodeHelp]:
-    found = ([each for each in result.code_help if each.rule == rule] for result in run.targets)
-    return next((each for each in found if each), [])
+    by_target = ([snippet for snippet in result.code_help if snippet.rule == rule] for result in run.targets)
+    return next((snippets for snippets in by_target if snippets), [])
 
 
 class RulesetUse(NamedTuple):
@@ -383,6 +384,7 @@ def graph_picture(graph: ToolGraph) -> GraphPicture | None:
     shown = connected[:MOST_GRAPH_ROWS]
     height_of = {name: _ROW * number + _ROW // 2 for number, name in enumerate(shown)}
     by_kind = sorted(graph.edges, key=lambda edge: KINDS.index(edge.kind))
+    # SVG has no layers but the order of drawing: commands, the first, are on top.
     drawn = [edge for edge in reversed(by_kind) if edge.source in height_of and edge.target in height_of]
     counts = {kind: sum(edge.kind == kind for edge in graph.edges) for kind in KINDS}
     return GraphPicture(
@@ -562,52 +564,52 @@ class ProbeView:
     @property
     def probes_left_out(self) -> int:
         """The number of probes worth showing that the page has no room for."""
-        shown = sum(len(each.probes) for each in self.of_tools)
-        return sum(len(each.probes) for each in self._evidence) - shown
+        shown = sum(len(evidence.probes) for evidence in self.of_tools)
+        return sum(len(evidence.probes) for evidence in self._evidence) - shown
 
     @cached_property
     def of_tools(self) -> list[ToolEvidence]:
         """The probes by tool, as many as the page has room for; failed ones are left out last."""
-        worth = [(at, each) for at, evidence in enumerate(self._evidence) for each in evidence.probes]
-        kept: dict[int, list[ProbeResult]] = {}
-        for at, each in first_entries(worth, self._most, lambda pair: pair[1].passed is False):
-            kept.setdefault(at, []).append(each)
-        return [self._evidence[at]._replace(probes=probes) for at, probes in kept.items()]
+        worth = [(at, probe) for at, evidence in enumerate(self._evidence) for probe in evidence.probes]
+        shown: dict[int, list[ProbeResult]] = {}
+        for at, probe in first_entries(worth, self._most, lambda pair: pair[1].passed is False):
+            shown.setdefault(at, []).append(probe)
+        return [self._evidence[at]._replace(probes=probes) for at, probes in shown.items()]
 
     @cached_property
     def _evidence(self) -> list[ToolEvidence]:
         """The probes by tool; the anchors of several targets on a page differ."""
         tools: dict[str, list[ProbeResult]] = {}
-        for each in self._result.probes:
-            if each.tool is not None:
-                tools.setdefault(each.tool, []).append(each)
+        for probe in self._result.probes:
+            if probe.tool is not None:
+                tools.setdefault(probe.tool, []).append(probe)
         return [_evidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
 
     @property
     def anchors(self) -> dict[str, str]:
-        return {each.tool: each.anchor for each in self.of_tools}
+        return {evidence.tool: evidence.anchor for evidence in self.of_tools}
 
 
 def _has_failed(row: Row) -> bool:
-    return any(square is not None and square.mark.tone == "bad" for square in row.squares)
+    return any(square is not None and square.symbol.tone == "bad" for square in row.squares)
 
 
 def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence:
     """Select the probes of a tool that are shown: of those that passed, the first of each kind."""
     shown: list[ProbeResult] = []
     kinds: set[str] = set()
-    for each in probes:
-        if not each.passed or each.probe not in kinds:
-            shown.append(each)
-        kinds.add(each.probe)
+    for probe in probes:
+        if not probe.passed or probe.probe not in kinds:
+            shown.append(probe)
+        kinds.add(probe.probe)
     return ToolEvidence(tool, anchor, shown, len(probes) - len(shown), len(probes))
 
 
 def square_title(square: Square, column: str) -> str:
     """Return the verdict and the reason of a square, for a tooltip."""
-    mark = square.mark
+    symbol = square.symbol
     lenient = f"{square.lenient:,} {LENIENT.meaning}" if square.lenient else ""
-    parts = [f"{column}: {mark.word} {square.ratio}".rstrip(), square.reason or mark.meaning, lenient]
+    parts = [f"{column}: {symbol.word} {square.ratio}".rstrip(), square.reason or symbol.meaning, lenient]
     return "; ".join(part for part in parts if part)
 
 
@@ -626,7 +628,7 @@ def outcome_tone(outcome: str) -> str:
 
 def failures_shown(fuzzing: Fuzzing) -> list[Failure]:
     """Return as many failed cases as the page has room for; accepted violations are left out first."""
-    return first_entries(fuzzing.failures, MOST, lambda each: each.outcome != "accepted")
+    return first_entries(fuzzing.failures, MOST, lambda failure: failure.outcome != "accepted")
 
 
 OPEN_TESTS = 30

@@ -17,7 +17,7 @@ from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
 from mcproof.core.console import plural, safe
 from mcproof.probing.outcomes import predictions
 from mcproof.report import phrases
-from mcproof.report.grids import MEANINGS, mark_of
+from mcproof.report.grids import MEANINGS, symbol_of
 from mcproof.report.html import blocks
 from mcproof.report.html.blocks import (
     GRADE_TONES,
@@ -93,6 +93,7 @@ def content_policy(style: str, script: str) -> str:
     """Return the Content-Security-Policy of a page: only this style sheet and this script."""
     return (
         f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; "
+        # The icon of the tab is in the page as well, as a `data:` URL.
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
 
@@ -121,7 +122,7 @@ _HELPERS = {
     "unseen_rules": phrases.unseen_rules,
     "duration": blocks.duration,
     "failures_shown": blocks.failures_shown,
-    "mark_of": mark_of,
+    "symbol_of": symbol_of,
     "outcome_bars": blocks.outcome_bars,
     "outcome_tone": blocks.outcome_tone,
     "predictions": predictions,

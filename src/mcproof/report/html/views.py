@@ -230,8 +230,8 @@ class TargetView:
                 Share("none", "·", counts.not_tested, "not tested"),
             ]
         elif payload.kind == "probe":
-            judged = [each.passed for each in payload.probes]
-            idle = sum(each.outcome == "not_tested" for each in payload.probes)
+            judged = [probe.passed for probe in payload.probes]
+            idle = sum(probe.outcome == "not_tested" for probe in payload.probes)
             shares = [
                 Share("good", "✓", judged.count(True), "passed"),
                 Share("bad", "✗", judged.count(False), "failed"),
@@ -245,7 +245,7 @@ class TargetView:
                 Share("bad", "✗", max(0, payload.fuzzing.cases - clean - accepted), "failed"),
             ]
         elif payload.kind == "compat":
-            verdicts = [each.verdict for each in shown_outcomes(payload) if each.kind == "client"]
+            verdicts = [outcome.verdict for outcome in shown_outcomes(payload) if outcome.kind == "client"]
             shares = [
                 Share("good", "✓", verdicts.count("works"), "work"),
                 Share("fair", "!", verdicts.count("degraded"), "degraded"),
@@ -295,16 +295,16 @@ class TargetView:
     def costs(self) -> list[CostRow]:
         """The deductions, with bars."""
         deductions = self.grade.deductions if self.grade is not None else []
-        widest = max((each.points for each in deductions), default=1) or 1
+        widest = max((deduction.points for deduction in deductions), default=1) or 1
         return [
             CostRow(
-                each.rule,
-                plural(each.times, each.severity[:20]),
-                bar_width(each.points / widest),
-                level_of(each.severity),
-                each.points,
+                deduction.rule,
+                plural(deduction.times, deduction.severity[:20]),
+                bar_width(deduction.points / widest),
+                level_of(deduction.severity),
+                deduction.points,
             )
-            for each in deductions
+            for deduction in deductions
         ]
 
     @property
@@ -313,7 +313,7 @@ class TargetView:
         grade = self.grade
         if grade is None:
             return ""
-        cost = sum(each.points for each in grade.deductions)
+        cost = sum(deduction.points for deduction in grade.deductions)
         return f"100{f' − {cost:,}' if cost else ''}{f' + {grade.bonus}' if grade.bonus else ''}"
 
     @property
@@ -326,7 +326,9 @@ class TargetView:
             lines.append(f"No bonus of {BONUS}: {short} under {BONUS_LENGTH} characters.")
         for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
             ignored = [
-                each for each in self.result.suppressed if each.suppression is not None and each.suppression.by == by
+                finding
+                for finding in self.result.suppressed
+                if finding.suppression is not None and finding.suppression.by == by
             ]
             if ignored:
                 lines.append(f"{plural(len(ignored), 'finding')} ignored by {words}, at no cost.")
@@ -338,7 +340,7 @@ class TargetView:
         tokens = self.result.scores.tokens
         if tokens is None or not tokens.tools:
             return []
-        ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
+        ranked = sorted(tokens.tools.items(), key=lambda item: -item[1])
         widest, total = max(1, ranked[0][1]), max(1, tokens.total)
         rows = [
             TokenRow(name, count, bar_width(count / widest), 100 * count / total, is_rest=False)

@@ -44,7 +44,7 @@ def exchanges_of(shown: ReportedFinding, style: Style) -> list[dict[str, Any]]:
     if evidence is None or not isinstance(evidence.get("sent"), str):
         return []
     examples = evidence.get("examples") if style.examples is None else None
-    every = [each for each in examples if isinstance(each, dict)] if isinstance(examples, list) else []
+    every = [example for example in examples if isinstance(example, dict)] if isinstance(examples, list) else []
     return every or [evidence]
 
 
@@ -278,7 +278,7 @@ def _evidence(shown: ReportedFinding, gutter: int, style: Style) -> list[str]:
     if shown.rule.ruleset == "wire" and (exchanges := exchanges_of(shown, style)):
         bar = f"{' ' * gutter}{style.paint('|', 'help')}"
         inner = style.narrower(gutter + 2)
-        lines = [f"{bar} {line}" for each in exchanges for line in exchange_lines(each, shown, inner)]
+        lines = [f"{bar} {line}" for exchange in exchanges for line in exchange_lines(exchange, shown, inner)]
         return [bar, *lines]
     return _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
 
@@ -334,25 +334,28 @@ _LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
 def changes_text(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the changes, grouped by item; then how many break callers."""
     item = None
-    for each in result.findings:
-        if (each.item, each.item_pointer) != item:
-            yield ("" if item is None else "\n") + style.paint(style.text(each.label or "server", 100), "bold") + "\n"
-            item = (each.item, each.item_pointer)
-        mark = style.paint(_LEVEL_SYMBOLS[each.level], each.level)
-        yield f"  {mark} {style.text(each.message)} ({_word(each, style)})\n"
-        yield "      " + style.paint(f"{each.rule.id}  {location_of(each, style)}", "dim") + "\n"
+    for finding in result.findings:
+        if (finding.item, finding.item_pointer) != item:
+            yield (
+                ("" if item is None else "\n") + style.paint(style.text(finding.label or "server", 100), "bold") + "\n"
+            )
+            item = (finding.item, finding.item_pointer)
+        symbol = style.paint(_LEVEL_SYMBOLS[finding.level], finding.level)
+        yield f"  {symbol} {style.text(finding.message)} ({_word(finding, style)})\n"
+        yield "      " + style.paint(f"{finding.rule.id}  {location_of(finding, style)}", "dim") + "\n"
     yield ("\n" if result.findings else "") + _changes_summary(result, style)
 
 
 def changes_concise(result: TargetResult, style: Style) -> Iterator[str]:
     """Render one line a change."""
-    for each in result.findings:
-        item = f"{style.text(each.label, 100)}: " if each.label else ""
-        yield f"{location_of(each, style)}: {_word(each, style)} {each.rule.id} {item}{style.text(each.message)}\n"
+    for finding in result.findings:
+        item = f"{style.text(finding.label, 100)}: " if finding.label else ""
+        place, word = location_of(finding, style), _word(finding, style)
+        yield f"{place}: {word} {finding.rule.id} {item}{style.text(finding.message)}\n"
 
 
-def _word(each: ReportedFinding, style: Style) -> str:
-    return style.paint(CHANGE_WORDS[each.level], each.level)
+def _word(finding: ReportedFinding, style: Style) -> str:
+    return style.paint(CHANGE_WORDS[finding.level], finding.level)
 
 
 def _changes_summary(result: TargetResult, style: Style) -> str:
@@ -438,15 +441,15 @@ def rule_counts(run: RunResult, style: Style) -> Iterator[str]:
     if not counts:
         yield f"no findings in {scope}\n"
         return
-    digits = max(len(f"{each.total:,}") for each in counts)
-    level = max(len(each.rule.level) for each in counts)
-    ids = max(len(each.rule.id) for each in counts)
+    digits = max(len(f"{count.total:,}") for count in counts)
+    level = max(len(count.rule.level) for count in counts)
+    ids = max(len(count.rule.id) for count in counts)
     for rule, total, fixable in counts:
         painted = style.paint(f"{rule.level:{level}}", rule.level)
         name = rule.name if rule.name != rule.id else ""
         yield f"{total:>{digits},}  {painted}  {rule.id:{ids}}  [{'*' if fixable else ' '}] {name}".rstrip() + "\n"
-    yield f"{plural(sum(each.total for each in counts), 'finding')} of {plural(len(counts), 'rule')} in {scope}\n"
-    if fixable := sum(each.fixable for each in counts):
+    yield f"{plural(sum(count.total for count in counts), 'finding')} of {plural(len(counts), 'rule')} in {scope}\n"
+    if fixable := sum(count.fixable for count in counts):
         yield f"[*] {fixable:,} can be fixed automatically\n"
 
 
@@ -455,7 +458,7 @@ def count_rules(run: RunResult) -> list[RuleCount]:
     counts: dict[str, RuleCount] = {}
     for result in run.targets:
         is_file = result.connection is None  # the schemas of a live server are in its code
-        for each in result.findings:
-            rule, total, fixable = counts.get(each.rule.id, RuleCount(each.rule, 0, 0))
-            counts[each.rule.id] = RuleCount(rule, total + 1, fixable + (is_file and each.fix is not None))
-    return sorted(counts.values(), key=lambda each: (-each.total, LEVELS.index(each.rule.level), each.rule.id))
+        for finding in result.findings:
+            rule, total, fixable = counts.get(finding.rule.id, RuleCount(finding.rule, 0, 0))
+            counts[finding.rule.id] = RuleCount(rule, total + 1, fixable + (is_file and finding.fix is not None))
+    return sorted(counts.values(), key=lambda count: (-count.total, LEVELS.index(count.rule.level), count.rule.id))

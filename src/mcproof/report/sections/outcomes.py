@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.console import Style, plural
 from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult, promises
-from mcproof.report.grids import mark_of, server_probes
+from mcproof.report.grids import server_probes, symbol_of
 from mcproof.testing.outcomes import TestResult, count_outcomes, reasons
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def promise_sentence(matrix: list[Cell]) -> str:
 
 def probe_sentence(probes: list[ProbeResult]) -> str:
     """Return how many probes passed and failed, how many were left out, and what hostile arguments showed."""
-    others = [each for each in probes if each.probe not in HOSTILE_PROBES]
-    judged = [each.passed for each in others if each.passed is not None]
-    left_out = [each.outcome for each in others if each.passed is None]
+    others = [probe for probe in probes if probe.probe not in HOSTILE_PROBES]
+    judged = [probe.passed for probe in others if probe.passed is not None]
+    left_out = [probe.outcome for probe in others if probe.passed is None]
     parts = [
         f"{left_out.count(outcome):,} {outcome.replace('_', ' ')}"
         for outcome in ("not_tested", "not_applicable")
@@ -76,7 +76,7 @@ def probe_sentence(probes: list[ProbeResult]) -> str:
     if judged:
         parts = [f"{judged.count(True):,} passed", f"{judged.count(False):,} failed", *parts]
         head = f"{plural(len(judged), 'probe')} judged: {parts.pop(0)}"
-    hostile = _hostile_sentence([each for each in probes if each.probe in HOSTILE_PROBES])
+    hostile = _hostile_sentence([probe for probe in probes if probe.probe in HOSTILE_PROBES])
     return ", ".join([head, *parts]) + (f"; {hostile}" if hostile else "")
 
 
@@ -85,20 +85,20 @@ def server_sentence(probes: list[ProbeResult]) -> str:
 
     The probes of the tools are the evidence for the promises, which are counted instead.
     """
-    words = [mark_of(each).word for each in server_probes(probes) if each.passed is not None]
+    words = [symbol_of(probe).word for probe in server_probes(probes) if probe.passed is not None]
     counted = f"{words.count('passed'):,} passed, {words.count('failed'):,} failed"
     counted += f", {words.count('accepted'):,} accepted" if "accepted" in words else ""
     server = f"{plural(len(words), 'probe')} of the server as a whole: {counted}" if words else ""
-    hostile = _hostile_sentence([each for each in probes if each.probe in HOSTILE_PROBES])
+    hostile = _hostile_sentence([probe for probe in probes if probe.probe in HOSTILE_PROBES])
     return "; ".join(filter(None, [server, hostile]))
 
 
 def _hostile_sentence(probes: list[ProbeResult]) -> str:
     """Return what hostile arguments showed; empty if none were sent."""
-    tools = len({each.tool for each in probes if each.passed is not None})
-    outcomes = [each.outcome for each in probes]
-    found = [f"{count:,} {_OUTCOME_WORDS[name][count != 1]}" for name in _HOSTILE if (count := outcomes.count(name))]
-    return f"hostile arguments for {plural(tools, 'tool')}: {', '.join(found) or 'no effect'}" if tools else ""
+    tools = len({probe.tool for probe in probes if probe.passed is not None})
+    outcomes = [probe.outcome for probe in probes]
+    effects = [f"{count:,} {_OUTCOME_WORDS[name][count != 1]}" for name in _HOSTILE if (count := outcomes.count(name))]
+    return f"hostile arguments for {plural(tools, 'tool')}: {', '.join(effects) or 'no effect'}" if tools else ""
 
 
 def fuzz_sentence(fuzzing: Fuzzing) -> str:
@@ -140,12 +140,13 @@ def merge_unrun(tests: list[TestResult]) -> list[TestResult]:
             groups.setdefault((test.server, test.message), []).append(test)
     merged = []
     for test in tests:
+        # The group stands where its first test was; the others find it gone.
         group = groups.pop((test.server, test.message), None) if _is_unrun(test) else [test]
         if group is not None and len(group) == 1:
             merged.append(test)
         elif group is not None:
             name = f"{plural(len(group), 'test')} on `{test.server}` could not run"
-            detail = next((each.detail for each in group if each.detail), "")
+            detail = next((member.detail for member in group if member.detail), "")
             merged.append(test._replace(name=name, block="", detail=detail))
     return merged
 
@@ -160,7 +161,7 @@ def split_static(findings: Iterable[ReportedFinding]) -> tuple[list[ReportedFind
     The strict rules say of a schema what probes say of the server; people see only the latter.
     """
     all_findings = list(findings)
-    shown = [each for each in all_findings if each.rule.ruleset != "strict"]
+    shown = [finding for finding in all_findings if finding.rule.ruleset != "strict"]
     return shown, len(all_findings) - len(shown)
 
 
@@ -189,8 +190,8 @@ def tests_text(result: TargetResult, style: Style) -> Iterator[str]:
 
 
 def _lines(test: TestResult, style: Style) -> Iterator[str]:
-    mark = style.symbol(*_OUTCOME_SYMBOLS.get(test.outcome, ("-", "-")))
-    yield f"  {style.paint(mark, _TEST_COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
+    symbol = style.symbol(*_OUTCOME_SYMBOLS.get(test.outcome, ("-", "-")))
+    yield f"  {style.paint(symbol, _TEST_COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
     if test.message and not test.is_bad:
         yield style.paint(f"  {style.text(test.message)}", "dim")
     yield "\n"

@@ -11,14 +11,14 @@ from mcproof.probing.permission import HOW_TO_ALLOW, MAY_CHANGE
 from mcproof.report.grids import (
     TITLES,
     Grid,
-    Mark,
     Row,
     Square,
+    Symbol,
     covered_by_failures,
-    mark_of,
     matrix_grid,
     probe_grid,
     server_probes,
+    symbol_of,
 )
 from mcproof.report.markdown import code, escaped
 from mcproof.report.sections.findings import grouped_findings, readable_response
@@ -67,11 +67,11 @@ def _table(grid: Grid) -> Iterator[str]:
 
 
 def _drawn(square: Square | None) -> str:
-    return "" if square is None else square.label(square.mark.symbol)
+    return "" if square is None else square.label(square.symbol.unicode)
 
 
-def _meaning(mark: Mark) -> str:
-    return f"{mark.symbol} {mark.word}" + (f" ({mark.meaning})" if mark.meaning else "")
+def _meaning(symbol: Symbol) -> str:
+    return f"{symbol.unicode} {symbol.word}" + (f" ({symbol.meaning})" if symbol.meaning else "")
 
 
 def _server_markdown(probes: list[ProbeResult]) -> Iterator[str]:
@@ -79,9 +79,9 @@ def _server_markdown(probes: list[ProbeResult]) -> Iterator[str]:
     if not probes:
         return
     yield "\n### The server as a whole\n\n| probe | result | what |\n| --- | --- | --- |\n"
-    for each in probes:
-        mark = mark_of(each)
-        yield f"| {code(each.probe)} | {mark.symbol} {mark.word} | {escaped(each.reason)} |\n"
+    for probe in probes:
+        symbol = symbol_of(probe)
+        yield f"| {code(probe.probe)} | {symbol.unicode} {symbol.word} | {escaped(probe.reason)} |\n"
 
 
 def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
@@ -93,12 +93,12 @@ def _fuzzing(fuzzing: Fuzzing) -> Iterator[str]:
     if not fuzzing.failures:
         return
     yield "\n### Failed cases\n\n| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"
-    for each in fuzzing.failures:
-        times = f" ({plural(each.times, 'case')})" if each.times > 1 else ""
-        tool = "the server" if each.tool is None else code(each.tool)
-        outcome = each.outcome.replace("_", " ")
-        arguments, replay = code(arguments_text(each)), code(each.replay)
-        yield f"| {outcome} | {tool} | {escaped(each.what)}{times} | {arguments} | {replay} |\n"
+    for failure in fuzzing.failures:
+        times = f" ({plural(failure.times, 'case')})" if failure.times > 1 else ""
+        tool = "the server" if failure.tool is None else code(failure.tool)
+        outcome = failure.outcome.replace("_", " ")
+        arguments, replay = code(arguments_text(failure)), code(failure.replay)
+        yield f"| {outcome} | {tool} | {escaped(failure.what)}{times} | {arguments} | {replay} |\n"
 
 
 def untested_section(result: TargetResult) -> Iterator[str]:
@@ -119,8 +119,6 @@ def _markdown_names(names: list[str]) -> str:
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
 NAME_WIDTH = 48
 """The most columns that a tool's name takes in a table."""
-
-"""How many tools a sentence names; the rest are counted."""
 MOST_CHANGING = 20
 """How many tools that may change something are named, with the evidence."""
 _TOOL = "tool "
@@ -174,13 +172,13 @@ def _grid(grid: Grid, style: Style) -> Iterator[str]:
         shown = style.paint(padded, "dim") if row.was_left_out else padded
         yield f"  {shown}  {_row(row, symbols, widths, style)}\n"
     yield "\n"
-    yield from marks_legend(grid.legend(), style)
+    yield from symbols_legend(grid.legend(), style)
 
 
 def _labels(grid: Grid, style: Style) -> list[list[str]]:
     """Return the text of each square, by row; each begins with its symbol."""
     return [
-        ["" if square is None else square.label(_symbol(square.mark, style)) for square in row.squares]
+        ["" if square is None else square.label(_character(square.symbol, style)) for square in row.squares]
         for row in grid.rows
     ]
 
@@ -189,8 +187,9 @@ def _row(row: Row, labels: list[str], widths: list[int], style: Style) -> str:
     """Draw the squares of a row, each at the left of its column; the symbols are distinct without colour."""
     drawn = []
     for square, symbol, width in zip(row.squares, labels, widths, strict=True):
-        colour = "dim" if square is None else _COLOURS[square.mark.tone]
+        colour = "dim" if square is None else _COLOURS[square.symbol.tone]
         drawn.append((symbol, colour, width))
+    # no blanks at the end of a line
     while drawn and not drawn[-1][0]:
         drawn.pop()
     *others, last = drawn or [("", "dim", 0)]
@@ -199,23 +198,23 @@ def _row(row: Row, labels: list[str], widths: list[int], style: Style) -> str:
     )
 
 
-def _symbol(mark: Mark, style: Style) -> str:
-    return style.symbol(mark.symbol, mark.ascii)
+def _character(symbol: Symbol, style: Style) -> str:
+    return style.symbol(symbol.unicode, symbol.ascii)
 
 
-def painted_mark(mark: Mark, style: Style) -> str:
-    """Return the symbol of a mark in its colour."""
-    return style.paint(_symbol(mark, style), _COLOURS[mark.tone])
+def painted_symbol(symbol: Symbol, style: Style) -> str:
+    """Return a symbol in its colour."""
+    return style.paint(_character(symbol, style), _COLOURS[symbol.tone])
 
 
-def marks_legend(marks: list[Mark], style: Style) -> Iterator[str]:
-    """Render what the marks mean."""
-    longest = max((len(mark.word) for mark in marks), default=0)
-    for mark in marks:
-        symbol = painted_mark(mark, style)
-        head = f"{mark.word:{longest}}  "
-        first, *others = wrapped(mark.meaning, style.width, used=len(head) + 4, indent=len(head) + 4)
-        yield f"  {symbol} {head}{first}".rstrip() + "\n"
+def symbols_legend(symbols: list[Symbol], style: Style) -> Iterator[str]:
+    """Render what the symbols mean."""
+    longest = max((len(symbol.word) for symbol in symbols), default=0)
+    for symbol in symbols:
+        painted = painted_symbol(symbol, style)
+        head = f"{symbol.word:{longest}}  "
+        first, *others = wrapped(symbol.meaning, style.width, used=len(head) + 4, indent=len(head) + 4)
+        yield f"  {painted} {head}{first}".rstrip() + "\n"
         yield from (f"{line}\n" for line in others)
     yield "\n"
 
@@ -225,13 +224,13 @@ def _server_text(probes: list[ProbeResult], style: Style) -> Iterator[str]:
     if not probes:
         return
     yield style.paint("The server as a whole", "bold") + "\n\n"
-    longest = max(len(each.probe) for each in probes)
-    for each in probes:
-        mark = mark_of(each)
-        symbol = painted_mark(mark, style)
-        reason = style.text(each.reason or mark.word)
+    longest = max(len(probe.probe) for probe in probes)
+    for probe in probes:
+        symbol = symbol_of(probe)
+        painted = painted_symbol(symbol, style)
+        reason = style.text(probe.reason or symbol.word)
         first, *others = wrapped(reason, style.width, used=longest + 6, indent=longest + 6)
-        yield f"  {symbol} {each.probe:{longest}}  {first}".rstrip() + "\n"
+        yield f"  {painted} {probe.probe:{longest}}  {first}".rstrip() + "\n"
         yield from (f"{line}\n" for line in others)
     yield "\n"
 
@@ -245,14 +244,14 @@ def findings_text(findings: Iterable[ReportedFinding], style: Style) -> Iterator
 
 
 def _predicted(result: TargetResult, style: Style) -> Iterator[str]:
-    found = predictions(result.matrix)
-    if not found:
+    predicted = predictions(result.matrix)
+    if not predicted:
         return
     yield style.paint("Not enforced, as predicted", "bold") + "\n\n"
-    for each in found:
-        rules = ", ".join(each.rules)
-        head = f"{each.column}: {rules} warned about {plural(len(each.tools), 'tool')}: "
-        yield from _wrapped(head + _text_names(each.tools, style), style)
+    for prediction in predicted:
+        rules = ", ".join(prediction.rules)
+        head = f"{prediction.column}: {rules} warned about {plural(len(prediction.tools), 'tool')}: "
+        yield from _wrapped(head + _text_names(prediction.tools, style), style)
     yield "\n"
 
 
@@ -320,7 +319,9 @@ def fuzz_text(result: TargetResult, style: Style) -> Iterator[str]:
     yield from _outcomes(fuzzing, style)
     yield from _failures(fuzzing.failures, style)
     covered = covered_by_failures(fuzzing.failures)
-    yield from findings_text((each for each in result.findings if (each.tool, each.rule.id) not in covered), style)
+    yield from findings_text(
+        (finding for finding in result.findings if (finding.tool, finding.rule.id) not in covered), style
+    )
     yield from untested_text(result, style)
     yield from sentence(fuzz_sentence(fuzzing), style)
     yield f"seed {fuzzing.seed}\n"

@@ -35,9 +35,9 @@ def trust_sections(trust: Trust, graph: ToolGraph | None) -> Iterator[str]:
         yield from (f"- {escaped(reason)}\n" for reason in trust.reasons)
     if trust.actions:
         yield "\nWhat to do, the largest gain first:\n\n"
-        for number, each in enumerate(trust.actions, 1):
-            gain = action_gain(each, trust)
-            yield f"{number}. {escaped(each.advice)} ({code(each.rule)}{f': {escaped(gain)}' if gain else ''})\n"
+        for number, action in enumerate(trust.actions, 1):
+            gain = action_gain(action, trust)
+            yield f"{number}. {escaped(action.advice)} ({code(action.rule)}{f': {escaped(gain)}' if gain else ''})\n"
     unseen = unseen_rules(trust)
     if unseen:
         yield "\n| not judged | why |\n| --- | --- |\n"
@@ -101,7 +101,7 @@ def _headline(result: TargetResult, grade: Grade, tokens: TokenCost, style: Styl
     block = style.symbol("█", "#")
     lines = []
     for drawn, text in zip(LARGE[grade.letter], beside, strict=True):
-        wide = "".join((block if mark == "#" else " ") * 2 for mark in drawn)
+        wide = "".join((block if cell == "#" else " ") * 2 for cell in drawn)
         lines.append(f"  {style.paint(wide, _COLOUR[grade.letter])}   {text}".rstrip())
     return "\n" + "\n".join(lines) + "\n"
 
@@ -109,9 +109,9 @@ def _headline(result: TargetResult, grade: Grade, tokens: TokenCost, style: Styl
 def _deductions(result: TargetResult, grade: Grade, style: Style) -> str:
     minus = style.symbol("−", "-")
     lines = [style.paint("Deductions", "bold")]
-    for each in grade.deductions:
-        points = style.paint(f"{minus}{each.points}".rjust(6), level_of(each.severity))
-        lines.append(f"{points}  {each.rule:28} {plural(each.times, each.severity)}")
+    for deduction in grade.deductions:
+        points = style.paint(f"{minus}{deduction.points}".rjust(6), level_of(deduction.severity))
+        lines.append(f"{points}  {deduction.rule:28} {plural(deduction.times, deduction.severity)}")
     if grade.is_empty:
         lines.append("  an empty server scores 0")
     if grade.bonus:
@@ -123,7 +123,7 @@ def _deductions(result: TargetResult, grade: Grade, style: Style) -> str:
     if not grade.deductions:
         lines.insert(1, "        none")
     for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
-        ignored = sum(each.suppression is not None and each.suppression.by == by for each in result.suppressed)
+        ignored = sum(finding.suppression is not None and finding.suppression.by == by for finding in result.suppressed)
         if ignored:
             lines.append(f"    +0  {plural(ignored, 'finding')} ignored by {words}, at no cost")
     return "\n".join(lines) + "\n"
@@ -158,14 +158,14 @@ def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
     if descriptions is None or not descriptions.tools:
         return ""
     lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
-    names = [style.shortened(each.tool, _name_width(style)) for each in descriptions.weakest]
+    names = [style.shortened(description.tool, _name_width(style)) for description in descriptions.weakest]
     column = max(map(display_width, names), default=0)
-    for name, each in zip(names, descriptions.weakest, strict=True):
+    for name, description in zip(names, descriptions.weakest, strict=True):
         padding = " " * (column - display_width(name))
-        what, _, cost = style.text(each.reason, 80).rpartition("-")
+        what, _, cost = style.text(description.reason, 80).rpartition("-")
         reason = f"{what}{style.symbol('−', '-')}{cost}"
         first, *others = wrapped(reason, style.width, used=column + 10, indent=column + 10)
-        lines += [f"  {name}{padding}  {each.score:.2f}  {first}", *others]
+        lines += [f"  {name}{padding}  {description.score:.2f}  {first}", *others]
     return "\n".join(lines) + "\n"
 
 
@@ -179,7 +179,7 @@ def _bars(tokens: TokenCost, style: Style) -> str:
     if not tokens.tools:
         return ""
     lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
-    ranked = sorted(tokens.tools.items(), key=lambda each: -each[1])
+    ranked = sorted(tokens.tools.items(), key=lambda item: -item[1])
     widest = max(1, ranked[0][1])
     names = {label: style.shortened(label, _name_width(style)) for label, _ in ranked[:BARS]}
     column = max(display_width(name) for name in names.values())
@@ -198,7 +198,7 @@ def _bars(tokens: TokenCost, style: Style) -> str:
 
 def _input_findings(result: TargetResult, style: Style) -> str:
     """Mention problems with the input itself, which do not count for the grade."""
-    count = sum(each.rule.ruleset == "catalog" for each in result.findings)
+    count = sum(finding.rule.ruleset == "catalog" for finding in result.findings)
     if not count:
         return ""
     what = style.paint(plural(count, "problem"), "warning")
@@ -237,9 +237,9 @@ def _actions(trust: Trust, style: Style) -> Iterator[str]:
         return
     yield style.paint("What to do, the largest gain first", "bold") + "\n\n"
     shown = trust.actions if style.examples is None else trust.actions[:_STEPS]
-    for number, each in enumerate(shown, 1):
-        gain = action_gain(each, trust)
-        text = f"{style.text(each.advice, 500)} ({style.text(each.rule)}{f': {gain}' if gain else ''})"
+    for number, action in enumerate(shown, 1):
+        gain = action_gain(action, trust)
+        text = f"{style.text(action.advice, 500)} ({style.text(action.rule)}{f': {gain}' if gain else ''})"
         yield from _lines(text, style, f"{number:>3}  ")
     if len(trust.actions) > len(shown):
         yield f"     and {len(trust.actions) - len(shown):,} more; --show all lists everything\n"
@@ -264,14 +264,14 @@ def _graph(graph: ToolGraph | None, style: Style) -> Iterator[str]:
 
 
 def _unseen(trust: Trust, style: Style) -> Iterator[str]:
-    unseen = [each for each in unseen_rules(trust) if each.is_applicable]
+    unseen = [group for group in unseen_rules(trust) if group.is_applicable]
     if not unseen:
         return
     yield style.paint("Not observed", "bold") + "\n\n"
-    for each in unseen:
-        named = ", ".join(each.rules) if style.examples is None or len(each.rules) == 1 else ""
-        what = named or plural(len(each.rules), "rule")
-        yield from _lines(f"{what}: {style.text(each.why, 500)}", style, "  - ")
+    for group in unseen:
+        named = ", ".join(group.rules) if style.examples is None or len(group.rules) == 1 else ""
+        what = named or plural(len(group.rules), "rule")
+        yield from _lines(f"{what}: {style.text(group.why, 500)}", style, "  - ")
     yield "\n"
 
 
