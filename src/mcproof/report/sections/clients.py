@@ -6,9 +6,17 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
-from mcproof.report.grids import MARKS, ClientGrid, ClientRow, ToolColumn, client_counts, client_grid, gain_phrases
+from mcproof.report.grids import (
+    OUTCOME_SYMBOLS,
+    ClientGrid,
+    ClientRow,
+    ToolColumn,
+    client_counts,
+    client_grid,
+    gain_phrases,
+)
 from mcproof.report.sections.findings import command_hint, frames
-from mcproof.report.sections.probes import marks_legend, painted_mark, sentence
+from mcproof.report.sections.probes import painted_symbol, sentence, symbols_legend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,13 +50,13 @@ def client_sections(result: TargetResult, payload: CompatPayload) -> Iterator[st
         for letter, column in zip(letters, grid.columns, strict=True):
             listed = ", ".join(map(code, column.tools[:_NAMES])) + _more(column.tools, _NAMES)
             yield f"- {letter}: {plural(column.size, 'tool')}{f': {listed}' if listed else ''}\n"
-        meanings = [f"{_SIGNS[mark.word]} {mark.meaning or mark.word}" for mark in grid.legend()]
+        meanings = [f"{_SIGNS[symbol.word]} {symbol.meaning or symbol.word}" for symbol in grid.legend()]
         yield f"\n{' · '.join(meanings)}\n"
     if payload.improvements:
         yield "\nWhat to change, most clients gained first:\n\n"
-        for number, each in enumerate(payload.improvements, 1):
-            gains = "; ".join(gain_phrases(each)) or "no gain before the steps below"
-            yield f"{number}. {escaped(each.remedy)} ({code(each.rule)}): {escaped(gains)}\n"
+        for number, improvement in enumerate(payload.improvements, 1):
+            gains = "; ".join(gain_phrases(improvement)) or "no gain before the steps below"
+            yield f"{number}. {escaped(improvement.remedy)} ({code(improvement.rule)}): {escaped(gains)}\n"
 
 
 def _more(names: list[str], most: int) -> str:
@@ -89,8 +97,8 @@ def _grid(grid: ClientGrid, style: Style) -> Iterator[str]:
     """Draw one row for each group of clients, one column for each group of tools, and a key."""
     has_server = grid.has_server_column
     letters = ([_SERVER] if has_server else []) + list(ascii_uppercase[: len(grid.columns)])
-    marks = " ".join(letters)
-    room = max(_LABEL, min(_MOST_LABEL, style.width - 6 - len(marks) - _SUMMARY))
+    heading = " ".join(letters)
+    room = max(_LABEL, min(_MOST_LABEL, style.width - 6 - len(heading) - _SUMMARY))
     labels = [_label(row, room, style) for row in grid.rows]
     titles = {True: "Clients", False: "APIs, engines, SDKs"}
     column = max(map(display_width, (*labels, *(titles[row.is_client] for row in grid.rows))))
@@ -98,16 +106,16 @@ def _grid(grid: ClientGrid, style: Style) -> Iterator[str]:
     for row, label in zip(grid.rows, labels, strict=True):
         if row.is_client is not previous:
             previous = row.is_client
-            yield style.paint(f"  {titles[previous]:{column}}  {marks}".rstrip(), "dim") + "\n"
+            yield style.paint(f"  {titles[previous]:{column}}  {heading}".rstrip(), "dim") + "\n"
         cells = [row.server, *row.cells] if has_server else row.cells
-        drawn = " ".join(painted_mark(MARKS[cell], style) for cell in cells)
-        used = column + len(marks) + 6
+        drawn = " ".join(painted_symbol(OUTCOME_SYMBOLS[cell], style) for cell in cells)
+        used = column + len(heading) + 6
         first, *others = wrapped(row.summary, style.width, used=used, indent=used)
         yield f"  {label}{' ' * (column - display_width(label))}  {drawn}  {first}\n"
         yield from (f"{line}\n" for line in others)
     yield "\n"
     yield from _key(grid.columns, letters[has_server:], has_server, style)
-    yield from marks_legend(grid.legend(), style)
+    yield from symbols_legend(grid.legend(), style)
 
 
 def _label(row: ClientRow, room: int, style: Style) -> str:
@@ -150,10 +158,10 @@ def _changes(result: TargetResult, payload: CompatPayload, style: Style) -> Iter
         return
     yield style.paint("What to change, most clients gained first", "bold") + "\n\n"
     shown = payload.improvements if style.examples is None else payload.improvements[:_STEPS]
-    for number, each in enumerate(shown, 1):
-        gains = "; ".join(gain_phrases(each)) or "no gain before the steps below"
+    for number, improvement in enumerate(shown, 1):
+        gains = "; ".join(gain_phrases(improvement)) or "no gain before the steps below"
         head = f"{number:>3}  "
-        text = f"{style.text(each.remedy)} ({style.text(each.rule)}): {style.text(gains)}"
+        text = f"{style.text(improvement.remedy)} ({style.text(improvement.rule)}): {style.text(gains)}"
         first, *others = wrapped(text, style.width, used=len(head), indent=len(head))
         yield f"{head}{first}\n"
         yield from (f"{line}\n" for line in others)
