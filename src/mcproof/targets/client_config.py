@@ -135,6 +135,7 @@ def server_of(configured: ConfiguredServer, allowed: Container[str] | None = Non
         if not isinstance(directory, str | None):
             raise _wrong("cwd", "a string", configured)
         filled = tuple(fill(word) for word in words)
+        # Relative to the configuration, wherever mcproof runs.
         folder = os.path.join(os.path.dirname(configured.file), fill(directory)) if directory else None
         return CommandEndpoint(filled, environment, folder, tuple(secrets))
     if url is not None:

@@ -115,6 +115,7 @@ def _catalog_of(document: JsonText, name: str) -> Catalog:
     if isinstance(value, dict) and _is_capture(value):
         return _capture(name, document, value, pointer)
     if isinstance(value, dict) and isinstance(value.get("tools"), list):
+        # A result with a cursor is one page of a longer list.
         return _bare(name, document, value["tools"], f"{pointer}/tools", has_more=bool(value.get("nextCursor")))
     raise _no_catalog(value, name)
 

@@ -256,6 +256,7 @@ def leak_in(text: str, sent: str, secrets: Sequence[str] = ()) -> Leak | None:
     """The first leak in a text; `sent` is what the caller sent, `secrets` are values passed to the server."""
     text = text[:LOOKED_AT]
     for value in secrets:
+        # Shorter values occur by chance, and what the caller has sent is no leak.
         if len(value) >= 8 and value in text and value not in sent:
             return Leak("a secret of its environment", "***")
     for trace in _TRACES.finditer(text):

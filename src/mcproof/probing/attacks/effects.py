@@ -159,6 +159,7 @@ async def _sql_effect(case: HostileCase, response: Response, send: Send) -> str 
     value = case.argument.value
     # Every text of this family is the valid value, and then the quote.
     quote = case.text[len(value)]
+    # An error that harmless texts cause as well is not due to the quote: docs/decisions/0030-injections-are-seen.md.
     for harmless in (case.base, case.with_text(value + _LETTERS)):
         if await _is_sql_error(harmless, send):
             return None

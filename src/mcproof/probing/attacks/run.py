@@ -142,6 +142,7 @@ class ToolAttacker:
         if response is not None and response.outcome in SERVER_LOST:
             self.stopped = "the valid call already crashes or hangs"
             return None
+        # A schema may not declare what a tool needs, so the fullest call is tried as well.
         if response is not None and response.outcome == "rejected" and (fuller := fuller_arguments(schema)) is not None:
             response = await self._call(sender, fuller, None)
             return fuller if response is not None and response.outcome == "accepted" else smallest

@@ -78,6 +78,7 @@ class Sender:
         request = NumberedRequest(self._last, method, params)
         if not self.session.is_connected:
             self._recent.clear()
+            # The server that starts now gets no requests but those that follow.
             self._is_own = True
         response = await self.session.send(method, params)
         if not response.arrived and not self._has_suspects:  # the server ended after it was listed

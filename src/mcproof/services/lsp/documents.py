@@ -278,6 +278,7 @@ def path_of(uri: str) -> str | None:
 def _saved(text: str, path: str) -> bytes:
     """A text as bytes: UTF-8, or the encoding that Python source declares."""
     data = text.encode("utf-8", "surrogatepass")
+    # Python reads the declaration of an encoding from the first two lines.
     if not path.endswith(".py") or "coding" not in text[:400]:
         return data
     try:

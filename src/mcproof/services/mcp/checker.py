@@ -56,6 +56,7 @@ def _response(request: dict[str, Any]) -> dict[str, Any]:
         return {"result": run_check(request["tool"], request["arguments"], request["roots"])}
     except McproofError as error:
         return {"error": str(error)}
+    # A defect of mcproof fails one check, and not the process that serves the next ones.
     except Exception as error:
         return {"error": str(from_exception(error))}
 

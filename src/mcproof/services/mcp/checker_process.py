@@ -75,6 +75,7 @@ class CheckerProcess:
         stream = BufferedByteReceiveStream(stdout)
         length = int.from_bytes(await stream.receive_exactly(HEADER), "big")
         if length > LARGEST_RESULT:
+            # The rest of the result stays unread, so the process cannot take another request.
             await self._stop()
             return {
                 "error": f"the result has {length:,} bytes, which is too many; pass a smaller `limit` or fewer tools"

@@ -375,6 +375,7 @@ def _parsed(file: str, problems: list[SuiteProblem], overrides: Mapping[str, byt
 
 def _read(file: str) -> bytes:
     with open(file, "rb") as stream:
+        # One more than allowed, so that a file that is too large is noticed.
         return stream.read(MAX_BYTES + 1)
 
 

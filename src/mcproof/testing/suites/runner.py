@@ -298,6 +298,7 @@ class _SuiteRunner:
         """Run read-only tests of one server concurrently."""
         parts = [(test, part) for test in tests for part in parts_of(test)]
         calls = [test for test, part in parts if part in CALLED]
+        # One iterator for all workers, so that each part is taken once.
         others = iter([pair for pair in parts if pair[1] not in CALLED])
 
         async def run_others() -> None:

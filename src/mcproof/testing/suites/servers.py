@@ -154,6 +154,7 @@ class ServerUnderTest:
         self.probe_servers = ProbeServers(self.endpoint, self.options)
         """For negative paths, whose requests must not harm the session of the tests."""
         secrets = [*suite.secrets, *_secrets(self.endpoint)]
+        # One trace serves the whole process: docs/decisions/0035-one-trace-per-process.md.
         hide_in_trace(secrets)
         self.hide = hiding(secrets)
         """Hides secrets in evidence, which may be cropped."""
@@ -334,6 +335,7 @@ class Caller:
         session = self.server.session
         session.answer_from(self.server.answers_of(test))
         await self.server.connect()
+        # From here on: the start of the server does not count towards the duration.
         start = perf_counter()
         response = await session.send(*request, limit)
         if response.outcome == "crash" and session.can_restart:
