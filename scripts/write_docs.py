@@ -12,7 +12,7 @@ from typing import Any
 
 from mcproof.checks.baseline import BaselineEntry
 from mcproof.checks.clients.profiles import known_profiles
-from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, Improvement
+from mcproof.checks.clients.verdicts import BrokenConstraint, ClientGain, ClientOutcome, Improvement
 from mcproof.checks.diff.kinds import changes_page
 from mcproof.checks.findings import RuleFacts, Snippet, TextEdit
 from mcproof.checks.fixes.snippets import CodeHelp
@@ -42,6 +42,7 @@ NAMES: dict[type, str] = {
     BrokenConstraint: "hit",
     Cell: "cell",
     ClientGain: "gain",
+    ClientOutcome: "client",
     CodeHelp: "code_help",
     Descriptions: "descriptions",
     Failure: "failure",
@@ -119,10 +120,14 @@ def schemas() -> dict[str, str]:
     return texts
 
 
-def _in_order_of(present: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition with its keys in the order of the present one, which nobody should see change."""
-    keys = [key for key in present if key in definition]
-    return {key: definition[key] for key in (*keys, *definition)}
+def _in_order_of(present: Any, value: Any) -> Any:
+    """Return a value with its keys and words in the order of the present one: an order says nothing, and stays."""
+    if isinstance(present, dict) and isinstance(value, dict):
+        keys = [key for key in present if key in value]
+        return {key: _in_order_of(present.get(key), value[key]) for key in (*keys, *value)}
+    if isinstance(present, list) and isinstance(value, list) and sorted(map(repr, present)) == sorted(map(repr, value)):
+        return present
+    return value
 
 
 def main() -> None:

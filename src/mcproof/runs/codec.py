@@ -89,13 +89,12 @@ def _parts(hint: Any) -> Iterator[Any]:
 
 def encode(value: Any) -> Any:
     """Return a result as a JSON value."""
-    kind: Any = type(value)
-    if is_record(kind):
-        defaults = kind._field_defaults
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        kind: Any = type(value)
         return {
-            each.key: encode(part) if each.has_records else part
-            for each in members_of(kind)
-            if (part := getattr(value, each.name)) != defaults.get(each.name) or each.presence != "unless empty"
+            key: encode(getattr(value, name)) if has_records else getattr(value, name)
+            for name, key, _, presence, _, has_records in members_of(kind)
+            if presence != "unless empty" or getattr(value, name) != kind._field_defaults.get(name)
         }
     if isinstance(value, list | tuple):
         return [encode(part) for part in value]
@@ -123,8 +122,8 @@ def _reader(kind: Any) -> Reader:
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:
         return lambda raw: raw
-    if kind is int:
-        return _integer
+    if kind in (int, float):
+        return _integer if kind is int else _number
     if origin is Annotated:
         return _reader(arguments[0])
     if origin is Literal:
@@ -138,18 +137,22 @@ def _reader(kind: Any) -> Reader:
     return _object(kind) if is_record(kind) else _scalar(kind)
 
 
-_WORDS = {str: "a string", float: "a number", bool: "a boolean", NoneType: "null"}
+_WORDS = {str: "a string", bool: "a boolean", NoneType: "null"}
 
 
 def _scalar(kind: type) -> Reader:
-    classes = (int, float) if kind is float else kind
-
     def read(raw: Any) -> Any:
-        if not isinstance(raw, classes) or (kind is float and isinstance(raw, bool)):
+        if not isinstance(raw, kind):
             raise DecodeError(_WORDS[kind])
         return raw
 
     return read
+
+
+def _number(raw: Any) -> float:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise DecodeError("a number")
+    return raw
 
 
 def _integer(raw: Any) -> int:
@@ -211,7 +214,10 @@ def _object(kind: Any) -> Reader:
         values = {}
         for name, key, reader in members:
             if key in raw:
-                values[name] = _inside(key, reader, raw[key])
+                try:
+                    values[name] = reader(raw[key])
+                except DecodeError as error:
+                    raise error.inside(key) from None
             elif name not in optional:
                 raise DecodeError(f"an object with `{key}`")
         return kind(**values)
