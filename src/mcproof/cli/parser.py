@@ -152,12 +152,14 @@ def seconds(text: str) -> float:
     return length
 
 
-def whole_number(unit: str, least: int, most: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers in a range."""
+def whole_number(unit: str, least: int = 0, most: int | None = None) -> Callable[[str], int]:
+    """Return a parser of whole numbers, which may have limits."""
+    limits = "" if most is None else f" from {least:,} to {most:,}"
 
     def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or len(text) > 18 or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"`{text}` is not a number of {unit} from {least:,} to {most:,}")
+        is_number = text.isascii() and text.isdigit()
+        if not is_number or (most is not None and (len(text) > 18 or not least <= int(text) <= most)):
+            raise argparse.ArgumentTypeError(f"`{text}` is not a number of {unit}{limits}")
         return int(text)
 
     return parse

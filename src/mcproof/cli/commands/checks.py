@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
 
 from mcproof.checks.rule import RULESETS
 from mcproof.cli.command import ARGUMENTS, Command, Option
@@ -20,7 +19,7 @@ from mcproof.cli.options import (
     policy,
 )
 from mcproof.cli.outputs import CHECK_OUTPUTS, OUTPUTS, TEXT_OR_JSON, VERBOSITY, parse_outputs
-from mcproof.cli.parser import words
+from mcproof.cli.parser import whole_number, words
 from mcproof.cli.run import ConsoleListener, run_request
 from mcproof.cli.target_options import CONFIGURED_LIVE, LIVE, TARGETS, TARGETS_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines
@@ -37,9 +36,6 @@ from mcproof.runs.requests import (
     SchemaLintRequest,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 GATES = "Gates"
 """The title of a group of options."""
 
@@ -51,15 +47,6 @@ def _required(values: list[str]) -> tuple[str, ...]:
         name = pinned.partition("@")[0]
         raise UsageError(f"--require takes no version: use `--client {pinned} --require {name}`")
     return names
-
-
-def _number_of(unit: str) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit():
-            raise argparse.ArgumentTypeError(f"`{text}` is not a number of {unit}")
-        return int(text)
-
-    return parse
 
 
 def _letter(text: str) -> str:
@@ -175,7 +162,7 @@ left too, with the reason. In Python source, the fix changes schemas that are on
                 "--max-tokens N",
                 "fail if the tools cost more tokens than this",
                 to="max_tokens",
-                type=_number_of("tokens"),
+                type=whole_number("tokens"),
             ),
             policy(GRADE.fail_on),
             *_COMMON,
@@ -219,7 +206,7 @@ mcproof grade tools.json --min-grade B  fail below B
                 "--min-clients N",
                 "fail if it works in fewer clients than this",
                 to="min_clients",
-                type=_number_of("clients"),
+                type=whole_number("clients"),
             ),
             CLIENT_FIXING,
             policy(COMPAT.fail_on),
