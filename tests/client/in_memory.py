@@ -17,7 +17,6 @@ from unittest.mock import patch
 import httpx2
 
 from mcproof.client.errors import LostError, UnsentError
-from mcproof.client.http import fetch
 from mcproof.client.peer import Peer
 from mcproof.client.transports import stdio
 from mcproof.core.observations.connection import ProcessEnd
@@ -181,7 +180,7 @@ def in_memory() -> Iterator[InMemory]:
     """Reach the servers of `contract.py` in this process for as long as the context lasts."""
     memory = InMemory()
     process: Callable[..., Any] = stdio.Stdio
-    settings = fetch.connection_settings
+    network_client = httpx2.AsyncClient
 
     def transport(command: Sequence[str], environment: dict[str, str], directory: str | None) -> Any:
         *start, file = command[:4]
@@ -189,12 +188,12 @@ def in_memory() -> Iterator[InMemory]:
             return process(command, environment, directory)
         return InMemoryStdio(contract.server(list(command[4:])))
 
-    def in_this_process() -> dict[str, Any]:
-        return {**settings(), "transport": InMemoryHttp(memory.servers)}
+    def in_this_process(**options: Any) -> httpx2.AsyncClient:
+        return network_client(**{**options, "transport": InMemoryHttp(memory.servers)})
 
     with (
         patch.object(stdio, "Stdio", transport),
-        patch.object(fetch, "connection_settings", in_this_process),
+        patch.object(httpx2, "AsyncClient", in_this_process),
         patch.object(contract_faults, "die", _die),
         patch.object(asyncio.events, "new_event_loop", SkippingLoop),
     ):
