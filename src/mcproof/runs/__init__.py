@@ -1,10 +1,9 @@
 """Request in, result out: runs of every kind, their configuration, and their results.
 
 `execute` runs a request of `requests`: `planning` resolves settings and defaults, `loop` reads the targets, and
-there is a module for each kind of run. Results are values with one stored form (`results`, `stored`) that
-follows from their types (`codec`), as do JSON Schemas in `schemas`; `exit_code` decides with which code a run ends.
-Nothing here prints: progress is reported in `events`, formats are in `report`. What is good or bad is decided in
-`checks`.
+there is a module for each kind of run. Results are values with one stored form (`results`, `stored`), whose JSON
+Schemas are in `schemas`; `exit_code` decides with which code a run ends. Nothing here prints: progress is reported
+in `events`, formats are in `report`. What is good or bad is decided in `checks`.
 Why events are values: docs/decisions/0027-run-events.md.
 
 Public modules: call, codec, config, config_keys, diff, events, exit_code, fix, judging, loop, planning, prove,

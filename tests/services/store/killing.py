@@ -11,8 +11,9 @@ from pathlib import Path
 from sqlalchemy import select
 
 from limits import HANG
-from mcproof.services.store.database import open_database, problems_of
+from mcproof.services.store.database import open_database
 from mcproof.services.store.tables import RUNS
+from mcproof.services.store.transfer import problems_of
 
 TESTS = Path(__file__).parents[2]
 

@@ -92,7 +92,7 @@ def _store(options: argparse.Namespace) -> int:
 
 
 def _export(database: Database) -> int:
-    from mcproof.services.store.database import export_lines
+    from mcproof.services.store.transfer import export_lines
 
     for line in export_lines(database):
         sys.stdout.write(line)
@@ -100,7 +100,7 @@ def _export(database: Database) -> int:
 
 
 def _import(database: Database, file: str) -> int:
-    from mcproof.services.store.database import import_lines
+    from mcproof.services.store.transfer import import_lines
 
     try:
         if file == "-":
@@ -125,7 +125,7 @@ def _prune(database: Database, options: argparse.Namespace) -> int:
 
 
 def _check(database: Database) -> int:
-    from mcproof.services.store.database import problems_of
+    from mcproof.services.store.transfer import problems_of
 
     style, found = Style.of(sys.stdout), 0
     for problem in problems_of(database):

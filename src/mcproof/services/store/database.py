@@ -1,73 +1,21 @@
-"""Open a store and bring its tables up to date; check that it is whole, and move it as JSON lines."""
+"""Open a store and bring its tables up to date.
+
+Nothing here imports SQLAlchemy before a store is opened: a missing extra is then an error that names it.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import zlib
 from contextlib import contextmanager
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from sqlalchemy import Connection, Engine, func, select
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import InputError, McproofError, UsageError
-from mcproof.runs.stored import read_run
-from mcproof.services.store.recording import record_known
-from mcproof.services.store.tables import CATALOGS, FINDINGS, RUNS, SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-
-def problems_of(database: Database) -> Iterator[str]:
-    """Yield what is wrong with a store, one sentence each."""
-    with database.reading() as connection:
-        if database.is_sqlite:
-            state = connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()
-            yield from (f"SQLite: {message}" for message in state if message != "ok")
-        yield from _catalog_problems(connection)
-        yield from _run_problems(connection)
-        yield from _server_problems(connection)
-
-
-def _catalog_problems(connection: Connection) -> Iterator[str]:
-    for row in connection.execution_options(yield_per=100).execute(select(CATALOGS.c.hash, CATALOGS.c.text)):
-        try:
-            text = zlib.decompress(row.text)
-        except (zlib.error, TypeError):
-            yield f"catalog {row.hash}: the text is damaged"
-            continue
-        if sha256(text).hexdigest() != row.hash:
-            yield f"catalog {row.hash}: the text has another hash"
-
-
-def _run_problems(connection: Connection) -> Iterator[str]:
-    """Check every run report, and that the findings beside it are as many."""
-    counted = select(func.count()).where(FINDINGS.c.run_id == RUNS.c.id).scalar_subquery()
-    rows = select(RUNS.c.uid, RUNS.c.report, counted.label("findings"))
-    for row in connection.execution_options(yield_per=100).execute(rows):
-        try:
-            run = read_run(zlib.decompress(row.report), f"run {row.uid}")
-        except (zlib.error, TypeError):
-            yield f"run {row.uid}: the report is damaged"
-            continue
-        except McproofError as error:
-            yield str(error)
-            continue
-        if len(run.targets[0].findings) != row.findings:
-            yield f"run {row.uid}: {row.findings:,} findings, {len(run.targets[0].findings):,} in its report"
-
-
-def _server_problems(connection: Connection) -> Iterator[str]:
-    counted = select(func.count()).where(RUNS.c.server_id == SERVERS.c.id).scalar_subquery()
-    rows = select(SERVERS.c.name, SERVERS.c.runs, SERVERS.c.last_run, counted.label("found"))
-    runs = select(RUNS.c.id)
-    for row in connection.execute(rows.where(SERVERS.c.runs != counted)):
-        yield f"server `{row.name}`: {row.runs:,} runs counted, {row.found:,} found"
-    for row in connection.execute(rows.where(SERVERS.c.last_run.is_not(None), SERVERS.c.last_run.not_in(runs))):
-        yield f"server `{row.name}`: its newest run is gone"
+    from sqlalchemy import Connection, Engine
 
 
 _REVISIONS = ("0001", "0002", "0003")
@@ -247,85 +195,3 @@ def _revision(connection: Connection, database: Database) -> str | None:
 
 def _first_line(error: object) -> str:
     return str(error).strip().partition("\n")[0] or "unknown error"
-
-
-VERSION = 1
-"""The version of the exported format."""
-
-
-class Imported(NamedTuple):
-    """How many runs were added, and how many were there already."""
-
-    added: int
-    known: int
-
-
-def export_lines(database: Database) -> Iterator[str]:
-    """Yield a store as lines of JSON: a header, then catalogs and runs, the oldest run first."""
-    yield _line({"kind": "mcproof-store", "schema_version": VERSION})
-    with database.reading() as connection:
-        for row in connection.execution_options(yield_per=100).execute(select(CATALOGS).order_by(CATALOGS.c.hash)):
-            text = zlib.decompress(row.text).decode("utf-8", "surrogatepass")
-            yield _line({"kind": "catalog", "hash": row.hash, "text": text})
-        rows = (
-            select(RUNS.c.uid, RUNS.c.catalog, RUNS.c.report, SERVERS.c.name)
-            .join(SERVERS, SERVERS.c.id == RUNS.c.server_id)
-            .order_by(RUNS.c.started, RUNS.c.id)
-        )
-        for row in connection.execution_options(yield_per=100).execute(rows):
-            report = json.loads(zlib.decompress(row.report))
-            yield _line({"kind": "run", "uid": row.uid, "server": row.name, "catalog": row.catalog, "report": report})
-
-
-def import_lines(database: Database, lines: Iterable[str], file: str) -> Imported:
-    """Add what a file has to a store; runs that are there already are left as they are.
-
-    All of it is one transaction: a damaged file changes nothing. Raises an InputError with the line that is wrong.
-    """
-    catalogs: dict[str, str] = {}
-    added = already_there = 0
-    with database.writing() as connection:
-        there = set(connection.execute(select(RUNS.c.uid)).scalars())
-        for number, line in enumerate(lines, 1):
-            record = _record(line, file, number)
-            if record["kind"] == "catalog":
-                catalogs[record["hash"]] = record["text"]
-            elif record["uid"] in there:
-                already_there += 1
-            else:
-                try:
-                    run = read_run(json.dumps(record["report"]).encode(), file)
-                except McproofError as error:
-                    raise InputError(error.message, file=file, line=number) from None
-                record_known(connection, run, record["server"], record["uid"], catalogs.get(record["catalog"] or ""))
-                added += 1
-    return Imported(added, already_there)
-
-
-_MEMBERS: dict[str, dict[str, Any]] = {
-    "mcproof-store": {"schema_version": int},
-    "catalog": {"hash": str, "text": str},
-    "run": {"uid": str, "server": str, "catalog": (str, type(None)), "report": dict},
-}
-
-
-def _record(line: str, file: str, number: int) -> dict[str, Any]:
-    """Return the record of a line. Raises an InputError if it is not one of an export."""
-    try:
-        record = json.loads(line)
-    except ValueError:
-        record = None
-    kind = record.get("kind") if isinstance(record, dict) else None
-    if not isinstance(record, dict) or kind not in _MEMBERS or (number == 1) != (kind == "mcproof-store"):
-        raise InputError("not a line of `mcproof store export`", file=file, line=number)
-    for name, types in _MEMBERS[kind].items():
-        if not isinstance(record.get(name), types):
-            raise InputError(f"`{name}` is missing or has the wrong type", file=file, line=number)
-    if record.get("schema_version", VERSION) != VERSION:
-        raise InputError(f"version {record['schema_version']} of the format is not supported", file=file, line=number)
-    # The header says nothing more, so it becomes a catalog that no run refers to.
-    return record if kind != "mcproof-store" else {"kind": "catalog", "hash": "", "text": ""}
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, separators=(",", ":")) + "\n"
