@@ -315,10 +315,10 @@ async def fetch(
     typed_by_user: bool = False,
     same_origin: bool = False,
 ) -> Exchange:
-    """Send one bounded request, and follow redirects where the guard allows it, or `same_origin` requires less.
+    """Send one bounded request, and follow redirects that the guard lets through; with `same_origin`, only within it.
 
-    A URL that is `typed_by_user` is asked of the guard of the run. Redirects get no body and no credentials. Raises
-    TimeoutError, ConnectError and LostError.
+    A URL that is `typed_by_user` is asked of the guard of the run instead. Redirects get no body and no identity.
+    Raises TimeoutError, ConnectError and LostError.
     """
     from urllib.parse import urljoin
 
