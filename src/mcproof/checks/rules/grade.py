@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mcproof.checks.behaviour.acts import documents_parameter
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, rule
 from mcproof.checks.scores.tokens import is_blank, length, stringify, trim, truthy
 from mcproof.core.schema.acceptance import are_all_optional
+from mcproof.core.text.english import documents_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,6 @@ from mcproof.report.grids import (
     client_grid,
     gain_phrases,
 )
-from mcproof.report.markdown import code, escaped
 from mcproof.report.sections.findings import command_hint, frames
 from mcproof.report.sections.probes import painted_symbol, sentence, symbols_legend
 
@@ -34,6 +33,9 @@ _SIGNS = {"works": "✅", "degraded": "🟡", "lost": "⚪", "breaks": "🔴"}
 
 def client_sections(result: TargetResult, payload: CompatPayload) -> Iterator[str]:
     """Write the matrix, unless everything works, and what to change."""
+    # Here, as the text for a terminal is loaded more often, and without the Markdown around it.
+    from mcproof.report.markdown import code, escaped
+
     grid = client_grid(result, payload, _COLUMNS)
     if any(row.verdict != "works" for row in grid.rows):
         letters = ascii_uppercase[: len(grid.columns)]

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import level_of
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Gain, Grade
-from mcproof.checks.texts.tool_graph import ToolGraph, graph_lines
 from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
-from mcproof.report.markdown import code, escaped
 from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
 from mcproof.report.sections.findings import command_hint, frames
 from mcproof.report.verdicts import target_verdict
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.scores.trust import Trust
+    from mcproof.checks.texts.tool_graph import ToolGraph
     from mcproof.runs.results import Descriptions, TargetResult
 
 
@@ -27,6 +26,9 @@ _MARKDOWN_EDGES = 30
 
 def trust_sections(trust: Trust, graph: ToolGraph | None) -> Iterator[str]:
     """Write why the verdict is what it is, what to do, and which rules were not judged."""
+    # Here, as the text for a terminal is loaded more often, and without the Markdown around it.
+    from mcproof.report.markdown import code, escaped
+
     yield f"\n{outcome_counts(trust)}.\n"
     if trust.reasons:
         yield "\nWhy:\n\n"
@@ -249,6 +251,8 @@ def _graph(graph: ToolGraph | None, style: Style) -> Iterator[str]:
     if graph is None or not graph.edges:
         return
     yield style.paint("Tools that name each other", "bold") + "\n\n"
+    from mcproof.checks.texts.tool_graph import graph_lines
+
     lines = graph_lines(graph)
     shown = lines if style.examples is None else lines[:_TEXT_EDGES]
     for line in shown:

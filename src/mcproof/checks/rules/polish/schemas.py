@@ -10,14 +10,13 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.behaviour.acts import documents_parameter
 from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, rule
 from mcproof.checks.rules.polish.prose import description_of, has_any, pointer_of, tool_words
 from mcproof.checks.scores.tokens import is_blank
 from mcproof.core.schema.acceptance import accepts_nothing
 from mcproof.core.schema.validation import objections
-from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, words_of
+from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, documents_parameter, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,9 @@ import pytest
 from cli.running import validator
 from mcproof.probing.probes.failures import FOLDER, StoredFailure, store
 from mcproof.testing.suites.regression import InsertionError, with_entry
-from probing.running import command, mcproof
-from probing.test_replay import BOOKS, failed
+
+from .running import command, mcproof
+from .test_replay import BOOKS, failed
 
 pytestmark = pytest.mark.usefixtures("here", "impatient", "hurried")
 
