@@ -114,6 +114,7 @@ def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:
     for rule in run.rules if run.kind != "diff" else ():
         if rule.ruleset == "wire" and result.connection is None:
             continue  # there was no connection to check
+        # One problem, one check: the probe itself is one.
         if is_probing and rule.id in PROBED_RULES:
             continue  # reported by the probes
         if rule.id in UNUSED_RULES.get(run.kind, ()):
@@ -153,6 +154,7 @@ def _probe_checks(result: TargetResult) -> Iterator[Check]:
                 yield Check("probe", name, "skipped", message=_suppressed_by(hidden[0]))
                 continue
             fails = any(map(result.fails, own)) if own else result.fail_on != "never"
+            # A probe may break several rules; the worst level counts.
             level = min((finding.level for finding in own), key=LEVELS.index, default="error")
             detail = own[0].rule.fix if own else ""
             exchange = f"request {probe.request}, response {probe.answer}" if probe.request else ""

@@ -65,6 +65,7 @@ def _call_result(result: dict[str, Any], style: Style) -> Iterator[str]:
     """Render content blocks and structured content; a text that repeats the latter is left out."""
     structured = result.get("structuredContent")
     for block in result["content"]:
+        # The protocol asks servers to repeat structured content as text, for older clients.
         if structured is None or not _repeats(block, structured):
             yield from _block(block, style)
     if structured is not None:

@@ -85,6 +85,7 @@ def _targets_verdict(run: RunResult) -> GateVerdict:
     if failed:
         return GateVerdict(FAILED, f"{failed:,} of {total}; {what}", "bad")
     is_decided = bool(verdicts) and all(verdict.word == PASSED for verdict in verdicts)
+    # No target at all is nothing to be green about.
     tone = "good" if verdicts and all(verdict.tone == "good" for verdict in verdicts) else "none"
     return GateVerdict(PASSED, f"{total}; {what}", tone) if is_decided else GateVerdict("", f"{total}: {what}", tone)
 

@@ -84,6 +84,7 @@ def code_parts(value: str) -> list[str]:
     """Split a sentence at its backticks: every second part is code. An unpaired backtick stays in the text."""
     parts = value.split("`")
     if len(parts) % 2 == 0:
+        # Of an odd number of backticks, the last has no partner.
         last = parts.pop()
         parts[-1] += f"`{last}"
     return parts
@@ -155,6 +156,7 @@ class PageView:
         self.run = run
         self.words = words_of(run.kind)
         self.verdict = run_verdict(run)
+        # A stale baseline and an interrupt belong to the run, and a page about one target shows no other verdict.
         own = self.verdict if self.is_single and run.trouble is None else None  # with what concerns the whole run
         self.targets = [TargetView(result, number, self.words, own) for number, result in enumerate(run.targets, 1)]
         self.most, self.most_rows = MOST, MOST_ROWS

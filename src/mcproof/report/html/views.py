@@ -88,6 +88,7 @@ def headlines(result: TargetResult, verdict: GateVerdict, findings: Findings) ->
         return [str(verdict)] if ": " in verdict.word else [tests_headline(result.tests)]
     summary = _summary(result, findings)
     if not verdict.is_bad:
+        # "Nothing was tested" comes before what was found anyway.
         return [str(verdict), summary] if verdict.tone == "fair" else [summary, str(verdict)]
     return [str(verdict)] if result.payload.kind == "diff" else [str(verdict), summary]
 
