@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.findings import fingerprints
 from mcproof.checks.ignores import ACCEPTED, Suppression
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.observations.probes import ItemProbes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +109,7 @@ class Baseline:
         """Suppress accepted findings that nothing else suppresses, and record all current ones."""
         where = self._known_as(catalog)
         for rule in running:
-            if rule.scope == "ItemProbes":
+            if rule.subject is ItemProbes:
                 self._tried.update((where, rule.id, each.item.subject) for each in catalog.item_probes or ())
             else:
                 self._judged.add((where, rule.id))

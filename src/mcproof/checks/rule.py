@@ -1,7 +1,7 @@
 """Rules: their ids, rulesets and faults, how they are registered, and which of them a run chooses.
 
-A rule is a generator function with a decorator. The annotation of its first parameter is its scope; its docstring
-is its documentation: a sentence, then `Why:` and `Fix:` paragraphs. The verdicts of `scan` and their limits are
+A rule is a generator function with a decorator, which names the class of its subject; its docstring is its
+documentation: a sentence, then `Why:` and `Fix:` paragraphs. The verdicts of `scan` and their limits are
 here, too.
 Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from mcproof.checks.findings import Level, Problem, level_of
 from mcproof.core.errors import UsageError, nearest
@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
+S = TypeVar("S")
+"""What a rule checks: an item, a part of one, a catalog, or an observation."""
+
 if TYPE_CHECKING:
-    Check = Callable[[Any], Iterator[Problem]]
+    Check = Callable[[S], Iterator[Problem]]
 
 
 class Fault(NamedTuple):
@@ -80,8 +83,9 @@ class Rule:
 
     def __init__(
         self,
-        check: Check,
+        check: Check[Any],
         *,
+        subject: type[Any],
         id: str,
         ruleset: str,
         name: str,
@@ -111,8 +115,8 @@ class Rule:
         """The id of an equivalent rule in another ruleset."""
         self.traits = traits
         """Facts specific to its ruleset, such as a trust rule's weight, dimension and phase."""
-        self.scope = next(iter(check.__annotations__.values()))
-        """The name of the type that the check takes."""
+        self.subject = subject
+        """The class that the check takes."""
         self._is_severity_chosen = False
         """Whether the user set the severity, which then holds for every problem."""
         self._variants: dict[tuple[str, str | None], Rule] = {}
@@ -184,32 +188,12 @@ _REPEATING = frozenset({"spec", "polish"})
 CRASHED = "CAT-004"
 """The rule that reports crashes of other rules; its evidence names the rule that crashed."""
 
-SCOPES = (
-    *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("JudgedItem", "ClientHits", "ModelTexts", "ConnectionFacts", "ItemProbes", "RuleCrash"),
-)
-"""What a rule can check of a catalog: the types of its first parameter."""
-
-FACTS = {
-    "PerimeterFacts": "mcproof.core.observations.perimeter",
-    "AuthorizationFacts": "mcproof.core.observations.perimeter",
-    "ListStability": "mcproof.core.observations.connection",
-    "SessionIds": "mcproof.core.observations.connection",
-    "ServerIdentity": "mcproof.core.observations.connection",
-    "ReadCalls": "mcproof.core.observations.probes",
-    "ResourceBodies": "mcproof.core.observations.responses",
-    "SourceFlows": "mcproof.core.observations.source",
-    "SourceConfiguration": "mcproof.core.observations.source",
-    "CatalogDrift": "mcproof.checks.diff.drift",
-    "KnownSoftware": "mcproof.core.observations.source",
-}
-"""What else a rule can check: facts that `scan` collects, each a class with its module."""
-
 _RULESETS_PACKAGE = "mcproof.checks.rules"
 _RULES: dict[str, Rule] = {}
 
 
 def rule(
+    subject: type[S],
     id: str,
     *,
     ruleset: str,
@@ -221,16 +205,15 @@ def rule(
     since: str = "0.1.0",
     same_as: str | None = None,
     **traits: Any,
-) -> Callable[[Check], Check]:
-    """Register a generator of problems as a rule. The name defaults to the id."""
+) -> Callable[[Check[S]], Check[S]]:
+    """Register a generator of problems about a class of subjects as a rule. The name defaults to the id."""
 
-    def register(check: Check) -> Check:
+    def register(check: Check[S]) -> Check[S]:
         if id in _RULES:
             raise ValueError(f"two rules have the id {id}")
-        if next(iter(check.__annotations__.values()), "") not in (*SCOPES, *FACTS):
-            raise ValueError(f"the first parameter of rule {id} has a type that rules cannot check")
         _RULES[id] = Rule(
             check,
+            subject=subject,
             id=id,
             ruleset=ruleset,
             name=name or id,

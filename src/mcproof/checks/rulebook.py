@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.fixes.snippets import example_help
 from mcproof.checks.rule import FAULTS, RULESETS, all_rules
+from mcproof.core.observations.probes import ItemProbes
 
 if TYPE_CHECKING:
     from mcproof.checks.rule import Fault, Rule
@@ -250,7 +251,7 @@ def rule_page(rule: Rule) -> str:
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
-    if rule.scope == "ItemProbes":
+    if rule.subject is ItemProbes:
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'

@@ -7,12 +7,15 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.engine import NOTHING, check, needs_observation, unjudged_rules
+from mcproof.checks.engine import check
 from mcproof.checks.fixes import proven_edits
 from mcproof.checks.ignores import ACCEPTED
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
+from mcproof.checks.subjects import NOTHING
+from mcproof.checks.unjudged import needs_observation, unjudged_rules
 from mcproof.core.errors import Untested
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
 
 if TYPE_CHECKING:
@@ -21,13 +24,14 @@ if TYPE_CHECKING:
     from mcproof.checks.baseline import Baseline
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
     from mcproof.checks.clients.profiles import Profile
-    from mcproof.checks.engine import KeptFindings, Observed
     from mcproof.checks.findings import Finding
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import IgnoreFor, IgnoreTracker, Suppression
+    from mcproof.checks.kept_findings import KeptFindings
     from mcproof.checks.rule import Rule
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.tokens import TokenCost
+    from mcproof.checks.subjects import Observed
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.requests import Detail
     from mcproof.runs.results import Payload
@@ -94,7 +98,7 @@ def find_problems(
     kept: KeptFindings | None = None,
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline; `kept` has findings of an earlier check."""
-    findings = check(catalog, plan.rules, plan.clients, observed.facts, kept)
+    findings = check(catalog, plan.rules, plan.clients, observed, kept)
     failed = _crashed(findings)
     if plan.ignored:
         findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
@@ -256,7 +260,7 @@ class _Needs(NamedTuple):
 @lru_cache(maxsize=32)  # a run with many files has a few plans
 def _needs(rules: tuple[Rule, ...]) -> _Needs:
     return _Needs(
-        calls=tuple(rule.id for rule in rules if rule.scope == "ItemProbes"),
+        calls=tuple(rule.id for rule in rules if rule.subject is ItemProbes),
         connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
         observation=tuple(rule for rule in rules if needs_observation(rule)),
         neighbours=tuple(rule.id for rule in rules if rule.traits.get("needs") == "neighbours"),

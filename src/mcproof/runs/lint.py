@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcproof.checks.engine import Observed
+from mcproof.checks.subjects import Observed
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, UsageError
 from mcproof.runs.judging import check_catalog

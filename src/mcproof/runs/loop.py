@@ -26,6 +26,7 @@ from mcproof.core.errors import (
     nearest,
 )
 from mcproof.core.observations.connection import expired_text
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.protocol import REVISIONS
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import DEFAULTS, Settings
@@ -503,7 +504,7 @@ class TargetRun:
     def _rules(self) -> list[RuleFacts]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.scope != "ItemProbes"]
+        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.subject is not ItemProbes]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.checks.engine import JudgedItem, check, judging_revision
+from mcproof.checks.engine import check
 from mcproof.checks.findings import group_by_fault
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import find_rule, rules_of
 from mcproof.checks.rulebook import cases_of
 from mcproof.checks.rules.spec.demand import address_of
+from mcproof.checks.subjects import JudgedItem, judging_revision
 from mcproof.core.protocol import REVISIONS
 from mcproof.targets.snapshots import read_snapshot
 
@@ -174,7 +175,7 @@ def test_what_two_rulesets_report_is_shown_once() -> None:
 ITEM_DEMANDS = [
     pytest.param(rule, revision, id=f"{rule.id}-{revision}")
     for rule in rules_of("spec")
-    if rule.scope == "JudgedItem"
+    if rule.subject is JudgedItem
     for revision in sorted(REVISIONS)
     if revision in rule.traits["revisions"]
 ]

@@ -14,13 +14,13 @@ from mcproof.checks.behaviour.acts import documents_parameter
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, rule
 from mcproof.checks.scores.tokens import is_blank, length, stringify, trim, truthy
+from mcproof.core.catalog.model import Catalog, Prompt, Resource, Tool
 from mcproof.core.schema.acceptance import are_all_optional
+from mcproof.core.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Catalog, Prompt, Resource, Tool
-    from mcproof.core.schema.tree import SchemaTree
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
 
@@ -37,6 +37,7 @@ def _plain(text: str) -> str:
 
 
 @rule(
+    Catalog,
     "server-empty",
     ruleset="grade",
     severity="error",
@@ -54,6 +55,7 @@ def server_empty(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "server-no-name",
     ruleset="grade",
     severity="warning",
@@ -72,6 +74,7 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "server-no-version",
     ruleset="grade",
     severity="warning",
@@ -90,6 +93,7 @@ def server_no_version(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "server-duplicate-tools",
     ruleset="grade",
     severity="error",
@@ -119,6 +123,7 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-no-description",
     ruleset="grade",
     severity="error",
@@ -136,6 +141,7 @@ def tool_no_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-short-description",
     ruleset="grade",
     severity="warning",
@@ -154,6 +160,7 @@ def tool_short_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-long-description",
     ruleset="grade",
     severity="warning",
@@ -172,6 +179,7 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-description-is-name",
     ruleset="grade",
     severity="warning",
@@ -190,6 +198,7 @@ def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-no-schema",
     ruleset="grade",
     severity="warning",
@@ -207,6 +216,7 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-schema-not-object",
     ruleset="grade",
     severity="info",
@@ -224,6 +234,7 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-no-required",
     ruleset="grade",
     severity="info",
@@ -248,6 +259,7 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "required-not-in-properties",
     ruleset="grade",
     severity="error",
@@ -271,6 +283,7 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-empty-schema",
     ruleset="grade",
     severity="info",
@@ -289,6 +302,7 @@ def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-name-convention",
     ruleset="grade",
     severity="info",
@@ -310,6 +324,7 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "prop-no-description",
     ruleset="grade",
     severity="warning",
@@ -336,6 +351,7 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "prop-no-type",
     ruleset="grade",
     severity="warning",
@@ -362,6 +378,7 @@ def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    Resource,
     "resource-no-name",
     ruleset="grade",
     severity="warning",
@@ -379,6 +396,7 @@ def resource_no_name(resource: Resource) -> Iterator[Problem]:
 
 
 @rule(
+    Resource,
     "resource-no-description",
     ruleset="grade",
     severity="warning",
@@ -396,6 +414,7 @@ def resource_no_description(resource: Resource) -> Iterator[Problem]:
 
 
 @rule(
+    Resource,
     "resource-no-mimetype",
     ruleset="grade",
     severity="info",
@@ -413,6 +432,7 @@ def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
 
 
 @rule(
+    Prompt,
     "prompt-no-description",
     ruleset="grade",
     severity="error",
@@ -430,6 +450,7 @@ def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
 
 
 @rule(
+    Prompt,
     "prompt-arg-no-description",
     ruleset="grade",
     severity="warning",

@@ -14,9 +14,9 @@ from mcproof.checks.rule import VERDICTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.checks.engine import Unjudged
     from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule, Thresholds, Verdict
+    from mcproof.checks.subjects import Unjudged
     from mcproof.core.observations.perimeter import Exposure
 
 LEAST_COVERAGE = 0.5

@@ -15,14 +15,13 @@ from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, rule
 from mcproof.checks.rules.polish.prose import description_of, has_any, pointer_of, tool_words
 from mcproof.checks.scores.tokens import is_blank
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_nothing
 from mcproof.core.schema.validation import objections
 from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from mcproof.core.catalog.model import Catalog, Tool
 
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
@@ -52,6 +51,7 @@ _says_optional = re.compile(
 
 
 @rule(
+    Tool,
     "MP001",
     ruleset="polish",
     name="require-tool-description",
@@ -70,6 +70,7 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "MP002",
     ruleset="polish",
     name="require-param-description",
@@ -121,6 +122,7 @@ def _is_explained(schema: Any, tool: Tool) -> bool:
 
 
 @rule(
+    Tool,
     "MP003",
     ruleset="polish",
     name="require-return-schema",
@@ -152,6 +154,7 @@ def _has_plain_result(tool: Tool, description: str) -> bool:
 
 
 @rule(
+    Catalog,
     "MP004",
     ruleset="polish",
     name="require-required-array",
@@ -231,6 +234,7 @@ def _requires_in_parts(schema: dict[str, Any]) -> bool:
 
 
 @rule(
+    Tool,
     "MP005",
     ruleset="polish",
     name="valid-json-schema",

@@ -10,7 +10,7 @@ from mcproof.checks.rule import rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcproof.checks.rule import Check
+    from mcproof.checks.rule import Check, S
     from mcproof.checks.texts.model_texts import ModelTexts
     from mcproof.core.catalog.model import Tool
     from mcproof.core.observations.perimeter import Exposure
@@ -111,6 +111,7 @@ WEIGHTS = {"critical": 14, "high": 8, "medium": 4, "low": 2, "info": 0}
 
 
 def trust_rule(
+    subject: type[S],
     id: str,
     *,
     name: str,
@@ -124,7 +125,7 @@ def trust_rule(
     in_lint: bool = False,
     chosen: tuple[str, ...] = (),
     **traits: Any,
-) -> Callable[[Check], Check]:
+) -> Callable[[Check[S]], Check[S]]:
     """Register a rule of the `trust` ruleset.
 
     `weight` defaults to that of the severity. `counted_by` is the rule that states the same fact in the score.
@@ -132,6 +133,7 @@ def trust_rule(
     and mcproof sets: `severity`, `weight`.
     """
     return rule(
+        subject,
         id,
         ruleset="trust",
         name=name,
