@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Finding
 
-RULES = [rule for rule in choose_rules(["all"]) if rule.traits.get("in_lint", True) and rule.subject is not ModelTexts]
+RULES = [rule for rule in choose_rules(["all"]) if rule.traits.in_lint and rule.subject is not ModelTexts]
 """Without the rules that sum up several tools in one finding, which a new tool changes."""
 seeds = st.randoms(use_true_random=False)
 

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.checks.rule import SpecTraits
 from mcproof.core.catalog.model import Tool
 from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
 from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
@@ -81,10 +82,9 @@ class ItemSurvey:
         if rules is None:
             kind, marks = key
             rules = self._chosen[key] = [
-                each
-                for each in self._rules
-                if kind in each.traits["kinds"]
-                and (not each.traits["marks"] or not marks.isdisjoint(each.traits["marks"]))
+                rule
+                for rule, demand in ((rule, rule.own(SpecTraits)) for rule in self._rules)
+                if kind in demand.kinds and (not demand.marks or not marks.isdisjoint(demand.marks))
             ]
         return rules
 
@@ -98,16 +98,16 @@ def _applying(rules: tuple[Rule, ...], judged_by: JudgingRevision) -> list[Rule]
     """The rules of a revision, and, if it is only assumed, those that only the newest one has."""
     revision, is_assumed = judged_by
     return [
-        each
-        for each in rules
-        if revision in each.traits["revisions"] or (is_assumed and min(each.traits["revisions"]) == FIRST_STATELESS)
+        rule
+        for rule, revisions in ((rule, rule.own(SpecTraits).revisions) for rule in rules)
+        if revision in revisions or (is_assumed and min(revisions) == FIRST_STATELESS)
     ]
 
 
 @lru_cache(maxsize=32)
 def _marks_needed(rules: tuple[Rule, ...]) -> frozenset[str]:
     """The marks that choose between these rules."""
-    return frozenset().union(*(each.traits["marks"] for each in rules))
+    return frozenset().union(*(rule.own(SpecTraits).marks for rule in rules))
 
 
 def _marks(item: Item) -> set[str]:

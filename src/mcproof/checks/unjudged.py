@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.engine import OF_CATALOG
+from mcproof.checks.rule import TrustTraits
 from mcproof.checks.subjects import NOTHING, ONLY_SCANNED, Observed, RuleCrash, Unjudged
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import METHODS, unread_lists
@@ -31,7 +32,12 @@ def _is_observation(rule: Rule) -> bool:
 
 def needs_observation(rule: Rule) -> bool:
     """Whether there are inputs on which a rule cannot be judged."""
-    return _is_observation(rule) or rule.traits.get("phase") == "post-handshake" or rule.traits.get("needs") == "server"
+    return _is_observation(rule) or _reads_lists(rule) or rule.traits.needs == "server"
+
+
+def _reads_lists(rule: Rule) -> bool:
+    own = rule.traits.own
+    return isinstance(own, TrustTraits) and own.phase == "post-handshake"
 
 
 def unjudged_rules(rules: Iterable[Rule], catalog: Catalog, observed: Observed = NOTHING) -> dict[str, Unjudged]:
@@ -44,17 +50,17 @@ def unjudged_rules(rules: Iterable[Rule], catalog: Catalog, observed: Observed =
 def _why(rule: Rule, catalog: Catalog, observed: Observed, unread: Mapping[str, str]) -> Unjudged | None:
     if _is_observation(rule):
         return _why_unobserved(rule, observed)
-    if rule.traits.get("phase") == "post-handshake":
+    if _reads_lists(rule):
         if not catalog.lists_tools:
             return Unjudged(observed.unlisted)
         for key in _lists_read(rule):
             if key in unread:
                 return Unjudged(unread[key])
-    if rule.traits.get("needs") == "neighbours" and not catalog.neighbours:
+    if rule.traits.needs == "neighbours" and not catalog.neighbours:
         return Unjudged("no other server of a client configuration was read before", concerns=False)
-    if rule.traits.get("needs") == "resources" and not (catalog.resources or catalog.templates):
+    if rule.traits.needs == "resources" and not (catalog.resources or catalog.templates):
         return Unjudged("no resources are listed", concerns=False)
-    if rule.traits.get("needs") == "server" and not catalog.describes_server:
+    if rule.traits.needs == "server" and not catalog.describes_server:
         of_source = catalog.source is not None or catalog.server_info
         return Unjudged("source code leaves it to the framework" if of_source else "a list of tools has no server info")
     return None
@@ -74,7 +80,6 @@ def _lists_read(rule: Rule) -> Iterable[str]:
     """The keys of the lists that a rule about a catalog reads."""
     if rule.subject is ModelTexts:
         return METHODS
-    if rule.traits.get("needs") == "server":
+    if rule.traits.needs == "server":
         return ()
-    reads: tuple[str, ...] = rule.traits.get("reads", ("tools",))
-    return reads
+    return rule.traits.reads

@@ -263,5 +263,5 @@ def _needs(rules: tuple[Rule, ...]) -> _Needs:
         calls=tuple(rule.id for rule in rules if rule.subject is ItemProbes),
         connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
         observation=tuple(rule for rule in rules if needs_observation(rule)),
-        neighbours=tuple(rule.id for rule in rules if rule.traits.get("needs") == "neighbours"),
+        neighbours=tuple(rule.id for rule in rules if rule.traits.needs == "neighbours"),
     )

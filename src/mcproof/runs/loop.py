@@ -392,7 +392,7 @@ class TargetRun:
             return None
         from mcproof.targets.snapshots import LiveCatalogs
 
-        compares = any(rule.traits.get("compares_lists") for plan in self._plans for rule in plan.rules)
+        compares = any(rule.traits.compares_lists for plan in self._plans for rule in plan.rules)
         options = self.connect_options._replace(compares_lists=compares)
         return LiveCatalogs(self._inputs, options, self._report_listed)
 

@@ -34,9 +34,7 @@ def failing_rule() -> Rule:
         yield Problem("is the first")
 
     facts: dict[str, Any] = {"ruleset": "grade", "name": "failing-rule", "severity": "error", "category": "schema"}
-    return Rule(
-        check_tool, subject=Tool, id="failing-rule", fault=None, fixable=False, since="0.1.0", traits={}, **facts
-    )
+    return Rule(check_tool, subject=Tool, id="failing-rule", fault=None, fixable=False, since="0.1.0", **facts)
 
 
 def test_a_crash_names_the_rule_the_subject_and_the_error() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcproof.checks.engine import check
-from mcproof.checks.rule import find_rule
+from mcproof.checks.rule import TrustTraits, find_rule
 from mcproof.checks.rules.trust.hidden_texts import LONGEST_READ
 from mcproof.checks.subjects import Observed
 from mcproof.checks.texts import encodings, prefilter
@@ -19,7 +19,9 @@ CLOSED = Exposure(is_http=False)
 
 
 def is_hard_fail(rule: str, evidence: Any) -> bool:
-    return bool(find_rule(rule).traits["hard_fail"](evidence, CLOSED))
+    blocks = find_rule(rule).own(TrustTraits).hard_fail
+    assert blocks is not None
+    return blocks(evidence, CLOSED)
 
 
 def test_the_evidence_has_code_points_and_the_decoded_text() -> None:

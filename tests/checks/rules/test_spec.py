@@ -10,7 +10,7 @@ import pytest
 from mcproof.checks.engine import check
 from mcproof.checks.findings import group_by_fault
 from mcproof.checks.reporting import report_findings
-from mcproof.checks.rule import find_rule, rules_of
+from mcproof.checks.rule import SpecTraits, find_rule, rules_of
 from mcproof.checks.rulebook import cases_of
 from mcproof.checks.rules.spec.demand import address_of
 from mcproof.checks.subjects import JudgedItem, judging_revision
@@ -153,8 +153,8 @@ def test_a_page_is_cited_as_of_the_last_revision_that_has_it(revision: str, cite
 
 def test_every_rule_has_a_source() -> None:
     for rule in rules_of("spec"):
-        assert rule.traits["source"].startswith("https://"), rule.id
-        assert rule.traits["revisions"], rule.id
+        assert rule.own(SpecTraits).source.startswith("https://"), rule.id
+        assert rule.own(SpecTraits).revisions, rule.id
     assert address_of("schema#Tool", FIRST).endswith("/schema/2024-11-05/schema.json (Tool)")
 
 
@@ -177,7 +177,7 @@ ITEM_DEMANDS = [
     for rule in rules_of("spec")
     if rule.subject is JudgedItem
     for revision in sorted(REVISIONS)
-    if revision in rule.traits["revisions"]
+    if revision in rule.own(SpecTraits).revisions
 ]
 
 
@@ -193,7 +193,7 @@ def test_the_choice_of_rules_hides_nothing(rule: Any, revision: str) -> None:
         every = [
             (item.pointer, problem.at)
             for item in items
-            if item.kind in rule.traits["kinds"] and _can_run(rule, item)
+            if item.kind in rule.own(SpecTraits).kinds and _can_run(rule, item)
             for problem in rule.check(JudgedItem(item, revision))
         ]
         chosen = [(each.item.pointer, each.pointer) for each in check(catalog, [rule])]

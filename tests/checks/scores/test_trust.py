@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.checks.findings import Finding, Problem
-from mcproof.checks.rule import Rule, Thresholds
+from mcproof.checks.rule import Rule, RuleTraits, Thresholds, TrustTraits
 from mcproof.checks.rules.trust.rule import always, if_open
 from mcproof.checks.scores.trust import trust_score
 from mcproof.checks.subjects import Unjudged
@@ -43,7 +43,7 @@ def rule(name: str, severity: str = "medium", weight: int = 10, ruleset: str = "
         fault=None,
         fixable=False,
         since="0.1.0",
-        traits={"weight": weight, "phase": "post-handshake", **traits},
+        traits=RuleTraits(own=TrustTraits(weight, "Schema quality", "post-handshake", **traits)),
     )
 
 

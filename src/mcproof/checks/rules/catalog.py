@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import rule
+from mcproof.checks.rule import RuleTraits, rule
 from mcproof.checks.subjects import RuleCrash
 from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
@@ -73,7 +73,7 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
     name="rule-crashed",
     severity="error",
     category="internal",
-    accompanies="all",
+    traits=RuleTraits(accompanies="all"),
 )
 def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
     """A rule of mcproof crashed on this input.
@@ -92,7 +92,7 @@ def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
     name="nested-too-deep",
     severity="warning",
     category="schema",
-    accompanies="strict",
+    traits=RuleTraits(accompanies="strict"),
 )
 def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
     """A schema is nested too deep for the strict rules.

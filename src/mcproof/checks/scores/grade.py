@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.rule import GradeTraits
 from mcproof.checks.scores.tokens import length, trim
 
 if TYPE_CHECKING:
@@ -121,8 +122,7 @@ def _earns_bonus(rule: str, findings: list[Finding], short: set[int]) -> bool:
 
 
 def _remedy(rule: Rule, count: int) -> str:
-    text: str = rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
-    return text
+    return rule.own(GradeTraits).remedy.format(n=f"{count:,}", s="" if count == 1 else "s")
 
 
 def _clamp(score: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.checks.rule import VERDICTS
+from mcproof.checks.rule import VERDICTS, TrustTraits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -94,9 +94,10 @@ def trust_score(
 
 
 def _outcome(rule: Rule, found: list[Finding], unjudged: Unjudged | None, exposure: Exposure) -> RuleOutcome:
-    weight = 0 if rule.traits.get("counted_by") else rule.traits["weight"]
+    traits = rule.own(TrustTraits)
+    weight = 0 if traits.counted_by else traits.weight
     if found:
-        blocks = rule.traits.get("hard_fail")
+        blocks = traits.hard_fail
         is_hard_fail = blocks is not None and any(blocks(each.evidence or {}, exposure) for each in found)
         caps = rule.id.startswith("TRU-") and any(_severity(each) in _SERIOUS for each in found)
         return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail, caps_verdict=caps)
@@ -163,9 +164,9 @@ def _statement(rule: Rule, found: list[Finding]) -> str:
     A rule may have another title for findings that its summary does not describe.
     """
     count = f" ({len(found):,} findings)" if len(found) > 1 else ""
-    title_of = rule.traits.get("title_of", lambda _evidence: None)
-    titles = {title_of(each.evidence or {}) or rule.summary.rstrip(".") for each in found}
-    title = titles.pop() if len(titles) == 1 else rule.summary.rstrip(".")
+    summary, title_of = rule.summary.rstrip("."), rule.own(TrustTraits).title_of
+    titles = {(title_of is not None and title_of(finding.evidence or {})) or summary for finding in found}
+    title = titles.pop() if len(titles) == 1 else summary
     return f"{title}{count} [{rule.id}]"
 
 

@@ -112,7 +112,7 @@ class _Work:
         limits = {"timeout": min(plan.limit, MOST_SECONDS_OF_REQUEST), "start": min(plan.limit, MOST_SECONDS_OF_START)}
         self._selection = TargetSelection(timeout=limits["timeout"], start_timeout=limits["start"])
         options = connect_options(self._selection, None)
-        compares = any(rule.traits.get("compares_lists") for rule in self._checks.rules)
+        compares = any(rule.traits.compares_lists for rule in self._checks.rules)
         self.connecting = options._replace(
             limits=options.limits._replace(total=plan.limit, start_setting="--timeout"), compares_lists=compares
         )

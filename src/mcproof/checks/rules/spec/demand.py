@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import SharedEvidence
-from mcproof.checks.rule import rule
+from mcproof.checks.rule import RuleTraits, SpecTraits, rule
 from mcproof.checks.subjects import JudgedItem, judging_revision, known_revision
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import ConnectionFacts
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Problem
     from mcproof.checks.rule import Check, S
+    from mcproof.core.catalog.model import Kind
 
 FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
 """The revisions: the first, those that added annotations, output schemas, and a default dialect, and the stateless."""
@@ -52,7 +53,7 @@ def demand(
     source: str,
     since: str = FIRST,
     until: str = STATELESS,
-    kinds: tuple[str, ...] = ("tool",),
+    kinds: tuple[Kind, ...] = ("tool",),
     marks: Iterable[str] = (),
     same_as: str | None = None,
     compares_lists: bool = False,
@@ -103,11 +104,10 @@ def demand(
             severity=severity,
             category=category,
             same_as=same_as,
-            revisions=revisions,
-            source=address_of(source, revisions[-1]),
-            kinds=kinds,
-            marks=frozenset(marks),
-            compares_lists=compares_lists,
+            traits=RuleTraits(
+                compares_lists=compares_lists,
+                own=SpecTraits(revisions, address_of(source, revisions[-1]), kinds, frozenset(marks)),
+            ),
         )(check)
         return find
 

@@ -14,7 +14,7 @@ from mcproof.core.text.json_document import kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.core.catalog.model import Item
+    from mcproof.core.catalog.model import Item, Kind
 
 # Patterns, which `re` compiles on first use: lint must start fast.
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
@@ -28,7 +28,7 @@ _VARIABLES = (
 _PART = r"[A-Za-z0-9!#$&^_.+-]+"
 _MIME = rf"{_PART}/{_PART}(?:\s*;(?s:.*))?"
 _MOMENT = r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?"
-_RESOURCES = ("resource", "template")
+_RESOURCES: tuple[Kind, ...] = ("resource", "template")
 _AUDIENCE = ("user", "assistant")
 
 

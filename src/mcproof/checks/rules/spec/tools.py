@@ -28,10 +28,10 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Tool
+    from mcproof.core.catalog.model import Kind, Tool
 
 
-ITEMS = ("tool", "resource", "template", "prompt")
+ITEMS: tuple[Kind, ...] = ("tool", "resource", "template", "prompt")
 _SUPPORT = ("forbidden", "optional", "required")
 _OPTIONAL = {
     "tool": ("title", "description", "outputSchema", "annotations", "execution", "icons", "_meta"),

@@ -17,7 +17,7 @@ from mcproof.core.text.english import word_set
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.checks.rule import Check, S
+    from mcproof.checks.rule import Check, ListName, Need, S
     from mcproof.checks.texts.judge import JudgedHiding
     from mcproof.core.observations.perimeter import Exposure
 
@@ -233,7 +233,15 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0\0".join(sorted("\0".join(map(str, hit.values())) for hit in evidence["hits"]))
 
 
-def _markup_rule(subject: type[S], id: str, name: str, **traits: Any) -> Callable[[Check[S]], Check[S]]:
+def _markup_rule(
+    subject: type[S],
+    id: str,
+    name: str,
+    *,
+    needs: Need | None = None,
+    reads: tuple[ListName, ...] = ("tools",),
+    chosen: tuple[str, ...] = (),
+) -> Callable[[Check[S]], Check[S]]:
     return trust_rule(
         subject,
         id,
@@ -244,7 +252,9 @@ def _markup_rule(subject: type[S], id: str, name: str, **traits: Any) -> Callabl
         phase="post-handshake",
         weight=5,
         sums_up=_identity,
-        **traits,
+        needs=needs,
+        reads=reads,
+        chosen=chosen,
     )
 
 

@@ -15,8 +15,7 @@ from mcproof.core.catalog.model import Catalog
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.checks.rule import Check
-    from mcproof.checks.rules.trust.rule import HardFail
+    from mcproof.checks.rule import Check, HardFail
     from mcproof.checks.texts.model_texts import ModelText
     from mcproof.checks.texts.signals import FoundSignal
     from mcproof.core.observations.perimeter import Exposure

@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD, rule
+from mcproof.checks.rule import (
+    MISSING_REQUIRED,
+    OVERSIZED,
+    TYPE_MISMATCH,
+    UNEXPECTED_FIELD,
+    UNKNOWN_METHOD,
+    RuleTraits,
+    rule,
+)
 from mcproof.core.observations.probes import ROOT, ItemProbes
 from mcproof.core.protocol import FIRST_STATELESS
 
@@ -59,7 +67,7 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=MISSING_REQUIRED,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     """A call without a required argument is accepted.
@@ -78,7 +86,7 @@ def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=TYPE_MISMATCH,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
@@ -97,7 +105,7 @@ def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=UNEXPECTED_FIELD,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     """An argument that the closed schema does not declare is accepted.
@@ -116,7 +124,7 @@ def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     severity="error",
     category="contract",
     fault=OVERSIZED,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def oversized(probes: ItemProbes) -> Iterator[Problem]:
     """An argument larger than the schema allows is accepted.
@@ -134,7 +142,7 @@ def oversized(probes: ItemProbes) -> Iterator[Problem]:
     name="invalid-accepted",
     severity="error",
     category="contract",
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def invalid(probes: ItemProbes) -> Iterator[Problem]:
     """A call that violates the schema in another way is accepted: a bound, an enumeration, a pattern.
