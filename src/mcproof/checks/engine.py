@@ -2,7 +2,8 @@
 
 The server comes first, then each item in catalog order. A schema is walked once for all rules. A rule that crashes
 becomes one finding about that rule; all other checks continue. Each item is judged by the revision of its server.
-Why a crash is a finding: docs/decisions/0018-rules-about-mcproof.md.
+Why a crash is a finding: docs/decisions/0018-rules-about-mcproof.md. Why subjects are classes:
+docs/decisions/0062-subjects-by-class.md.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from mcproof.checks.findings import Finding
 from mcproof.checks.subjects import NOTHING, ClientHits, ItemSurvey, JudgedItem, RuleCrash, judging_revision
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
-from mcproof.core.observations.probes import ResourceBodies
+from mcproof.core.observations.probes import ItemProbes, ResourceBodies
 from mcproof.core.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
@@ -56,12 +57,10 @@ class Context:
         catalog, server = self.catalog, self.catalog.server
         yield from ((part, server) for part in self.servers)
         yield server, server
-        if catalog.connection is not None:
-            yield catalog.connection, server
-        yield from ((value, server) for value in self.observed.values)
+        yield from ((value, server) for value in self.observed.values if not isinstance(value, ItemProbes))
         for items in (catalog.tools, catalog.resources, catalog.templates, catalog.prompts):
             yield from ((item, item) for item in items)
-        yield from ((tried, tried.item) for tried in catalog.item_probes or ())
+        yield from ((probes, probes.item) for probes in self.observed.of(ItemProbes))
 
 
 def _itself(part: Any, _: Context) -> Iterable[Any]:

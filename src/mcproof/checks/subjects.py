@@ -164,6 +164,8 @@ class Observed(NamedTuple):
     """Why something was not observed, by its class."""
     unlisted: str = NO_TOOLS
     """Why there is no list of tools, if there is none."""
+    calls_tools: bool = False
+    """Whether the run called tools, even if no record came of it."""
 
     def of(self, kind: type[S]) -> list[S]:
         """The observations of a class."""
@@ -175,3 +177,8 @@ class Observed(NamedTuple):
 
 
 NOTHING = Observed()
+
+
+def observed_by_reading(catalog: Catalog) -> Observed:
+    """What was observed while a catalog was read: the connection, if it is that of a live server."""
+    return NOTHING if catalog.connection is None else Observed((catalog.connection,))

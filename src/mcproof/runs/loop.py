@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof import __version__
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import rule_facts
+from mcproof.checks.subjects import Observed, observed_by_reading
 from mcproof.core.catalog.model import Catalog, Neighbour
 from mcproof.core.console import plural
 from mcproof.core.errors import (
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.observations.connection import ConnectionFacts
     from mcproof.runs.judging import Plan
     from mcproof.targets.arguments import Target
     from mcproof.targets.snapshots import LiveCatalogs
@@ -237,6 +239,11 @@ class LoadedTarget(NamedTuple):
     plan: Plan
     server: OpenServer | None = None
     """The server that the catalog was listed from, still open, if the run calls its tools."""
+
+    @property
+    def observed(self) -> Observed:
+        """What was observed while the catalog was read."""
+        return observed_by_reading(self.catalog)
 
 
 class Checked(NamedTuple):
@@ -420,7 +427,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan))
-            self._note_expired(source, catalog)
+            self._note_expired(source, catalog.connection)
             return checked._replace(catalog=catalog)
         except McproofError as error:
             recovered = self._recover(source, plan, error) if self._recover is not None else None
@@ -452,7 +459,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan, open_server))
-        self._note_expired(source, catalog)
+        self._note_expired(source, open_server.facts)
         return checked._replace(catalog=catalog)
 
     def _add_neighbours(self, source: Input, catalog: Catalog) -> None:
@@ -462,9 +469,9 @@ class TargetRun:
             catalog.neighbours = tuple(known)
             known.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
 
-    def _note_expired(self, source: Input, catalog: Catalog) -> None:
+    def _note_expired(self, source: Input, connection: ConnectionFacts | None) -> None:
         """Keep a notice about a server that has ended sessions."""
-        text = expired_text(catalog.connection.expired_sessions) if catalog.connection is not None else ""
+        text = expired_text(connection.expired_sessions) if connection is not None else ""
         if text:
             file, line = source.origin if source.origin is not None else (source.title, None)
             self._remarks[Notice(SESSION_EXPIRED, text, file, line)] = None

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import trust_score
-from mcproof.checks.subjects import Observed, Unjudged
+from mcproof.checks.subjects import Observed, Unjudged, observed_by_reading
 from mcproof.checks.texts.tool_graph import graph_of
-from mcproof.checks.unjudged import unjudged_rules
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Catalog, Tool
@@ -25,6 +24,8 @@ from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
 from mcproof.runs.results import Gate, RunResult, ScanPayload, TargetResult, Trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcproof.client.connect import ConnectOptions
     from mcproof.core.errors import McproofError
     from mcproof.runs.events import Listener
@@ -70,7 +71,7 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         values += [flows_of(catalog.source), source_configuration(source.name)]
     if source.server is not None:
         values += observe_live(source.server, options, catalog, is_deep=is_deep)
-    observed = Observed(tuple(values), _missing(source))
+    observed = observed_by_reading(catalog).with_values(*values)._replace(missing=_missing(source))
     return Scanned(observed, _exposure(source, observed))
 
 
@@ -169,7 +170,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
-        summarize = partial(_payload, catalog, plan, scanned)
+        summarize = partial(_payload, catalog, plan, scanned.exposure)
         result = check_catalog(catalog, plan, detail, run.tracker, observed=scanned.observed, summarize=summarize)
         payload = result.payload
         if payload.kind != "scan" or payload.trust is None:
@@ -190,12 +191,13 @@ def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
     return result._replace(trouble=Trouble.of(error), payload=payload)
 
 
-def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
+def _payload(
+    catalog: Catalog, plan: Plan, exposure: Exposure, found: CatalogFindings, unjudged: Mapping[str, Unjudged]
+) -> ScanPayload:
     """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
     running = {rule.id for rule in plan.rules}
-    unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
-    unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
-    unjudged |= dict.fromkeys(found.crashed, _CRASH)
-    trust = trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds)
+    left_out = {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
+    unjudged = {**unjudged, **left_out, **dict.fromkeys(found.crashed, _CRASH)}
+    trust = trust_score(rules, found.scored, unjudged, exposure, plan.thresholds)
     return ScanPayload(trust, graph_of(catalog))

@@ -18,7 +18,7 @@ from mcproof.checks.engine import check
 from mcproof.checks.fixes import fix_snapshot
 from mcproof.checks.rule import Rule, all_rules
 from mcproof.checks.rulebook import METHODS, RuleCase, cases_of
-from mcproof.checks.subjects import Observed, RuleCrash
+from mcproof.checks.subjects import Observed, RuleCrash, observed_by_reading
 from mcproof.client.peer import Peer
 from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
@@ -67,7 +67,7 @@ def findings(rule: Rule, text: str) -> list[Finding]:
     catalog = read_snapshot(text.encode(), "case.json")
     if rule.ruleset == "wire":
         catalog.connection = asyncio.run(connection_of({}))
-    found = check(catalog, rules_to_run(rule), EVERY_CLIENT)
+    found = check(catalog, rules_to_run(rule), EVERY_CLIENT, observed_by_reading(catalog))
     return [finding for finding in found if finding.rule.id == rule.id]
 
 
