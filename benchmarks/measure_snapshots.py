@@ -95,7 +95,7 @@ def text_rules(at: Workspace) -> Comparison:
     from mcproof.targets.snapshots import read_snapshot
 
     polish = rules_of("polish")
-    texts = [rule for rule in rules_of("trust") if rule.traits["in_lint"] and rule.id.startswith("TRU-")]
+    texts = [rule for rule in rules_of("trust") if rule.traits.in_lint and rule.id.startswith("TRU-")]
 
     def judge(chosen: list[Rule]) -> Callable[[tuple[bytes, str]], list[Finding]]:
         return lambda source: check(read_snapshot(*source), chosen)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcproof.checks.baseline import Baseline
 from mcproof.checks.engine import check
 from mcproof.checks.rule import choose_rules
+from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.targets.snapshots import read_snapshot
 
 from .layouts import as_objects, scalars, write
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Finding
 
-RULES = [rule for rule in choose_rules(["all"]) if rule.traits.get("in_lint", True) and rule.scope != "ModelTexts"]
+RULES = [rule for rule in choose_rules(["all"]) if rule.traits.in_lint and rule.subject is not ModelTexts]
 """Without the rules that sum up several tools in one finding, which a new tool changes."""
 seeds = st.randoms(use_true_random=False)
 

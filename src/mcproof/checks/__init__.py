@@ -1,7 +1,8 @@
 """Judges: rules and the engine that runs them, scores, verdicts of clients, differences, fixes and advice.
 
 Everything that is an opinion lives here, and nothing here talks to a server: a check gets a catalog and
-observations. `engine` runs the rules on them, `findings` has what they report, `reporting` its place in a file.
+observations. `subjects` has what rules check of them, `engine` runs the rules, `findings` has what they report,
+`reporting` its place in a file; `unjudged` says what could not be judged.
 
 A rule is a function in `rules`, by ruleset; its docstring is its help (why, fix), which `rulebook` shows with the
 examples of `rules/cases`. `behaviour` says what a tool does by its words: `effects` has the verbs that read, change
@@ -11,6 +12,7 @@ for frameworks. How a result is written is in `report`, which rules a run uses i
 
 Public modules: advisories, baseline, behaviour.effects, clients.constraints, clients.fix, clients.hits,
 clients.profiles, clients.surface, clients.verdicts, diff.changes, diff.drift, diff.items, diff.lock, engine,
-findings, fixes, fixes.snippet_tables, fixes.snippets, fixes.source, ignores, reporting, rule, rulebook,
-rules.compat, scores.descriptions, scores.grade, scores.polish, scores.tokens, scores.trust, texts.tool_graph.
+findings, fixes, fixes.snippet_tables, fixes.snippets, fixes.source, ignores, kept_findings, reporting, rule, rulebook,
+rules.compat, scores.descriptions, scores.grade, scores.polish, scores.tokens, scores.trust, subjects, texts.tool_graph,
+unjudged.
 """

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from mcproof.checks.findings import fingerprints
 from mcproof.checks.ignores import ACCEPTED, Suppression
+from mcproof.checks.subjects import NOTHING
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.stored_form import Text, member, record
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule
+    from mcproof.checks.subjects import Observed
     from mcproof.core.catalog.model import Catalog
 
 SCHEMA_VERSION = 1
@@ -110,12 +113,13 @@ class Baseline:
         findings: list[Finding],
         suppressions: list[Suppression | None],
         running: Iterable[Rule],
+        observed: Observed = NOTHING,
     ) -> list[Suppression | None]:
         """Suppress accepted findings that nothing else suppresses, and record all current ones."""
         where = self._known_as(catalog)
         for rule in running:
-            if rule.scope == "ItemProbes":
-                self._tried.update((where, rule.id, each.item.subject) for each in catalog.item_probes or ())
+            if rule.subject is ItemProbes:
+                self._tried.update((where, rule.id, probes.item.subject) for probes in observed.of(ItemProbes))
             else:
                 self._judged.add((where, rule.id))
         result = list(suppressions)

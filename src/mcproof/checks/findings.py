@@ -138,7 +138,7 @@ def fingerprints(findings: list[Finding]) -> list[str]:
     result = []
     for finding in findings:
         item = finding.item
-        sums_up = finding.rule.traits.get("sums_up")
+        sums_up = finding.rule.traits.sums_up
         pointer = sums_up(finding.evidence) if sums_up is not None and finding.evidence is not None else None
         if pointer is None:
             pointer = "/".join("*" if token.isdigit() else token for token in finding.pointer.split("/"))

@@ -12,7 +12,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from mcproof.checks.rule import Rule, all_rules, find_rule, is_ignored, rules_named
+from mcproof.checks.subjects import RuleCrash
 from mcproof.core.errors import SettingLocation, UsageError, nearest
+from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
@@ -128,8 +131,8 @@ LONGEST_REASON, LONGEST_WORD = 500, 60
 _START = re.compile(r"#(?=[ \t]*mcproof:)")
 _DIRECTIVE = re.compile(r"[ \t]*mcproof:[ \t]*([\w-]+)[ \t]*(?:(\[)([^\]]*)(\]?))?")
 _NEXT_COMMENT = re.compile(r"\s#\s")
-_NOT_OF_SOURCE = frozenset(("ConnectionFacts", "ItemProbes", "RuleCrash"))
-"""The scopes of rules that cannot apply to source."""
+_NOT_OF_SOURCE = frozenset((ConnectionFacts, ItemProbes, RuleCrash))
+"""The subjects of rules that cannot apply to source."""
 
 
 class IgnoreComment(NamedTuple):
@@ -155,7 +158,7 @@ class IgnoreComment(NamedTuple):
         """Whether all its rules ran; otherwise one that did not may need it."""
         if self.rules is not None:
             return self.rules <= running
-        return all(rule.id in running for rule in all_rules() if rule.scope not in _NOT_OF_SOURCE)
+        return all(rule.id in running for rule in all_rules() if rule.subject not in _NOT_OF_SOURCE)
 
 
 def apply_comments(

@@ -166,7 +166,7 @@ def _report_source(
 
 def _shows_line(finding: Finding) -> bool:
     """Whether a report may quote the line of a finding; the line of a secret has the secret."""
-    return not finding.rule.traits.get("withholds_line")
+    return not finding.rule.traits.withholds_line
 
 
 def _reported(finding: Finding, file: str, line: int | None, column: int | None) -> ReportedFinding:

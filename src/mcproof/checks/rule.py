@@ -1,7 +1,7 @@
 """Rules: their ids, rulesets and faults, how they are registered, and which of them a run chooses.
 
-A rule is a generator function with a decorator. The annotation of its first parameter is its scope; its docstring
-is its documentation: a sentence, then `Why:` and `Fix:` paragraphs. The verdicts of `scan` and their limits are
+A rule is a generator function with a decorator, which names the class of its subject; its docstring is its
+documentation: a sentence, then `Why:` and `Fix:` paragraphs. The verdicts of `scan` and their limits are
 here, too.
 Why rules are generators: docs/decisions/0019-rules-are-generators.md.
 """
@@ -10,17 +10,23 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from mcproof.checks.findings import Level, Problem, level_of
 from mcproof.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from mcproof.core.catalog.model import Kind
+    from mcproof.core.observations.perimeter import Exposure
+
+
+S = TypeVar("S")
+"""What a rule checks: an item, a part of one, a catalog, or an observation."""
 
 if TYPE_CHECKING:
-    Check = Callable[[Any], Iterator[Problem]]
+    Check = Callable[[S], Iterator[Problem]]
 
 
 class Fault(NamedTuple):
@@ -74,14 +80,98 @@ RULESETS = {
 }
 """Each ruleset is a module of the same name in `mcproof.checks.rules`."""
 
+Need = Literal["neighbours", "resources", "server"]
+ListName = Literal["tools", "resources", "resourceTemplates", "prompts"]
+Phase = Literal["perimeter", "post-handshake", "auth-required", "source", "drift"]
+Dimension = Literal[
+    "Transport security",
+    "Endpoint hygiene",
+    "Tool surface risk",
+    "Schema quality",
+    "MCP discovery posture",
+    "Exposure minimization",
+    "Metadata transparency",
+    "Auth discovery posture",
+]
+
+if TYPE_CHECKING:
+    Identity = Callable[[dict[str, Any]], str | None]
+    """Returns the identity of a finding from its evidence; None if its pointer identifies it."""
+    HardFail = Callable[[Mapping[str, Any], Exposure], bool]
+    """Whether a finding with this evidence forces the verdict `block`, for a server reached like this."""
+
+
+class GradeTraits(NamedTuple):
+    """What a rule of the `grade` ruleset adds."""
+
+    remedy: str
+    """What to do about `{n}` findings, in a few words."""
+
+
+class TrustTraits(NamedTuple):
+    """What a rule of the `trust` ruleset adds."""
+
+    weight: int
+    dimension: Dimension
+    phase: Phase
+    hard_fail: HardFail | None = None
+    """Which findings alone block a server."""
+    counted_by: str | None = None
+    """The rule that states the same fact in the score."""
+    chosen: tuple[str, ...] = ()
+    """What the published catalog leaves open and mcproof sets: `severity`, `weight`."""
+    title_of: Callable[[Mapping[str, Any]], str | None] | None = None
+    """Another title for findings that the summary does not describe."""
+
+
+class SpecTraits(NamedTuple):
+    """What a rule of the `spec` ruleset adds."""
+
+    revisions: tuple[str, ...]
+    """The revisions of the protocol that make the demand."""
+    source: str
+    """The address of the page that has it."""
+    kinds: tuple[Kind, ...]
+    """The kinds of items that can have a problem."""
+    marks: frozenset[str]
+    """What an item that can have a problem has one of; empty if any item can."""
+
+
+T = TypeVar("T", GradeTraits, TrustTraits, SpecTraits)
+
+
+class RuleTraits(NamedTuple):
+    """What the engine and the reports ask of every rule."""
+
+    in_lint: bool = True
+    """Whether `lint` runs it by default."""
+    needs: Need | None = None
+    """What an input has to have, else the rule cannot be judged."""
+    reads: tuple[ListName, ...] = ("tools",)
+    """The lists that a rule about a catalog reads."""
+    compares_lists: bool = False
+    """Whether it needs the tools of a second connection."""
+    accompanies: str | None = None
+    """The ruleset, or `all`, that it runs with, to report where its checks fell short."""
+    sums_up: Identity | None = None
+    """The identity of a finding that summarises several places."""
+    withholds_line: bool = False
+    """Whether a report may not quote the line of a finding, because the line has a secret."""
+    own: GradeTraits | TrustTraits | SpecTraits | None = None
+    """What its ruleset adds."""
+
+
+USUAL = RuleTraits()
+
 
 class Rule:
     """One check with a permanent id."""
 
     def __init__(
         self,
-        check: Check,
+        check: Check[Any],
         *,
+        subject: type[Any],
         id: str,
         ruleset: str,
         name: str,
@@ -90,7 +180,7 @@ class Rule:
         fault: Fault | None,
         fixable: bool,
         since: str,
-        traits: dict[str, Any],
+        traits: RuleTraits = USUAL,
         same_as: str | None = None,
     ) -> None:
         self.check = check
@@ -110,12 +200,17 @@ class Rule:
         self.same_as = same_as
         """The id of an equivalent rule in another ruleset."""
         self.traits = traits
-        """Facts specific to its ruleset, such as a trust rule's weight, dimension and phase."""
-        self.scope = next(iter(check.__annotations__.values()))
-        """The name of the type that the check takes."""
+        self.subject = subject
+        """The class that the check takes."""
         self._is_severity_chosen = False
         """Whether the user set the severity, which then holds for every problem."""
         self._variants: dict[tuple[str, str | None], Rule] = {}
+
+    def own(self, kind: type[T]) -> T:
+        """What its ruleset adds to the traits of a rule."""
+        if not isinstance(self.traits.own, kind):
+            raise TypeError(f"rule {self.id} has no {kind.__name__}")
+        return self.traits.own
 
     def with_severity(self, severity: str) -> Rule:
         """The same rule with a severity that the user chose; scores do not change."""
@@ -184,32 +279,12 @@ _REPEATING = frozenset({"spec", "polish"})
 CRASHED = "CAT-004"
 """The rule that reports crashes of other rules; its evidence names the rule that crashed."""
 
-SCOPES = (
-    *("Catalog", "Item", "Tool", "SchemaTree", "Resource", "ResourceTemplate", "Prompt"),
-    *("JudgedItem", "ClientHits", "ModelTexts", "ConnectionFacts", "ItemProbes", "RuleCrash"),
-)
-"""What a rule can check of a catalog: the types of its first parameter."""
-
-FACTS = {
-    "PerimeterFacts": "mcproof.core.observations.perimeter",
-    "AuthorizationFacts": "mcproof.core.observations.perimeter",
-    "ListStability": "mcproof.core.observations.connection",
-    "SessionIds": "mcproof.core.observations.connection",
-    "ServerIdentity": "mcproof.core.observations.connection",
-    "ReadCalls": "mcproof.core.observations.probes",
-    "ResourceBodies": "mcproof.core.observations.responses",
-    "SourceFlows": "mcproof.core.observations.source",
-    "SourceConfiguration": "mcproof.core.observations.source",
-    "CatalogDrift": "mcproof.checks.diff.drift",
-    "KnownSoftware": "mcproof.core.observations.source",
-}
-"""What else a rule can check: facts that `scan` collects, each a class with its module."""
-
 _RULESETS_PACKAGE = "mcproof.checks.rules"
 _RULES: dict[str, Rule] = {}
 
 
 def rule(
+    subject: type[S],
     id: str,
     *,
     ruleset: str,
@@ -220,17 +295,16 @@ def rule(
     fixable: bool = False,
     since: str = "0.1.0",
     same_as: str | None = None,
-    **traits: Any,
-) -> Callable[[Check], Check]:
-    """Register a generator of problems as a rule. The name defaults to the id."""
+    traits: RuleTraits = USUAL,
+) -> Callable[[Check[S]], Check[S]]:
+    """Register a generator of problems about a class of subjects as a rule. The name defaults to the id."""
 
-    def register(check: Check) -> Check:
+    def register(check: Check[S]) -> Check[S]:
         if id in _RULES:
             raise ValueError(f"two rules have the id {id}")
-        if next(iter(check.__annotations__.values()), "") not in (*SCOPES, *FACTS):
-            raise ValueError(f"the first parameter of rule {id} has a type that rules cannot check")
         _RULES[id] = Rule(
             check,
+            subject=subject,
             id=id,
             ruleset=ruleset,
             name=name or id,
@@ -257,7 +331,7 @@ def rules_of(*rulesets: str, in_lint: bool = False) -> list[Rule]:
         for name in () if in_lint else getattr(package, "NOT_IN_LINT", ()):
             import_module(name)
     found = [each for ruleset in rulesets for each in _in_order(ruleset)]
-    return [each for each in found if each.traits.get("in_lint", True)] if in_lint else found
+    return [rule for rule in found if rule.traits.in_lint] if in_lint else found
 
 
 def _in_order(ruleset: str) -> list[Rule]:
@@ -306,7 +380,7 @@ def choose_rules(
         raise UsageError("no rules left to run: `ignore` names all selected rules")
     running = {"all", *(each.ruleset for each in chosen)}
     companions = {
-        each: each.traits["accompanies"] in running for each in rules_of("catalog") if "accompanies" in each.traits
+        rule: rule.traits.accompanies in running for rule in rules_of("catalog") if rule.traits.accompanies is not None
     }
     kept = [each for each in chosen if companions.get(each, True) or each in selected]
     kept += [each for each, wanted in companions.items() if wanted and each not in kept]

@@ -12,7 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.fixes.snippets import example_help
-from mcproof.checks.rule import FAULTS, RULESETS, all_rules
+from mcproof.checks.rule import FAULTS, RULESETS, SpecTraits, TrustTraits, all_rules
+from mcproof.core.observations.probes import ItemProbes
 
 if TYPE_CHECKING:
     from mcproof.checks.rule import Fault, Rule
@@ -196,14 +197,13 @@ def facts_of(rule: Rule) -> list[tuple[str, str]]:
         ("Needs a language model", "yes" if rule.needs_language_model else "no"),
         ("Stable since", rule.since),
     ]
-    if "revisions" in rule.traits:
-        facts += [("Revisions", ", ".join(rule.traits["revisions"])), ("Source", rule.traits["source"])]
-    labels = {"weight": "Weight", "dimension": "Dimension", "phase": "Phase"}
-    facts += [(label, str(rule.traits[trait])) for trait, label in labels.items() if trait in rule.traits]
-    if rule.traits.get("chosen"):
-        facts.append(("Set by mcproof", ", ".join(rule.traits["chosen"])))
-    if rule.traits.get("counted_by"):
-        facts.append(("Counted by", rule.traits["counted_by"]))
+    own = rule.traits.own
+    if isinstance(own, SpecTraits):
+        facts += [("Revisions", ", ".join(own.revisions)), ("Source", own.source)]
+    if isinstance(own, TrustTraits):
+        facts += [("Weight", str(own.weight)), ("Dimension", own.dimension), ("Phase", own.phase)]
+        facts += [("Set by mcproof", ", ".join(own.chosen))] if own.chosen else []
+        facts += [("Counted by", own.counted_by)] if own.counted_by else []
     return facts
 
 
@@ -250,7 +250,7 @@ def rule_page(rule: Rule) -> str:
             if case.fixed is not None:
                 lines += ["After `--fix`:", "", "```json", compact_json(case.fixed), "```", ""]
     everywhere = f"For one run: `mcproof lint --ignore {rule.id}`."
-    if rule.scope == "ItemProbes":
+    if rule.subject is ItemProbes:
         everywhere = f'Everywhere: `ignore = ["{rule.id}"]` in `mcproof.toml`.'
     lines += ["## How to silence it", "", f"{everywhere} For one tool, with a reason:", ""]
     entry = f'[[ignore-for]]\ntool = "legacy_*"\nrules = ["{rule.id}"]\nreason = "frozen until version 3"'

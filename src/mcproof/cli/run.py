@@ -9,7 +9,7 @@ from collections import deque
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.engine import NO_TOOLS
+from mcproof.checks.subjects import NO_TOOLS
 from mcproof.cli.options import parse_fixing
 from mcproof.cli.outputs import OutputOptions, Outputs, parse_outputs
 from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell

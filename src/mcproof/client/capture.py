@@ -227,6 +227,11 @@ class OpenServer:
         """Whether a signal interrupted `run()`."""
         return self._work.is_interrupted
 
+    @property
+    def facts(self) -> ConnectionFacts | None:
+        """What the connection has shown: once the lists are read, and how it ended, once it is closed."""
+        return self._facts
+
     def capture(self) -> Capture:
         """Connect and list everything. Raises ConnectError and KeyboardInterrupt."""
         captured: list[Capture] = []

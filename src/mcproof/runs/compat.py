@@ -54,7 +54,7 @@ def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
         outcomes = judge_clients(judge.choice, hits.all())
         payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
         plan = target.plan._replace(clients=hits)
-        result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload)
+        result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload, observed=target.observed)
         if _is_fixable(target.catalog, result, judge.choice, request.server_key):
             result = result._replace(payload=payload._replace(is_fixable=True))
         return Checked(result._replace(gates=[*result.gates, *_gates(request, outcomes)]))

@@ -79,7 +79,6 @@ class ClientFixer:
         if not fixes.edits:
             return ClientChanges(file, 0, catalog, found.scored, found.active, fixes.kept)
         after = read_snapshot(file.after, catalog.name)
-        after.connection = catalog.connection
         left = [each for each in check(after, plan.rules, plan.clients) if _place(each) not in ignored]
         active = [each for each in left if _place(each) not in accepted]
         gone = Counter(map(_place, found.scored))
@@ -136,7 +135,7 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
         if clients is not None:
             target = clients.planned(target)
         catalog = target.catalog
-        found = find_problems(catalog, target.plan, run.tracker)
+        found = find_problems(catalog, target.plan, run.tracker, target.observed)
         if clients is not None:
             fixed = _fix_for_clients(target, found, clients)
         else:

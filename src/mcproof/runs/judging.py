@@ -7,12 +7,16 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.engine import NOTHING, check, needs_observation, unjudged_rules
+from mcproof.checks.engine import check
 from mcproof.checks.fixes import proven_edits
 from mcproof.checks.ignores import ACCEPTED
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
+from mcproof.checks.subjects import NOTHING
+from mcproof.checks.unjudged import needs_observation, unjudged_rules
 from mcproof.core.errors import Untested
+from mcproof.core.observations.connection import ConnectionFacts
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
 
 if TYPE_CHECKING:
@@ -21,13 +25,14 @@ if TYPE_CHECKING:
     from mcproof.checks.baseline import Baseline
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
     from mcproof.checks.clients.profiles import Profile
-    from mcproof.checks.engine import KeptFindings, Observed
     from mcproof.checks.findings import Finding
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import IgnoreFor, IgnoreTracker, Suppression
+    from mcproof.checks.kept_findings import KeptFindings
     from mcproof.checks.rule import Rule
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.tokens import TokenCost
+    from mcproof.checks.subjects import Observed, Unjudged
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.requests import Detail
     from mcproof.runs.results import Payload
@@ -94,7 +99,7 @@ def find_problems(
     kept: KeptFindings | None = None,
 ) -> CatalogFindings:
     """Run the rules, then apply configuration, comments and baseline; `kept` has findings of an earlier check."""
-    findings = check(catalog, plan.rules, plan.clients, observed.facts, kept)
+    findings = check(catalog, plan.rules, plan.clients, observed, kept)
     failed = _crashed(findings)
     if plan.ignored:
         findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
@@ -108,7 +113,7 @@ def find_problems(
 
         suppressions = apply_comments(catalog, findings, suppressions, ran, tracker)
     if plan.baseline is not None:
-        suppressions = plan.baseline.accept(catalog, findings, suppressions, ran)
+        suppressions = plan.baseline.accept(catalog, findings, suppressions, ran, observed)
     return CatalogFindings(findings, suppressions, failed)
 
 
@@ -120,11 +125,13 @@ def check_catalog(
     payload: Payload = _LINT,
     *,
     observed: Observed = NOTHING,
-    summarize: Callable[[CatalogFindings], Payload] | None = None,
+    summarize: Callable[[CatalogFindings, Mapping[str, Unjudged]], Payload] | None = None,
 ) -> TargetResult:
-    """Return the result of one catalog and what was observed besides; `summarize` makes a payload of the findings."""
+    """Return the result of one catalog and what was observed besides; `summarize` makes a payload."""
     start = perf_counter()
     found = find_problems(catalog, plan, tracker, observed)
+    needs = _needs(tuple(plan.rules))
+    unjudged = unjudged_rules(needs.observation, catalog, observed)
     suppressed_any = any(found.suppressions)
     reported = report_findings(
         catalog,
@@ -152,9 +159,9 @@ def check_catalog(
         ),
         gates=_gates(plan, grade, tokens),
         fail_on=plan.fail_on,
-        untested=[*plan.left_out, *_unobserved(catalog, plan, observed)],
+        untested=[*plan.left_out, *_unobserved(needs, unjudged, observed)],
         seconds=perf_counter() - start,
-        payload=payload if summarize is None else summarize(found),
+        payload=payload if summarize is None else summarize(found, unjudged),
         code_help=_code_help(catalog, found.active),
     )
 
@@ -229,18 +236,17 @@ def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Ga
     return gates
 
 
-def _unobserved(catalog: Catalog, plan: Plan, observed: Observed) -> list[Untested]:
+def _unobserved(needs: _Needs, unjudged: Mapping[str, Unjudged], observed: Observed) -> list[Untested]:
     """What this input cannot show, whichever rules run."""
     unobserved = []
-    needs = _needs(tuple(plan.rules))
-    if catalog.item_probes is None:
+    if not observed.calls_tools:
         unobserved.append(Untested("behaviour", "no tool was called (static run)", needs.calls))
-    if catalog.connection is None and needs.connection:
+    if needs.connection and not observed.of(ConnectionFacts):
         unobserved.append(Untested("ruleset wire", "no live connection"))
     by_reason: dict[str, list[str]] = {}
-    for rule, unjudged in unjudged_rules(needs.observation, catalog, observed).items():
+    for rule, reason in unjudged.items():
         if rule not in needs.neighbours:  # a run with one server has no neighbours, which is nothing to report
-            by_reason.setdefault(unjudged.why, []).append(rule)
+            by_reason.setdefault(reason.why, []).append(rule)
     return unobserved + [Untested.of(rules, why) for why, rules in by_reason.items()]
 
 
@@ -256,8 +262,8 @@ class _Needs(NamedTuple):
 @lru_cache(maxsize=32)  # a run with many files has a few plans
 def _needs(rules: tuple[Rule, ...]) -> _Needs:
     return _Needs(
-        calls=tuple(rule.id for rule in rules if rule.scope == "ItemProbes"),
+        calls=tuple(rule.id for rule in rules if rule.subject is ItemProbes),
         connection=tuple(rule.id for rule in rules if rule.ruleset == "wire"),
         observation=tuple(rule for rule in rules if needs_observation(rule)),
-        neighbours=tuple(rule.id for rule in rules if rule.traits.get("needs") == "neighbours"),
+        neighbours=tuple(rule.id for rule in rules if rule.traits.needs == "neighbours"),
     )

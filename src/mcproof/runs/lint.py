@@ -8,7 +8,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcproof.checks.engine import Observed
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, UsageError
 from mcproof.runs.judging import check_catalog
@@ -108,7 +107,9 @@ def check_targets(request: LintRequest | GradeRequest, listen: Listener) -> RunR
         )
 
     def check(target: LoadedTarget) -> Checked:
-        return Checked(check_catalog(target.catalog, target.plan, detail, run.tracker, payload))
+        return Checked(
+            check_catalog(target.catalog, target.plan, detail, run.tracker, payload, observed=target.observed)
+        )
 
     return run.run(check)
 
@@ -116,6 +117,6 @@ def check_targets(request: LintRequest | GradeRequest, listen: Listener) -> RunR
 def _compare(references: DriftReferences, run: TargetRun, request: LintRequest, target: LoadedTarget) -> Checked:
     """Check a target, and compare it with its earlier state."""
     drift = references.drift(target.source, target.catalog)
-    observed = Observed(() if drift is None else (drift,))
+    observed = target.observed if drift is None else target.observed.with_values(drift)
     result = check_catalog(target.catalog, target.plan, request.detail, run.tracker, observed=observed)
     return Checked(result._replace(gates=[*result.gates, *references.gates(drift)]))

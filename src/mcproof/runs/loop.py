@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof import __version__
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import rule_facts
+from mcproof.checks.subjects import Observed, observed_by_reading
 from mcproof.core.catalog.model import Catalog, Neighbour
 from mcproof.core.console import plural
 from mcproof.core.errors import (
@@ -26,6 +27,7 @@ from mcproof.core.errors import (
     nearest,
 )
 from mcproof.core.observations.connection import expired_text
+from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.protocol import REVISIONS
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import DEFAULTS, Settings
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
+    from mcproof.core.observations.connection import ConnectionFacts
     from mcproof.runs.judging import Plan
     from mcproof.targets.arguments import Target
     from mcproof.targets.snapshots import LiveCatalogs
@@ -237,6 +240,11 @@ class LoadedTarget(NamedTuple):
     server: OpenServer | None = None
     """The server that the catalog was listed from, still open, if the run calls its tools."""
 
+    @property
+    def observed(self) -> Observed:
+        """What was observed while the catalog was read."""
+        return observed_by_reading(self.catalog)
+
 
 class Checked(NamedTuple):
     """The result of a target, partial if the user interrupted the check."""
@@ -391,7 +399,7 @@ class TargetRun:
             return None
         from mcproof.targets.snapshots import LiveCatalogs
 
-        compares = any(rule.traits.get("compares_lists") for plan in self._plans for rule in plan.rules)
+        compares = any(rule.traits.compares_lists for plan in self._plans for rule in plan.rules)
         options = self.connect_options._replace(compares_lists=compares)
         return LiveCatalogs(self._inputs, options, self._report_listed)
 
@@ -419,7 +427,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan))
-            self._note_expired(source, catalog)
+            self._note_expired(source, catalog.connection)
             return checked._replace(catalog=catalog)
         except McproofError as error:
             recovered = self._recover(source, plan, error) if self._recover is not None else None
@@ -451,7 +459,7 @@ class TargetRun:
             catalog.judged_as = self._targets.protocol
             self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan, open_server))
-        self._note_expired(source, catalog)
+        self._note_expired(source, open_server.facts)
         return checked._replace(catalog=catalog)
 
     def _add_neighbours(self, source: Input, catalog: Catalog) -> None:
@@ -461,9 +469,9 @@ class TargetRun:
             catalog.neighbours = tuple(known)
             known.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
 
-    def _note_expired(self, source: Input, catalog: Catalog) -> None:
+    def _note_expired(self, source: Input, connection: ConnectionFacts | None) -> None:
         """Keep a notice about a server that has ended sessions."""
-        text = expired_text(catalog.connection.expired_sessions) if catalog.connection is not None else ""
+        text = expired_text(connection.expired_sessions) if connection is not None else ""
         if text:
             file, line = source.origin if source.origin is not None else (source.title, None)
             self._remarks[Notice(SESSION_EXPIRED, text, file, line)] = None
@@ -503,7 +511,7 @@ class TargetRun:
     def _rules(self) -> list[RuleFacts]:
         """The rules that ran on any target; rules about connections and calls only if there were any."""
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
-        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.scope != "ItemProbes"]
+        ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.subject is not ItemProbes]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
 
 

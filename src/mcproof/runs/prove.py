@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import Rule, find_rule
+from mcproof.checks.subjects import Observed
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.core.errors import InputError, McproofError, UsageError, nearest
 from mcproof.core.observations.probes import ALL_OUTCOMES, cropped_value, excerpt, with_shared_failures
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
     from mcproof.client.capture import OpenServer
     from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.core.observations.probes import ItemProbes
 
 
 MOST_NAMED = 12
@@ -72,6 +75,11 @@ def plan_calls(
         listen(MessageSent(message))
     listen(CallsPlanned(tuple(permissions)))
     return permissions, arguments
+
+
+def _observed(connection: ConnectionFacts | None, item_probes: list[ItemProbes]) -> Observed:
+    """What was observed of a server whose tools were called, and that was closed."""
+    return Observed((*([] if connection is None else [connection]), *item_probes), calls_tools=True)
 
 
 def report_changed_tools(server: OpenServer, listen: Listener) -> None:
@@ -271,7 +279,7 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
         )
         fuzzed = fuzz(catalog, server, fuzz_plan, lambda *made: listen(ProgressMade(*made)))
         report_changed_tools(server, listen)
-        catalog.connection = server.close(at_once=fuzzed.was_cut)
+        connection = server.close(at_once=fuzzed.was_cut)
         fuzzing = Fuzzing(
             seed=request.seed,
             cases=sum(fuzzed.cases.values()),
@@ -287,10 +295,10 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             untested = [*untested, *attacks.untested()]
         if request.calls.stores_failures:
             store_failures(stored, listen)
-        catalog.item_probes = with_shared_failures(item_probes, catalog.server)
+        observed = _observed(connection, with_shared_failures(item_probes, catalog.server))
         if not request.is_strict:
             plan = plan._replace(rules=list(map(_lenient, plan.rules)))
-        result = check_catalog(catalog, plan, request.detail, run.tracker)
+        result = check_catalog(catalog, plan, request.detail, run.tracker, observed=observed)
         result = result._replace(
             gates=tested_gates(fuzzing.cases, fuzzed.incomplete, fuzzed.cases),
             payload=FuzzPayload(fuzzing),
@@ -368,13 +376,13 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             proof = _proof_with_attacks(proof, attacks, catalog)
         incomplete = "interrupted" if server.is_interrupted else proof.incomplete
         report_changed_tools(server, listen)
-        catalog.connection = server.close(at_once=proof.was_cut)
+        connection = server.close(at_once=proof.was_cut)
         if request.calls.stores_failures:
             store_failures(proof.stored, listen)
         else:
             proof = _without_ids(proof)
-        catalog.item_probes = with_shared_failures(proof.item_probes, catalog.server)
-        result = check_catalog(catalog, target.plan, request.detail, run.tracker)
+        observed = _observed(connection, with_shared_failures(proof.item_probes, catalog.server))
+        result = check_catalog(catalog, target.plan, request.detail, run.tracker, observed=observed)
         matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
         is_any_callable = any(each.is_granted for each in permissions)
         tested = sum(each.passed is not None for each in proof.probes)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.engine import Observed, Unjudged, unjudged_rules
+from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import trust_score
+from mcproof.checks.subjects import Observed, Unjudged, observed_by_reading
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.client.errors import ConnectError
 from mcproof.core.catalog.model import Catalog, Tool
-from mcproof.core.observations.perimeter import Exposure
+from mcproof.core.observations.connection import ListStability, ServerIdentity, SessionIds
+from mcproof.core.observations.perimeter import AuthorizationFacts, Exposure, PerimeterFacts
+from mcproof.core.observations.probes import ReadCalls, ResourceBodies
+from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 from mcproof.core.text.json_document import JsonText
 from mcproof.runs.judging import CatalogFindings, Plan, check_catalog
 from mcproof.runs.lint import DriftReferences
@@ -20,7 +24,7 @@ from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
 from mcproof.runs.results import Gate, RunResult, ScanPayload, TargetResult, Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from mcproof.client.connect import ConnectOptions
     from mcproof.core.errors import McproofError
@@ -29,9 +33,9 @@ if TYPE_CHECKING:
     from mcproof.targets.arguments import Input
 
 
-_OF_SOURCE = ("SourceFlows", "SourceConfiguration")
-_OF_NETWORKS = ("PerimeterFacts", "AuthorizationFacts", "ServerIdentity")
-_OF_CONNECTIONS = ("ListStability", "SessionIds", "ResourceBodies")
+_OF_SOURCE: tuple[type, ...] = (SourceFlows, SourceConfiguration)
+_OF_NETWORKS: tuple[type, ...] = (PerimeterFacts, AuthorizationFacts, ServerIdentity)
+_OF_CONNECTIONS: tuple[type, ...] = (ListStability, SessionIds, ResourceBodies)
 
 _NO_SOURCE = Unjudged("the target is not Python source", concerns=False)
 _NO_URL = Unjudged("the target is not a URL")
@@ -48,41 +52,42 @@ class Scanned(NamedTuple):
     observed: Observed
     exposure: Exposure
 
-    def with_fact(self, fact: Any) -> Scanned:
-        observed = self.observed
-        return self._replace(observed=observed._replace(facts=(*observed.facts, fact)))
+    def with_value(self, value: Any) -> Scanned:
+        """The same with one more observation."""
+        return self._replace(observed=self.observed.with_values(value))
 
 
 def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
-    """Collect the facts about a target whose catalog was read."""
+    """Observe a target whose catalog was read."""
     from mcproof.checks.advisories import known_software
 
-    facts: list[Any] = [
+    values: list[Any] = [
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
     if catalog.source is not None:
         from mcproof.source.python.pipeline import configuration_of, flows_of
 
-        facts += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
+        values += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
     if source.server is not None:
-        facts += observe_live(source.server, options, catalog, is_deep=is_deep)
-    return Scanned(Observed(tuple(facts), _absent(source)), _exposure(source, facts))
+        values += observe_live(source.server, options, catalog, is_deep=is_deep)
+    observed = observed_by_reading(catalog).with_values(*values)._replace(missing=_missing(source))
+    return Scanned(observed, _exposure(source, observed))
 
 
 def observe_unlisted(source: Input, error: McproofError, options: ConnectOptions) -> Scanned | None:
-    """Collect the facts about a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
+    """Observe a server that could not be listed: its URL, its TLS, its HTTP; None if it has no URL."""
     if not isinstance(source.server, UrlEndpoint):
         return None
-    facts = observe_live(source.server, options, None)
-    unlisted = (*_OF_CONNECTIONS, "ServerIdentity", "KnownSoftware")
-    absent = {**_absent(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
-    return Scanned(Observed(facts, absent, error.message), _exposure(source, facts))
+    unlisted = (*_OF_CONNECTIONS, ServerIdentity, KnownSoftware)
+    missing = {**_missing(source), **dict.fromkeys(unlisted, Unjudged(error.message))}
+    observed = Observed(observe_live(source.server, options, None), missing, error.message)
+    return Scanned(observed, _exposure(source, observed))
 
 
 def is_seen_from_outside(source: Input, scanned: Scanned) -> bool:
     """Whether a server requires authorization and the user names no credentials, so that nothing more can be seen."""
-    refuses_access = any(type(fact).__name__ == "AuthorizationFacts" for fact in scanned.observed.facts)
-    return refuses_access and isinstance(source.server, UrlEndpoint) and not source.server.headers
+    refuses_access = scanned.observed.of(AuthorizationFacts)
+    return bool(refuses_access) and isinstance(source.server, UrlEndpoint) and not source.server.headers
 
 
 def observe_live(
@@ -92,15 +97,15 @@ def observe_live(
     from mcproof.client.perimeter.observe import observe_server
     from mcproof.client.waiting import Interruptible
 
-    facts: tuple[Any, ...] = ()
+    values: tuple[Any, ...] = ()
 
     async def observe() -> None:
-        nonlocal facts
-        facts = await observe_server(server, options, catalog, arguments_for=usual_arguments if is_deep else None)
+        nonlocal values
+        values = await observe_server(server, options, catalog, arguments_for=usual_arguments if is_deep else None)
 
     if not Interruptible().run(observe):
         raise KeyboardInterrupt
-    return facts
+    return values
 
 
 def usual_arguments(tool: Tool) -> dict[str, Any] | None:
@@ -110,29 +115,28 @@ def usual_arguments(tool: Tool) -> dict[str, Any] | None:
     return None if tool.schema is None else valid_arguments(tool.schema).value
 
 
-def _exposure(source: Input, facts: Iterable[Any]) -> Exposure:
+def _exposure(source: Input, observed: Observed) -> Exposure:
     """Who can reach a server: known from the first request, which is sent without credentials."""
     if not isinstance(source.server, UrlEndpoint):
-        bindings = [fact.bindings for fact in facts if type(fact).__name__ == "SourceConfiguration"]
-        return Exposure(listens_openly=any(bindings))
-    opening = next((fact.opening for fact in facts if type(fact).__name__ == "PerimeterFacts"), None)
+        return Exposure(listens_openly=any(found.bindings for found in observed.of(SourceConfiguration)))
+    opening = next((perimeter.opening for perimeter in observed.of(PerimeterFacts)), None)
     if opening is None:
         return Exposure(is_http=True, needs_credentials=source.server.has_authorization)
     return Exposure(is_http=True, needs_credentials=opening.status not in range(200, 300))
 
 
-def _absent(source: Input) -> dict[str, Unjudged]:
-    """Why a kind of target does not show some facts."""
-    absent = {"CatalogDrift": _NO_EARLIER_STATE, "ReadCalls": _NOT_DEEP}
+def _missing(source: Input) -> dict[type, Unjudged]:
+    """Why some things cannot be observed of a kind of target."""
+    missing: dict[type, Unjudged] = {CatalogDrift: _NO_EARLIER_STATE, ReadCalls: _NOT_DEEP}
     if not source.is_source:
-        absent |= dict.fromkeys(_OF_SOURCE, _NO_SOURCE)
+        missing |= dict.fromkeys(_OF_SOURCE, _NO_SOURCE)
     if isinstance(source.server, UrlEndpoint):
-        absent["AuthorizationFacts"] = _PUBLIC
+        missing[AuthorizationFacts] = _PUBLIC
     else:
-        absent |= dict.fromkeys(_OF_NETWORKS, _NO_URL if source.server is None else _STARTED)
+        missing |= dict.fromkeys(_OF_NETWORKS, _NO_URL if source.server is None else _STARTED)
     if source.server is None:
-        absent |= dict.fromkeys(_OF_CONNECTIONS, _NOT_LIVE)
-    return absent
+        missing |= dict.fromkeys(_OF_CONNECTIONS, _NOT_LIVE)
+    return missing
 
 
 _LEFT_OUT = Unjudged("left out by the user")
@@ -148,7 +152,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         drift = references.drift(target.source, target.catalog)
         scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
         if drift is not None:
-            scanned = scanned.with_fact(drift)
+            scanned = scanned.with_value(drift)
         return judge(target.catalog, target.plan, scanned, references.gates(drift), request.detail)
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
@@ -165,7 +169,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
-        summarize = partial(_payload, catalog, plan, scanned)
+        summarize = partial(_payload, catalog, plan, scanned.exposure)
         result = check_catalog(catalog, plan, detail, run.tracker, observed=scanned.observed, summarize=summarize)
         payload = result.payload
         if payload.kind != "scan" or payload.trust is None:
@@ -186,12 +190,13 @@ def _unconnected(result: TargetResult, error: McproofError) -> TargetResult:
     return result._replace(trouble=Trouble.of(error), payload=payload)
 
 
-def _payload(catalog: Catalog, plan: Plan, scanned: Scanned, found: CatalogFindings) -> ScanPayload:
+def _payload(
+    catalog: Catalog, plan: Plan, exposure: Exposure, found: CatalogFindings, unjudged: Mapping[str, Unjudged]
+) -> ScanPayload:
     """Score all rules of the ruleset: one that crashed or was left out counts as not observed, never as passed."""
     rules = rules_of("trust")
     running = {rule.id for rule in plan.rules}
-    unjudged = unjudged_rules(plan.rules, catalog, scanned.observed)
-    unjudged |= {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
-    unjudged |= dict.fromkeys(found.crashed, _CRASH)
-    trust = trust_score(rules, found.scored, unjudged, scanned.exposure, plan.thresholds)
+    left_out = {rule.id: _LEFT_OUT for rule in rules if rule.id not in running}
+    unjudged = {**unjudged, **left_out, **dict.fromkeys(found.crashed, _CRASH)}
+    trust = trust_score(rules, found.scored, unjudged, exposure, plan.thresholds)
     return ScanPayload(trust, graph_of(catalog))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-from mcproof.checks.rule import FACTS
+from mcproof.checks.rule import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
 
 def built_facts(fields: dict[str, Any]) -> Iterator[Any]:
     """The facts that a case describes: fields by class name. Fields that it leaves out have their default."""
+    subjects = {rule.subject.__name__: rule.subject for rule in all_rules()}
     for name, values in fields.items():
-        module = import_module(FACTS[name])
-        yield _built(getattr(module, name), values)
+        yield _built(subjects[name], values)
 
 
 def _built(kind: Any, value: Any) -> Any:

@@ -14,10 +14,11 @@ from mcproof.checks.clients.fix import fix_for_clients
 from mcproof.checks.clients.hits import ClientChecks
 from mcproof.checks.clients.profiles import ClientChoice, choose_clients, known_profiles
 from mcproof.checks.diff.drift import drift_against
-from mcproof.checks.engine import RuleCrash, check
+from mcproof.checks.engine import check
 from mcproof.checks.fixes import fix_snapshot
 from mcproof.checks.rule import Rule, all_rules
 from mcproof.checks.rulebook import METHODS, RuleCase, cases_of
+from mcproof.checks.subjects import Observed, RuleCrash, observed_by_reading
 from mcproof.client.peer import Peer
 from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
@@ -58,14 +59,14 @@ def each_fixed() -> pytest.MarkDecorator:
 
 def rules_to_run(rule: Rule) -> list[Rule]:
     """The rule alone, or, where it speaks of how others fared, all of them."""
-    return all_rules() if rule.scope == "RuleCrash" else [rule]
+    return all_rules() if rule.subject is RuleCrash else [rule]
 
 
 def findings(rule: Rule, text: str) -> list[Finding]:
     catalog = read_snapshot(text.encode(), "case.json")
     if rule.ruleset == "wire":
         catalog.connection = asyncio.run(connection_of({}))
-    found = check(catalog, rules_to_run(rule), EVERY_CLIENT)
+    found = check(catalog, rules_to_run(rule), EVERY_CLIENT, observed_by_reading(catalog))
     return [finding for finding in found if finding.rule.id == rule.id]
 
 
@@ -87,7 +88,9 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         catalog, before = (
             read_snapshot(json.dumps(each).encode(), "case.json") for each in (case.catalog, case.before)
         )
-        return [finding.pointer for finding in check(catalog, [rule], facts=[drift_against(catalog, before)])]
+        return [
+            finding.pointer for finding in check(catalog, [rule], observed=Observed((drift_against(catalog, before),)))
+        ]
     if case.neighbours is not None:
         catalog = read_snapshot(json.dumps(case.catalog).encode(), "case.json")
         catalog.neighbours = tuple(Neighbour(server, tuple(tools)) for server, tools in case.neighbours.items())
@@ -96,8 +99,8 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         with TemporaryDirectory() as folder:
             catalog = source_catalog(case.source, folder)
             assert catalog.source is not None
-            facts = [flows_of(catalog.source), configuration_of(catalog.source, folder)]
-            return [finding.pointer for finding in check(catalog, [rule], facts=facts)]
+            observed = Observed((flows_of(catalog.source), configuration_of(catalog.source, folder)))
+            return [finding.pointer for finding in check(catalog, [rule], observed=observed)]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.checks.engine import RuleCrash, check
+from mcproof.checks.engine import check
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import Rule, find_rule
+from mcproof.checks.subjects import RuleCrash
+from mcproof.core.catalog.model import Tool
 from mcproof.targets.snapshots import read_snapshot
 
 from .helpers import catalog_of, findings_in, findings_on_tool
@@ -31,9 +33,8 @@ def failing_rule() -> Rule:
             raise KeyError(tool.name)
         yield Problem("is the first")
 
-    check_tool.__annotations__ = {"tool": "Tool", "return": "Iterator[Problem]"}
     facts: dict[str, Any] = {"ruleset": "grade", "name": "failing-rule", "severity": "error", "category": "schema"}
-    return Rule(check_tool, id="failing-rule", fault=None, fixable=False, since="0.1.0", traits={}, **facts)
+    return Rule(check_tool, subject=Tool, id="failing-rule", fault=None, fixable=False, since="0.1.0", **facts)
 
 
 def test_a_crash_names_the_rule_the_subject_and_the_error() -> None:

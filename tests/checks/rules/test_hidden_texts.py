@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mcproof.checks.engine import check
-from mcproof.checks.rule import find_rule
+from mcproof.checks.rule import TrustTraits, find_rule
 from mcproof.checks.rules.trust.hidden_texts import LONGEST_READ
+from mcproof.checks.subjects import Observed
 from mcproof.checks.texts import encodings, prefilter
 from mcproof.core.observations.perimeter import Exposure
-from mcproof.core.observations.responses import ResourceBodies
+from mcproof.core.observations.probes import ResourceBodies
 
 from .helpers import catalog_of, findings_in, findings_on_tool
 
@@ -18,7 +19,9 @@ CLOSED = Exposure(is_http=False)
 
 
 def is_hard_fail(rule: str, evidence: Any) -> bool:
-    return bool(find_rule(rule).traits["hard_fail"](evidence, CLOSED))
+    blocks = find_rule(rule).own(TrustTraits).hard_fail
+    assert blocks is not None
+    return blocks(evidence, CLOSED)
 
 
 def test_the_evidence_has_code_points_and_the_decoded_text() -> None:
@@ -82,7 +85,7 @@ def test_contents_of_resources_are_read() -> None:
     catalog = catalog_of({"tools": [{"name": "find"}], "resources": [{"uri": "https://x.example/a", "name": "a"}]})
     bodies = ResourceBodies((("https://x.example/a", TAGGED),))
 
-    (finding,) = check(catalog, [find_rule("TRU-101")], facts=[bodies])
+    (finding,) = check(catalog, [find_rule("TRU-101")], observed=Observed((bodies,)))
 
     assert finding.item.subject == "resource:a"
     assert finding.evidence is not None

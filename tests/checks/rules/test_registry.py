@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcproof.checks.rule import FAULTS, RULESETS, Rule, all_rules, choose_rules, find_rule, rules_of
+from mcproof.checks.rule import FAULTS, RULESETS, Rule, TrustTraits, all_rules, choose_rules, find_rule, rules_of
 from mcproof.checks.rulebook import cases_of
 from mcproof.core.errors import UsageError
 
@@ -186,11 +186,7 @@ def test_the_numbered_rulesets_have_no_gaps() -> None:
 def test_a_trust_rule_carries_what_its_score_needs() -> None:
     rule = find_rule("tool_input_schemas_well_formed")
     assert rule.severity == "medium"
-    assert {key: rule.traits[key] for key in ("weight", "dimension", "phase")} == {
-        "weight": 4,
-        "dimension": "Schema quality",
-        "phase": "post-handshake",
-    }
+    assert rule.own(TrustTraits)[:3] == (4, "Schema quality", "post-handshake")
 
 
 # --- documentation ------------------------------------------------------------------------------------------------

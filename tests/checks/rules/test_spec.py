@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.checks.engine import JudgedItem, check, judging_revision
+from mcproof.checks.engine import check
 from mcproof.checks.findings import group_by_fault
 from mcproof.checks.reporting import report_findings
-from mcproof.checks.rule import find_rule, rules_of
+from mcproof.checks.rule import SpecTraits, find_rule, rules_of
 from mcproof.checks.rulebook import cases_of
 from mcproof.checks.rules.spec.demand import address_of
+from mcproof.checks.subjects import JudgedItem, judging_revision
 from mcproof.core.protocol import REVISIONS
 from mcproof.targets.snapshots import read_snapshot
 
@@ -152,8 +153,8 @@ def test_a_page_is_cited_as_of_the_last_revision_that_has_it(revision: str, cite
 
 def test_every_rule_has_a_source() -> None:
     for rule in rules_of("spec"):
-        assert rule.traits["source"].startswith("https://"), rule.id
-        assert rule.traits["revisions"], rule.id
+        assert rule.own(SpecTraits).source.startswith("https://"), rule.id
+        assert rule.own(SpecTraits).revisions, rule.id
     assert address_of("schema#Tool", FIRST).endswith("/schema/2024-11-05/schema.json (Tool)")
 
 
@@ -174,9 +175,9 @@ def test_what_two_rulesets_report_is_shown_once() -> None:
 ITEM_DEMANDS = [
     pytest.param(rule, revision, id=f"{rule.id}-{revision}")
     for rule in rules_of("spec")
-    if rule.scope == "JudgedItem"
+    if rule.subject is JudgedItem
     for revision in sorted(REVISIONS)
-    if revision in rule.traits["revisions"]
+    if revision in rule.own(SpecTraits).revisions
 ]
 
 
@@ -192,7 +193,7 @@ def test_the_choice_of_rules_hides_nothing(rule: Any, revision: str) -> None:
         every = [
             (item.pointer, problem.at)
             for item in items
-            if item.kind in rule.traits["kinds"] and _can_run(rule, item)
+            if item.kind in rule.own(SpecTraits).kinds and _can_run(rule, item)
             for problem in rule.check(JudgedItem(item, revision))
         ]
         chosen = [(each.item.pointer, each.pointer) for each in check(catalog, [rule])]

@@ -9,7 +9,7 @@ import pytest
 
 from mcproof.checks.engine import check
 from mcproof.checks.findings import fingerprints
-from mcproof.checks.rule import find_rule, rules_of
+from mcproof.checks.rule import TrustTraits, find_rule, rules_of
 from mcproof.core.observations.perimeter import Exposure
 from mcproof.targets.snapshots import read_snapshot
 
@@ -93,12 +93,14 @@ def test_a_tool_without_a_name_is_listed_by_its_position() -> None:
     ],
 )
 def test_capabilities_block_only_open_servers(rule: str) -> None:
-    blocks = find_rule(rule).traits["hard_fail"]
+    blocks = find_rule(rule).own(TrustTraits).hard_fail
+    assert blocks is not None
     assert [blocks({}, exposure) for exposure in (OPEN, LOCAL, GUARDED)] == [True, False, False]
 
 
 def test_no_other_rule_of_the_surface_blocks() -> None:
-    blocking = {rule.id for rule in rules_of("trust") if rule.traits["hard_fail"] and rule.id.startswith("no_public")}
+    public = [rule for rule in rules_of("trust") if rule.id.startswith("no_public")]
+    blocking = {rule.id for rule in public if rule.own(TrustTraits).hard_fail is not None}
     assert blocking == {
         "no_public_code_execution_tools",
         "no_public_credential_access_tools",
@@ -265,7 +267,7 @@ def test_evidence_of_too_many_tools() -> None:
 
 
 def test_weights_of_the_published_catalog() -> None:
-    weights = {rule.id: rule.traits["weight"] for rule in rules_of("trust")}
+    weights = {rule.id: rule.own(TrustTraits).weight for rule in rules_of("trust")}
     assert (
         weights.items()
         >= {
@@ -297,7 +299,7 @@ def test_weights_of_the_published_catalog() -> None:
 
 
 def test_lint_runs_only_the_rules_about_schemas() -> None:
-    in_lint = {rule.id for rule in rules_of("trust") if rule.traits["in_lint"] and not rule.id.startswith("TRU-")}
+    in_lint = {rule.id for rule in rules_of("trust") if rule.traits.in_lint and not rule.id.startswith("TRU-")}
     assert in_lint == {
         "tool_input_schemas_well_formed",
         "all_tools_have_input_schema",

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.checks.engine import Unjudged
 from mcproof.checks.findings import Finding, Problem
-from mcproof.checks.rule import Rule, Thresholds
+from mcproof.checks.rule import Rule, RuleTraits, Thresholds, TrustTraits
 from mcproof.checks.rules.trust.rule import always, if_open
 from mcproof.checks.scores.trust import trust_score
-from mcproof.core.catalog.model import Server
+from mcproof.checks.subjects import Unjudged
+from mcproof.core.catalog.model import Catalog, Server
 from mcproof.core.observations.perimeter import Exposure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.checks.scores.trust import Trust
-    from mcproof.core.catalog.model import Catalog
 
 STARTED, OPEN, GUARDED = Exposure(), Exposure(is_http=True), Exposure(is_http=True, needs_credentials=True)
 
@@ -35,6 +34,7 @@ def _check(catalog: Catalog) -> Iterator[Problem]:
 def rule(name: str, severity: str = "medium", weight: int = 10, ruleset: str = "trust", **traits: Any) -> Rule:
     return Rule(
         _check,
+        subject=Catalog,
         id=name,
         ruleset=ruleset,
         name=name,
@@ -43,7 +43,7 @@ def rule(name: str, severity: str = "medium", weight: int = 10, ruleset: str = "
         fault=None,
         fixable=False,
         since="0.1.0",
-        traits={"weight": weight, "phase": "post-handshake", **traits},
+        traits=RuleTraits(own=TrustTraits(weight, "Schema quality", "post-handshake", **traits)),
     )
 
 

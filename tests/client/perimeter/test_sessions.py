@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from client.running import PATIENT, captured, command
+from mcproof.checks.rule import TrustTraits
 from mcproof.client.connect import ConnectOptions
 from mcproof.client.endpoints import UrlEndpoint
 from mcproof.client.perimeter.observe import observe_sessions, session_ids
+from mcproof.core.observations.perimeter import Exposure
 from servers.perimeters import Careful, Cloaking, Counting, Late, OneSession, ShortSession, Shuffling
 from servers.raw import TOOLS
 from servers.web import Good, Legacy, Modern
@@ -116,7 +118,9 @@ def test_a_poisoned_tool_that_is_hidden_from_scanners_blocks() -> None:
     assert finding.evidence is not None
     assert "TRU-105" in finding.evidence["fires"]
     assert finding.rule.severity == "high"
-    assert finding.rule.traits["hard_fail"](finding.evidence, None)
+    blocks = finding.rule.own(TrustTraits).hard_fail
+    assert blocks is not None
+    assert blocks(finding.evidence, Exposure())
 
 
 def test_a_tool_of_another_moment_that_the_capture_has_is_not_judged_again() -> None:

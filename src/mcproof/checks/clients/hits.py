@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
 from mcproof.checks.clients.surface import ToolSurface, marks_on, server_surface
+from mcproof.checks.subjects import ClientHits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -57,14 +58,6 @@ class BrokenPlace(NamedTuple):
     tool: Tool | None
     """The tool, if a constraint on the whole server names one."""
     affected: AffectedClients
-
-
-class ClientHits(NamedTuple):
-    """The places of one item, a tool or the server as a whole, that break constraints: by rule."""
-
-    by_rule: dict[str, list[BrokenPlace]]
-    server_key: str = ""
-    """The server's name in client configurations."""
 
 
 _LEVELS = ("error", "warning", "note")

@@ -8,22 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import rule
-from mcproof.core.schema.tree import STRICT_LEVELS
+from mcproof.checks.rule import RuleTraits, rule
+from mcproof.checks.subjects import RuleCrash
+from mcproof.core.catalog.model import Catalog, Item, Tool
+from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.engine import RuleCrash
-    from mcproof.core.catalog.model import Catalog, Item, Tool
-    from mcproof.core.schema.tree import SchemaTree
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 
 
-@rule("CAT-001", ruleset="catalog", name="entry-not-object", severity="error", category="protocol")
+@rule(Item, "CAT-001", ruleset="catalog", name="entry-not-object", severity="error", category="protocol")
 def entry_not_object(item: Item) -> Iterator[Problem]:
     """An entry of a list is not an object.
 
@@ -34,7 +33,7 @@ def entry_not_object(item: Item) -> Iterator[Problem]:
         yield Problem(f"is {kind_of(item.raw)}, not an object")
 
 
-@rule("CAT-002", ruleset="catalog", name="missing-name", severity="error", category="protocol")
+@rule(Item, "CAT-002", ruleset="catalog", name="missing-name", severity="error", category="protocol")
 def missing_name(item: Item) -> Iterator[Problem]:
     """A tool, template or prompt has no name, or one that is not a string.
 
@@ -50,7 +49,7 @@ def missing_name(item: Item) -> Iterator[Problem]:
             yield Problem("has no name")
 
 
-@rule("CAT-003", ruleset="catalog", name="duplicate-key", severity="warning", category="protocol")
+@rule(Catalog, "CAT-003", ruleset="catalog", name="duplicate-key", severity="warning", category="protocol")
 def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
     """An object of the snapshot has the same key twice.
 
@@ -67,7 +66,15 @@ def duplicate_key(catalog: Catalog) -> Iterator[Problem]:
         )
 
 
-@rule("CAT-004", ruleset="catalog", name="rule-crashed", severity="error", category="internal", accompanies="all")
+@rule(
+    RuleCrash,
+    "CAT-004",
+    ruleset="catalog",
+    name="rule-crashed",
+    severity="error",
+    category="internal",
+    traits=RuleTraits(accompanies="all"),
+)
 def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
     """A rule of mcproof crashed on this input.
 
@@ -78,7 +85,15 @@ def rule_crashed(crash: RuleCrash) -> Iterator[Problem]:
     yield Problem(f"rule `{crash.rule}` crashed on {crash.subject}{times}: {crash.error}", evidence=crash._asdict())
 
 
-@rule("CAT-005", ruleset="catalog", name="nested-too-deep", severity="warning", category="schema", accompanies="strict")
+@rule(
+    SchemaTree,
+    "CAT-005",
+    ruleset="catalog",
+    name="nested-too-deep",
+    severity="warning",
+    category="schema",
+    traits=RuleTraits(accompanies="strict"),
+)
 def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
     """A schema is nested too deep for the strict rules.
 
@@ -93,7 +108,7 @@ def nested_too_deep(tree: SchemaTree) -> Iterator[Problem]:
         )
 
 
-@rule("CAT-006", ruleset="catalog", name="wrong-json-type", severity="warning", category="protocol")
+@rule(Item, "CAT-006", ruleset="catalog", name="wrong-json-type", severity="warning", category="protocol")
 def wrong_json_type(item: Item) -> Iterator[Problem]:
     """A field has a different JSON type than the protocol defines.
 
@@ -109,7 +124,7 @@ def wrong_json_type(item: Item) -> Iterator[Problem]:
             yield Problem(f"argument {index} is {kind_of(argument)}, not an object", at=f"/arguments/{index}")
 
 
-@rule("CAT-007", ruleset="catalog", name="malformed-parameters", severity="warning", category="schema")
+@rule(Tool, "CAT-007", ruleset="catalog", name="malformed-parameters", severity="warning", category="schema")
 def malformed_parameters(tool: Tool) -> Iterator[Problem]:
     """The parameters of a tool are not declared as JSON Schema requires.
 
@@ -130,7 +145,7 @@ def malformed_parameters(tool: Tool) -> Iterator[Problem]:
             )
 
 
-@rule("CAT-008", ruleset="catalog", name="not-a-list", severity="error", category="protocol")
+@rule(Catalog, "CAT-008", ruleset="catalog", name="not-a-list", severity="error", category="protocol")
 def not_a_list(catalog: Catalog) -> Iterator[Problem]:
     """A part of a capture that should be a list is not a list.
 
@@ -142,7 +157,7 @@ def not_a_list(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(f"`{key}` is {kind_of(catalog.server.fields[key])}, not a list", at=f"/{key}")
 
 
-@rule("CAT-009", ruleset="catalog", name="more-pages", severity="warning", category="protocol")
+@rule(Catalog, "CAT-009", ruleset="catalog", name="more-pages", severity="warning", category="protocol")
 def more_pages(catalog: Catalog) -> Iterator[Problem]:
     """The saved list of tools continues on another page.
 
@@ -153,7 +168,7 @@ def more_pages(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("the list has a `nextCursor`: only this page was checked")
 
 
-@rule("CAT-010", ruleset="catalog", name="source-not-read", severity="error", category="source")
+@rule(Catalog, "CAT-010", ruleset="catalog", name="source-not-read", severity="error", category="source")
 def source_not_read(catalog: Catalog) -> Iterator[Problem]:
     """A source file could not be read.
 

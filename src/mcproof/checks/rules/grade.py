@@ -11,16 +11,18 @@ import re
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, rule
+from mcproof.checks.rule import MISSING_REQUIRED, TYPE_MISMATCH, GradeTraits, RuleTraits, rule
 from mcproof.checks.scores.tokens import is_blank, length, stringify, trim, truthy
+from mcproof.core.catalog.model import Catalog, Prompt, Resource, Tool
 from mcproof.core.schema.acceptance import are_all_optional
+from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.english import documents_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Catalog, Prompt, Resource, Tool
-    from mcproof.core.schema.tree import SchemaTree
+    from mcproof.checks.rule import Need
+
 
 SHORT_DESCRIPTION, LONG_DESCRIPTION, GOOD_DESCRIPTION = 10, 500, 300
 
@@ -33,15 +35,21 @@ def _plain(text: str) -> str:
     return text.lower().replace("_", " ").replace("-", " ")
 
 
+def _remedy(words: str, needs: Need | None = None) -> RuleTraits:
+    """The traits of a rule, with what to do about `{n}` findings."""
+    return RuleTraits(needs=needs, own=GradeTraits(words))
+
+
 # --- the server ---------------------------------------------------------------------------------------------------
 
 
 @rule(
+    Catalog,
     "server-empty",
     ruleset="grade",
     severity="error",
     category="server",
-    remedy="offer something to use",
+    traits=_remedy("offer something to use"),
 )
 def server_empty(catalog: Catalog) -> Iterator[Problem]:
     """The server offers no tools, resources or prompts.
@@ -54,12 +62,12 @@ def server_empty(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "server-no-name",
     ruleset="grade",
     severity="warning",
     category="server",
-    remedy="name the server",
-    needs="server",
+    traits=_remedy("name the server", needs="server"),
 )
 def server_no_name(catalog: Catalog) -> Iterator[Problem]:
     """The server does not report its name when a client connects.
@@ -72,12 +80,12 @@ def server_no_name(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "server-no-version",
     ruleset="grade",
     severity="warning",
     category="server",
-    remedy="report the server's version",
-    needs="server",
+    traits=_remedy("report the server's version", needs="server"),
 )
 def server_no_version(catalog: Catalog) -> Iterator[Problem]:
     """The server does not report its version when a client connects.
@@ -90,11 +98,12 @@ def server_no_version(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "server-duplicate-tools",
     ruleset="grade",
     severity="error",
     category="server",
-    remedy="give every tool a unique name",
+    traits=_remedy("give every tool a unique name"),
 )
 def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
     """Two or more tools have the same name.
@@ -119,11 +128,12 @@ def server_duplicate_tools(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-no-description",
     ruleset="grade",
     severity="error",
     category="description",
-    remedy="describe {n} tool{s}",
+    traits=_remedy("describe {n} tool{s}"),
 )
 def tool_no_description(tool: Tool) -> Iterator[Problem]:
     """A tool has no description.
@@ -136,11 +146,12 @@ def tool_no_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-short-description",
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="extend {n} description{s}",
+    traits=_remedy("extend {n} description{s}"),
 )
 def tool_short_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has fewer than 10 characters.
@@ -154,11 +165,12 @@ def tool_short_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-long-description",
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="shorten {n} description{s}",
+    traits=_remedy("shorten {n} description{s}"),
 )
 def tool_long_description(tool: Tool) -> Iterator[Problem]:
     """A tool's description has more than 500 characters.
@@ -172,11 +184,12 @@ def tool_long_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-description-is-name",
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="describe {n} tool{s} beyond the name",
+    traits=_remedy("describe {n} tool{s} beyond the name"),
 )
 def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
     """A tool's description only repeats its name.
@@ -190,11 +203,12 @@ def tool_description_is_name(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-no-schema",
     ruleset="grade",
     severity="warning",
     category="schema",
-    remedy="give {n} tool{s} an input schema",
+    traits=_remedy("give {n} tool{s} an input schema"),
 )
 def tool_no_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, or one that is not an object.
@@ -207,11 +221,12 @@ def tool_no_schema(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-schema-not-object",
     ruleset="grade",
     severity="info",
     category="schema",
-    remedy="make {n} input schema{s} an object",
+    traits=_remedy("make {n} input schema{s} an object"),
 )
 def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
     """The type of an input schema is not `object`.
@@ -224,12 +239,13 @@ def tool_schema_not_object(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-no-required",
     ruleset="grade",
     severity="info",
     category="schema",
     fault=MISSING_REQUIRED,
-    remedy="mark required parameters on {n} tool{s}",
+    traits=_remedy("mark required parameters on {n} tool{s}"),
 )
 def tool_no_required(tool: Tool) -> Iterator[Problem]:
     """A tool has parameters but marks none of them as required.
@@ -248,11 +264,12 @@ def tool_no_required(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "required-not-in-properties",
     ruleset="grade",
     severity="error",
     category="schema",
-    remedy="declare {n} required parameter{s}",
+    traits=_remedy("declare {n} required parameter{s}"),
 )
 def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
     """A required parameter is not among the properties.
@@ -271,11 +288,12 @@ def required_not_in_properties(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-empty-schema",
     ruleset="grade",
     severity="info",
     category="schema",
-    remedy="list the properties of {n} input schema{s}",
+    traits=_remedy("list the properties of {n} input schema{s}"),
 )
 def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
     """An input schema does not declare any properties.
@@ -289,11 +307,12 @@ def tool_empty_schema(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "tool-name-convention",
     ruleset="grade",
     severity="info",
     category="naming",
-    remedy="rename {n} tool{s}",
+    traits=_remedy("rename {n} tool{s}"),
 )
 def tool_name_convention(tool: Tool) -> Iterator[Problem]:
     """A tool's name has characters other than letters, digits, `_` and `-`, or does not start with a letter.
@@ -310,11 +329,12 @@ def tool_name_convention(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "prop-no-description",
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="describe {n} parameter{s}",
+    traits=_remedy("describe {n} parameter{s}"),
 )
 def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no description.
@@ -336,12 +356,13 @@ def prop_no_description(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "prop-no-type",
     ruleset="grade",
     severity="warning",
     category="schema",
     fault=TYPE_MISMATCH,
-    remedy="give {n} parameter{s} a type",
+    traits=_remedy("give {n} parameter{s} a type"),
 )
 def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
     """A parameter has no type.
@@ -362,11 +383,12 @@ def prop_no_type(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    Resource,
     "resource-no-name",
     ruleset="grade",
     severity="warning",
     category="naming",
-    remedy="name {n} resource{s}",
+    traits=_remedy("name {n} resource{s}"),
 )
 def resource_no_name(resource: Resource) -> Iterator[Problem]:
     """A resource has no name.
@@ -379,11 +401,12 @@ def resource_no_name(resource: Resource) -> Iterator[Problem]:
 
 
 @rule(
+    Resource,
     "resource-no-description",
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="describe {n} resource{s}",
+    traits=_remedy("describe {n} resource{s}"),
 )
 def resource_no_description(resource: Resource) -> Iterator[Problem]:
     """A resource has no description.
@@ -396,11 +419,12 @@ def resource_no_description(resource: Resource) -> Iterator[Problem]:
 
 
 @rule(
+    Resource,
     "resource-no-mimetype",
     ruleset="grade",
     severity="info",
     category="schema",
-    remedy="give {n} resource{s} a MIME type",
+    traits=_remedy("give {n} resource{s} a MIME type"),
 )
 def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
     """A resource has no MIME type.
@@ -413,11 +437,12 @@ def resource_no_mimetype(resource: Resource) -> Iterator[Problem]:
 
 
 @rule(
+    Prompt,
     "prompt-no-description",
     ruleset="grade",
     severity="error",
     category="description",
-    remedy="describe {n} prompt{s}",
+    traits=_remedy("describe {n} prompt{s}"),
 )
 def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
     """A prompt has no description.
@@ -430,11 +455,12 @@ def prompt_no_description(prompt: Prompt) -> Iterator[Problem]:
 
 
 @rule(
+    Prompt,
     "prompt-arg-no-description",
     ruleset="grade",
     severity="warning",
     category="description",
-    remedy="describe {n} prompt argument{s}",
+    traits=_remedy("describe {n} prompt argument{s}"),
 )
 def prompt_arg_no_description(prompt: Prompt) -> Iterator[Problem]:
     """An argument of a prompt has no description.

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
 from mcproof.core.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
+from mcproof.core.schema.tree import SchemaTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.schema.tree import SchemaTree
-
 
 @rule(
+    SchemaTree,
     "SCH-001",
     ruleset="strict",
     name="no-required-list",
@@ -41,6 +41,7 @@ def no_required_list(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "SCH-002",
     ruleset="strict",
     name="open-object",
@@ -73,6 +74,7 @@ def open_object(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "SCH-003",
     ruleset="strict",
     name="untyped-property",
@@ -94,6 +96,7 @@ def untyped_property(tree: SchemaTree) -> Iterator[Problem]:
 
 
 @rule(
+    SchemaTree,
     "SCH-004",
     ruleset="strict",
     name="unbounded-size",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from mcproof.checks.rule import GradeTraits
 from mcproof.checks.scores.tokens import length, trim
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
@@ -138,8 +139,7 @@ def _earns_bonus(rule: str, findings: list[Finding], short: set[int]) -> bool:
 
 
 def _remedy(rule: Rule, count: int) -> str:
-    text: str = rule.traits["remedy"].format(n=f"{count:,}", s="" if count == 1 else "s")
-    return text
+    return rule.own(GradeTraits).remedy.format(n=f"{count:,}", s="" if count == 1 else "s")
 
 
 def _clamp(score: int) -> int:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from mcproof.checks.rule import VERDICTS, Verdict
+from mcproof.checks.rule import VERDICTS, TrustTraits, Verdict
 from mcproof.core.stored_form import Count, Text, member, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from mcproof.checks.engine import Unjudged
     from mcproof.checks.findings import Finding
     from mcproof.checks.rule import Rule, Thresholds
+    from mcproof.checks.subjects import Unjudged
     from mcproof.core.observations.perimeter import Exposure
 
 LEAST_COVERAGE = 0.5
@@ -104,9 +104,10 @@ def trust_score(
 
 
 def _outcome(rule: Rule, findings: list[Finding], unjudged: Unjudged | None, exposure: Exposure) -> RuleOutcome:
-    weight = 0 if rule.traits.get("counted_by") else rule.traits["weight"]
+    traits = rule.own(TrustTraits)
+    weight = 0 if traits.counted_by else traits.weight
     if findings:
-        blocks = rule.traits.get("hard_fail")
+        blocks = traits.hard_fail
         is_hard_fail = blocks is not None and any(blocks(finding.evidence or {}, exposure) for finding in findings)
         caps = rule.id.startswith("TRU-") and any(_severity(finding) in _SERIOUS for finding in findings)
         return RuleOutcome(rule.id, "failed", weight, is_hard_fail=is_hard_fail, caps_verdict=caps)
@@ -175,9 +176,9 @@ def _statement(rule: Rule, findings: list[Finding]) -> str:
     A rule may have another title for findings that its summary does not describe.
     """
     count = f" ({len(findings):,} findings)" if len(findings) > 1 else ""
-    title_of = rule.traits.get("title_of", lambda _evidence: None)
-    titles = {title_of(finding.evidence or {}) or rule.summary.rstrip(".") for finding in findings}
-    title = titles.pop() if len(titles) == 1 else rule.summary.rstrip(".")
+    summary, title_of = rule.summary.rstrip("."), rule.own(TrustTraits).title_of
+    titles = {(title_of is not None and title_of(finding.evidence or {})) or summary for finding in findings}
+    title = titles.pop() if len(titles) == 1 else summary
     return f"{title}{count} [{rule.id}]"
 
 

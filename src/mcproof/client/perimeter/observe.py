@@ -40,8 +40,7 @@ from mcproof.core.observations.connection import (
     ToolHash,
     cropped,
 )
-from mcproof.core.observations.probes import ReadCall, ReadCalls
-from mcproof.core.observations.responses import ResourceBodies
+from mcproof.core.observations.probes import ReadCall, ReadCalls, ResourceBodies
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

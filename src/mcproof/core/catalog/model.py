@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mcproof.core.observations.connection import ConnectionFacts
-    from mcproof.core.observations.probes import ItemProbes
     from mcproof.core.observations.source import SourceLocation, SourceProblem
     from mcproof.core.text.json_document import JsonText
 
@@ -366,9 +365,7 @@ class Catalog:
         self.has_more = has_more
         """Whether the list continues on pages that were not read."""
         self.connection = connection
-        """What the connection showed, if it was read from a live server."""
-        self.item_probes: list[ItemProbes] | None = None
-        """What was sent to the live server and what came back, item by item; None if nothing was called."""
+        """What the connection showed while it was read from a live server; None if it was not."""
         self.source: SourceMap | None = None
         """The location of each part and other facts from source, if it was read from Python source."""
         self.judged_as: str | None = None

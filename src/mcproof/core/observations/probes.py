@@ -188,7 +188,7 @@ def cropped_value(value: Any, depth: int = 6) -> Any:
     return value
 
 
-_RULE = "active_probe_read_tools_honor_their_schema"
+_RULE_OF_CALLS, _RULE_OF_BODIES = "active_probe_read_tools_honor_their_schema", "resource_contents_no_injection"
 
 
 class ReadCall(NamedTuple):
@@ -211,12 +211,34 @@ class ReadCalls(NamedTuple):
     @property
     def not_applicable(self) -> Mapping[str, str]:
         """The rules that do not concern the server, with the reason."""
-        return {_RULE: self.why_none} if self.why_none else {}
+        return {_RULE_OF_CALLS: self.why_none} if self.why_none else {}
 
     @property
     def unobserved(self) -> Mapping[str, str]:
         """The other rules that could not be judged, with the reason."""
-        return {} if self.calls or self.why_none else {_RULE: "the server was not reached again"}
+        return {} if self.calls or self.why_none else {_RULE_OF_CALLS: "the server was not reached again"}
+
+
+class ResourceBodies(NamedTuple):
+    """The texts of the resources that were read, each with its URI and cut off at a limit."""
+
+    bodies: tuple[tuple[str, str], ...]
+    offered: int = 0
+    """How many https resources the server has."""
+    unlisted: str = ""
+    """Why the list of resources was not read as a whole; empty if it was."""
+
+    @property
+    def not_applicable(self) -> Mapping[str, str]:
+        """The rules that do not concern the server, with the reason."""
+        is_concerned = bool(self.bodies or self.offered or self.unlisted)
+        return {} if is_concerned else {_RULE_OF_BODIES: "the server has no https resources"}
+
+    @property
+    def unobserved(self) -> Mapping[str, str]:
+        """The rules that could not be judged, with the reason."""
+        why = self.unlisted or ("no resource could be read" if self.offered and not self.bodies else "")
+        return {_RULE_OF_BODIES: why} if why else {}
 
 
 FEWEST = 3

@@ -26,7 +26,7 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.secrets import secrets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mcproof.core.schema.validation import Oracle
 
@@ -288,31 +288,6 @@ def _is_example(text: str, path: re.Match[str]) -> bool:
         _INVENTED_PATH.match(path[0]) is not None
         or _NO_FILE.search(text[max(0, path.start() - 20) : path.start()]) is not None
     )
-
-
-_RULE = "resource_contents_no_injection"
-
-
-class ResourceBodies(NamedTuple):
-    """The texts of the resources that were read, each with its URI and cut off at a limit."""
-
-    bodies: tuple[tuple[str, str], ...]
-    offered: int = 0
-    """How many https resources the server has."""
-    unlisted: str = ""
-    """Why the list of resources was not read as a whole; empty if it was."""
-
-    @property
-    def not_applicable(self) -> Mapping[str, str]:
-        """The rules that do not concern the server, with the reason."""
-        is_concerned = bool(self.bodies or self.offered or self.unlisted)
-        return {} if is_concerned else {_RULE: "the server has no https resources"}
-
-    @property
-    def unobserved(self) -> Mapping[str, str]:
-        """The rules that could not be judged, with the reason."""
-        why = self.unlisted or ("no resource could be read" if self.offered and not self.bodies else "")
-        return {_RULE: why} if why else {}
 
 
 _SINCE = {"text": "", "image": "", "resource": "", "audio": "2025-03-26", "resource_link": "2025-06-18"}

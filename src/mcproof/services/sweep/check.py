@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof import __version__
 from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import rule_facts
+from mcproof.checks.subjects import observed_by_reading
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import McproofError, from_exception
 from mcproof.runs.exit_code import exit_code
@@ -112,7 +113,7 @@ class _Work:
         limits = {"timeout": min(plan.limit, MOST_SECONDS_OF_REQUEST), "start": min(plan.limit, MOST_SECONDS_OF_START)}
         self._selection = TargetSelection(timeout=limits["timeout"], start_timeout=limits["start"])
         options = connect_options(self._selection, None)
-        compares = any(rule.traits.get("compares_lists") for rule in self._checks.rules)
+        compares = any(rule.traits.compares_lists for rule in self._checks.rules)
         self.connecting = options._replace(
             limits=options.limits._replace(total=plan.limit, start_setting="--timeout"), compares_lists=compares
         )
@@ -130,7 +131,7 @@ class _Work:
         self._collect()
         refuse_partial(catalog)
         detail = Detail(lines=self.plan.records, identities=self.plan.records, scores=True)
-        result = check_catalog(catalog, self._checks, detail, IgnoreTracker())
+        result = check_catalog(catalog, self._checks, detail, IgnoreTracker(), observed=observed_by_reading(catalog))
         stored = self._stored(result, timer, catalog)
         more: dict[str, Any] = {}
         for request, members in self._requests(task.target):

@@ -15,13 +15,13 @@ from mcproof.checks.clients.profiles import EFFECTS, ActiveConstraint, Constrain
 from mcproof.checks.findings import Problem, SharedEvidence
 from mcproof.checks.rule import rule
 from mcproof.checks.rules.compat.table import CLIENT_RULES, ClientRule
+from mcproof.checks.subjects import ClientHits
 from mcproof.core.console import plural
 from mcproof.core.text.json_positions import unescape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.clients.hits import ClientHits
     from mcproof.checks.rule import Check
 
 
@@ -64,11 +64,11 @@ _WORDS = {
 """Effects in more exact words, by kind of constraint."""
 
 
-def _check(each: ClientRule) -> Check:
+def _check(each: ClientRule) -> Check[ClientHits]:
     """The check of one rule, documented by its texts."""
 
     def check(hits: ClientHits) -> Iterator[Problem]:
-        for pointer, tool, affected in hits.by_rule[each.id]:
+        for pointer, tool, affected in hits.by_rule.get(each.id, ()):
             if affected.summary is None:
                 clients = [_evidence(active) for active in affected.constraints]
                 affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
@@ -89,6 +89,7 @@ def _check(each: ClientRule) -> Check:
 
 for _each in CLIENT_RULES:
     rule(
+        ClientHits,
         _each.id,
         ruleset="compat",
         name=_each.name,

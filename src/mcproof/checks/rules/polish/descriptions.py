@@ -18,13 +18,12 @@ from mcproof.checks.rules.polish.prose import (
 )
 from mcproof.checks.rules.polish.schemas import leaves_format_open
 from mcproof.checks.scores.tokens import is_blank, length, trim
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import KINDS, kinds_of
 from mcproof.core.text.english import EMPTY, PURPOSES, USELESS, WHEN, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from mcproof.core.catalog.model import Catalog, Tool
 
 
 COMPARED_FROM = 20
@@ -62,6 +61,7 @@ _COMPOUND = ("array", "object")
 
 
 @rule(
+    Tool,
     "MP030",
     ruleset="polish",
     name="param-type-mismatch",
@@ -108,6 +108,7 @@ _ARTICLE = {"number": "a number", "boolean": "a boolean", "array": "a list"}
 
 
 @rule(
+    Catalog,
     "MP033",
     ruleset="polish",
     name="duplicate-tool-description",
@@ -215,6 +216,7 @@ _EMPHASIS = _set(
 
 
 @rule(
+    Tool,
     "MP020",
     ruleset="polish",
     name="description-too-short",
@@ -261,6 +263,7 @@ def _stem(word: str) -> str:
 
 
 @rule(
+    Tool,
     "MP021",
     ruleset="polish",
     name="description-too-long",
@@ -289,6 +292,7 @@ def description_too_long(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "MP022",
     ruleset="polish",
     name="missing-example",
@@ -321,6 +325,7 @@ def _explains(description: str, name: str) -> bool:
 
 
 @rule(
+    Tool,
     "MP023",
     ruleset="polish",
     name="no-trigger-condition",
@@ -342,6 +347,7 @@ def no_trigger_condition(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "MP024",
     ruleset="polish",
     name="jargon-density",
@@ -387,6 +393,7 @@ def _has_capitals(text: str) -> bool:
 
 
 @rule(
+    Tool,
     "MP025",
     ruleset="polish",
     name="useless-qualifier",

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from mcproof.core.catalog.model import Catalog, Tool
 
 
 def _set(text: str) -> frozenset[str]:
@@ -74,6 +73,7 @@ def _named(catalog: Catalog) -> list[Tool]:
 
 
 @rule(
+    Tool,
     "MP010",
     ruleset="polish",
     name="generic-tool-name",
@@ -91,6 +91,7 @@ def generic_tool_name(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "MP011",
     ruleset="polish",
     name="redundant-prefix",
@@ -130,6 +131,7 @@ def redundant_prefix(catalog: Catalog) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "MP012",
     ruleset="polish",
     name="inconsistent-verb-pattern",
@@ -174,6 +176,7 @@ def _without_prefix(names: list[list[str]]) -> list[list[str]]:
 
 
 @rule(
+    Tool,
     "MP013",
     ruleset="polish",
     name="name-collision-cross-server",
@@ -197,6 +200,7 @@ def name_collision_cross_server(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Catalog,
     "MP014",
     ruleset="polish",
     name="snake-vs-camel",

@@ -14,14 +14,13 @@ from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, rule
 from mcproof.checks.rules.polish.prose import description_of, has_any, pointer_of, tool_words
 from mcproof.checks.scores.tokens import is_blank
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_nothing
 from mcproof.core.schema.validation import objections
 from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, documents_parameter, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from mcproof.core.catalog.model import Catalog, Tool
 
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
@@ -51,6 +50,7 @@ _says_optional = re.compile(
 
 
 @rule(
+    Tool,
     "MP001",
     ruleset="polish",
     name="require-tool-description",
@@ -69,6 +69,7 @@ def require_tool_description(tool: Tool) -> Iterator[Problem]:
 
 
 @rule(
+    Tool,
     "MP002",
     ruleset="polish",
     name="require-param-description",
@@ -120,6 +121,7 @@ def _is_explained(schema: Any, tool: Tool) -> bool:
 
 
 @rule(
+    Tool,
     "MP003",
     ruleset="polish",
     name="require-return-schema",
@@ -151,6 +153,7 @@ def _has_plain_result(tool: Tool, description: str) -> bool:
 
 
 @rule(
+    Catalog,
     "MP004",
     ruleset="polish",
     name="require-required-array",
@@ -230,6 +233,7 @@ def _requires_in_parts(schema: dict[str, Any]) -> bool:
 
 
 @rule(
+    Tool,
     "MP005",
     ruleset="polish",
     name="valid-json-schema",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.checks.rules.polish.prose import has_any, matches_from, tool_words
+from mcproof.core.catalog.model import Tool
 from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.text.english import SPEAKING
 from mcproof.core.text.json_positions import escape
@@ -15,7 +16,6 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Tool
 
 _INVISIBLE = re.compile(
     "\x1b(?=\\[)|[\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
@@ -94,6 +94,7 @@ _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for
 
 
 @rule(
+    Tool,
     "MP040",
     ruleset="polish",
     name="hidden-prompt-injection",
@@ -151,6 +152,7 @@ def _joins(text: str, at: int) -> bool:
 
 
 @rule(
+    Tool,
     "MP041",
     ruleset="polish",
     name="instruction-in-description",

@@ -6,18 +6,19 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.engine import judging_revision, known_revision
 from mcproof.checks.findings import SharedEvidence
-from mcproof.checks.rule import rule
+from mcproof.checks.rule import RuleTraits, SpecTraits, rule
+from mcproof.checks.subjects import JudgedItem, judging_revision, known_revision
+from mcproof.core.catalog.model import Catalog
+from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.checks.engine import JudgedItem
     from mcproof.checks.findings import Problem
-    from mcproof.core.catalog.model import Catalog
-    from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.checks.rule import Check, S
+    from mcproof.core.catalog.model import Kind
 
 FIRST, ANNOTATED, STRUCTURED, DIALECTS, STATELESS = sorted(REVISIONS)
 """The revisions: the first, those that added annotations, output schemas, and a default dialect, and the stateless."""
@@ -43,6 +44,7 @@ _LAST_REVISIONS = {"lifecycle": DIALECTS}
 
 
 def demand(
+    subject: type[S],
     id: str,
     *,
     name: str,
@@ -51,11 +53,11 @@ def demand(
     source: str,
     since: str = FIRST,
     until: str = STATELESS,
-    kinds: tuple[str, ...] = ("tool",),
+    kinds: tuple[Kind, ...] = ("tool",),
     marks: Iterable[str] = (),
     same_as: str | None = None,
     compares_lists: bool = False,
-) -> Callable[[Callable[[Any], Iterator[Problem]]], Callable[[Any], Iterator[Problem]]]:
+) -> Callable[[Check[S]], Check[S]]:
     """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog` or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
@@ -65,23 +67,23 @@ def demand(
     """
     revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
 
-    def register(find: Callable[[Any], Iterator[Problem]]) -> Callable[[Any], Iterator[Problem]]:
-        scope = next(iter(find.__annotations__.values()))
+    def register(find: Check[S]) -> Check[S]:
+        problems_of: Check[Any] = find
 
         def of_item(judged: JudgedItem) -> Iterator[Problem]:
-            for problem in islice(find(judged), _MOST):
+            for problem in islice(problems_of(judged), _MOST):
                 yield _judged(problem, judged.revision)
 
         def of_catalog(catalog: Catalog) -> Iterator[Problem]:
             revision, is_assumed = judging_revision(catalog)
             if revision in revisions or (is_assumed and since == FIRST_STATELESS):
-                for problem in find(catalog):
+                for problem in problems_of(catalog):
                     yield _judged(problem, revision)
 
         def of_connection(facts: ConnectionFacts) -> Iterator[Problem]:
             revision = known_revision(facts.agreed).revision
             if revision in revisions:
-                for problem in find(facts):
+                for problem in problems_of(facts):
                     yield _judged(problem, revision)
 
         def _judged(problem: Problem, revision: str) -> Problem:
@@ -91,25 +93,21 @@ def demand(
             evidence = {**problem.evidence, **citation} if problem.evidence else citation
             return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
 
-        checks: dict[str, Callable[[Any], Iterator[Problem]]] = {
-            "JudgedItem": of_item,
-            "Catalog": of_catalog,
-            "ConnectionFacts": of_connection,
-        }
-        check = checks[scope]
+        checks: dict[type, Check[Any]] = {JudgedItem: of_item, Catalog: of_catalog, ConnectionFacts: of_connection}
+        check = checks[subject]
         check.__doc__ = find.__doc__
         rule(
+            subject,
             id,
             ruleset="spec",
             name=name,
             severity=severity,
             category=category,
             same_as=same_as,
-            revisions=revisions,
-            source=address_of(source, revisions[-1]),
-            kinds=kinds,
-            marks=frozenset(marks),
-            compares_lists=compares_lists,
+            traits=RuleTraits(
+                compares_lists=compares_lists,
+                own=SpecTraits(revisions, address_of(source, revisions[-1]), kinds, frozenset(marks)),
+            ),
         )(check)
         return find
 

@@ -9,11 +9,12 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.engine import SERVER_ICONS, JudgedItem
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
+from mcproof.checks.subjects import SERVER_ICONS, JudgedItem
 from mcproof.core.catalog.model import Catalog, Item, Tool
+from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
 from mcproof.core.text.json_document import kind_of
@@ -22,7 +23,7 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.observations.connection import Anomaly, ConnectionFacts
+    from mcproof.core.observations.connection import Anomaly
 
 
 # Patterns, which `re` compiles on first use: lint must start fast.
@@ -44,6 +45,7 @@ _LONGEST_HEADER_NAME = 200
 
 
 @demand(
+    JudgedItem,
     "SPEC-050",
     name="icon-address",
     severity="warning",
@@ -66,6 +68,7 @@ def icon_address(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-051",
     name="icon-form",
     severity="error",
@@ -102,6 +105,7 @@ def icon_form(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-060",
     name="meta-key-format",
     severity="warning",
@@ -135,6 +139,7 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-061",
     name="meta-key-reserved",
     severity="warning",
@@ -162,6 +167,7 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-070",
     name="invalid-parameter-header",
     severity="error",
@@ -183,6 +189,7 @@ def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-071",
     name="secret-parameter-header",
     severity="warning",
@@ -248,6 +255,7 @@ _VARIATIONS = ("list-varies", "list-order-varies")
 
 
 @demand(
+    ConnectionFacts,
     "SPEC-204",
     name="caching-hints",
     severity="warning",
@@ -266,6 +274,7 @@ def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
 
 
 @demand(
+    ConnectionFacts,
     "SPEC-205",
     name="varying-list",
     severity="warning",
@@ -284,6 +293,7 @@ def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
 
 
 @demand(
+    ConnectionFacts,
     "SPEC-206",
     name="cursor-advances",
     severity="warning",
@@ -301,6 +311,7 @@ def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
 
 
 @demand(
+    ConnectionFacts,
     "SPEC-207",
     name="several-pages",
     severity="note",
@@ -322,6 +333,7 @@ def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
 
 
 @demand(
+    ConnectionFacts,
     "SPEC-208",
     name="discovery",
     severity="warning",
@@ -353,6 +365,7 @@ def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-200",
     name="undeclared-capability",
     severity="error",
@@ -381,6 +394,7 @@ def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-202",
     name="server-identity",
     severity="note",
@@ -402,6 +416,7 @@ def server_identity(catalog: Catalog) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-203",
     name="deprecated-capability",
     severity="note",

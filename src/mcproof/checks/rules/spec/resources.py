@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import STRUCTURED, demand, shown
+from mcproof.checks.subjects import JudgedItem
+from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.checks.engine import JudgedItem
-    from mcproof.core.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Item, Kind
 
 # Patterns, which `re` compiles on first use: lint must start fast.
 _SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*:"
@@ -27,11 +28,12 @@ _VARIABLES = (
 _PART = r"[A-Za-z0-9!#$&^_.+-]+"
 _MIME = rf"{_PART}/{_PART}(?:\s*;(?s:.*))?"
 _MOMENT = r"\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?)?"
-_RESOURCES = ("resource", "template")
+_RESOURCES: tuple[Kind, ...] = ("resource", "template")
 _AUDIENCE = ("user", "assistant")
 
 
 @demand(
+    JudgedItem,
     "SPEC-100",
     name="resource-uri",
     severity="warning",
@@ -49,6 +51,7 @@ def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-101",
     name="resource-uri-unique",
     severity="warning",
@@ -65,6 +68,7 @@ def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-102",
     name="resource-template",
     severity="error",
@@ -82,6 +86,7 @@ def resource_template(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-103",
     name="template-without-variable",
     severity="note",
@@ -101,6 +106,7 @@ def template_without_variable(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-104",
     name="https-resource",
     severity="note",
@@ -120,6 +126,7 @@ def https_resource(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-105",
     name="mime-type-form",
     severity="note",
@@ -140,6 +147,7 @@ def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-106",
     name="resource-size",
     severity="note",
@@ -164,6 +172,7 @@ def resource_size(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-107",
     name="resource-annotations",
     severity="note",
@@ -198,6 +207,7 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-110",
     name="prompt-form",
     severity="note",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
+from mcproof.checks.subjects import JudgedItem
 from mcproof.core.catalog.model import Tool
 from mcproof.core.catalog.tool_marks import (
     NO_PARAMETERS,
@@ -23,7 +24,6 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.engine import JudgedItem
     from mcproof.core.schema.references import Reference
     from mcproof.core.schema.tree import SchemaTree
 
@@ -37,6 +37,7 @@ _FOREIGN = {
 
 
 @demand(
+    JudgedItem,
     "SPEC-010",
     name="input-schema-object",
     severity="error",
@@ -57,6 +58,7 @@ def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-011",
     name="input-schema-type",
     severity="error",
@@ -78,6 +80,7 @@ def input_schema_type(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-012",
     name="property-schema-object",
     severity="error",
@@ -105,6 +108,7 @@ def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-013",
     name="required-list",
     severity="error",
@@ -135,6 +139,7 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-014",
     name="input-schema-valid",
     severity="error",
@@ -160,6 +165,7 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-015",
     name="schema-dialect",
     severity="note",
@@ -185,6 +191,7 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-016",
     name="external-reference",
     severity="warning",
@@ -209,6 +216,7 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-017",
     name="unresolved-reference",
     severity="warning",
@@ -230,6 +238,7 @@ def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-018",
     name="foreign-keyword",
     severity="warning",
@@ -264,6 +273,7 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-019",
     name="no-parameters-open",
     severity="note",
@@ -285,6 +295,7 @@ def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-020",
     name="output-schema-type",
     severity="error",
@@ -311,6 +322,7 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-021",
     name="output-schema-valid",
     severity="error",

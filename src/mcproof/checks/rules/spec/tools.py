@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mcproof.checks.engine import JudgedItem, judging_revision
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
+from mcproof.checks.subjects import JudgedItem, judging_revision
+from mcproof.core.catalog.model import Catalog
 from mcproof.core.catalog.tool_marks import (
     HINTS,
     NULL,
@@ -27,10 +28,10 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Kind, Tool
 
 
-ITEMS = ("tool", "resource", "template", "prompt")
+ITEMS: tuple[Kind, ...] = ("tool", "resource", "template", "prompt")
 _SUPPORT = ("forbidden", "optional", "required")
 _OPTIONAL = {
     "tool": ("title", "description", "outputSchema", "annotations", "execution", "icons", "_meta"),
@@ -47,6 +48,7 @@ _ADDED = {
 
 
 @demand(
+    JudgedItem,
     "SPEC-030",
     name="annotation-type",
     severity="error",
@@ -70,6 +72,7 @@ def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-031",
     name="unknown-annotation",
     severity="note",
@@ -90,6 +93,7 @@ def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-032",
     name="contradicting-hints",
     severity="warning",
@@ -110,6 +114,7 @@ def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-034",
     name="two-titles",
     severity="note",
@@ -130,6 +135,7 @@ def two_titles(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-035",
     name="empty-title",
     severity="note",
@@ -151,6 +157,7 @@ def empty_title(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-040",
     name="null-member",
     severity="error",
@@ -178,6 +185,7 @@ def null_member(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-041",
     name="task-support",
     severity="note",
@@ -207,6 +215,7 @@ def task_support(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-042",
     name="task-capability",
     severity="note",
@@ -233,6 +242,7 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-043",
     name="unknown-member",
     severity="note",
@@ -252,6 +262,7 @@ def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-044",
     name="later-member",
     severity="note",
@@ -300,6 +311,7 @@ _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/m
 
 
 @demand(
+    JudgedItem,
     "SPEC-001",
     name="tool-required-member",
     severity="error",
@@ -325,6 +337,7 @@ def required_member(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-002",
     name="tool-name-format",
     severity="warning",
@@ -352,6 +365,7 @@ def name_format(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
+    Catalog,
     "SPEC-003",
     name="tool-name-unique",
     severity="warning",
@@ -376,6 +390,7 @@ def name_unique(catalog: Catalog) -> Iterator[Problem]:
 
 
 @demand(
+    JudgedItem,
     "SPEC-004",
     name="tool-name-ends",
     severity="note",

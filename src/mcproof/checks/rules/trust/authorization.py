@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
+from mcproof.core.observations.perimeter import AuthorizationFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.observations.perimeter import AuthorizationFacts, NamedIssuer
+    from mcproof.core.observations.perimeter import NamedIssuer
 
 INSECURE_GRANTS = ("password", "implicit")
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_supports_pkce_s256",
     name="no-pkce",
     severity="high",
@@ -40,6 +42,7 @@ def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_no_insecure_grant_types",
     name="insecure-grant-type",
     severity="high",
@@ -64,6 +67,7 @@ def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_issuer_uses_https",
     name="insecure-issuer",
     severity="high",
@@ -93,6 +97,7 @@ def _is_invalid(issuer: NamedIssuer, *, on_this_machine: bool) -> bool:
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_discovery_advertised_when_required",
     name="no-auth-discovery",
     severity="medium",
@@ -115,6 +120,7 @@ def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterat
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_advertises_protected_resource_metadata",
     name="no-resource-metadata",
     severity="medium",
@@ -138,6 +144,7 @@ def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> It
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_authorization_server_metadata_present",
     name="no-authorization-server-metadata",
     severity="low",
@@ -165,6 +172,7 @@ def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Ite
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_advertises_token_endpoint",
     name="no-token-endpoint",
     severity="low",
@@ -184,6 +192,7 @@ def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Proble
 
 
 @trust_rule(
+    AuthorizationFacts,
     "auth_advertises_jwks_uri",
     name="no-jwks-uri",
     severity="low",
@@ -203,6 +212,7 @@ def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    AuthorizationFacts,
     "TRU-504",
     name="foreign-resource",
     severity="high",

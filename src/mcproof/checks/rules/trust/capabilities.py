@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, identity, if_open, near, tools_that, trust_rule
+from mcproof.core.catalog.model import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mcproof.checks.behaviour.capabilities import Capability, CapabilityMatch
     from mcproof.checks.rule import Check
-    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Tool
 
 
-surface_rule = partial(trust_rule, category="capability", dimension="Tool surface risk", phase="post-handshake")
+surface_rule = partial(
+    trust_rule, Catalog, category="capability", dimension="Tool surface risk", phase="post-handshake"
+)
 """Registers a rule about what tools can do."""
 _MATCHES = identity("matches", "toolName", "keyword")
 
 
-def _capability_rule(id: str, name: str, severity: str, weight: int) -> Callable[[Check], Check]:
+def _capability_rule(id: str, name: str, severity: str, weight: int) -> Callable[[Check[Catalog]], Check[Catalog]]:
     """Register a rule about tools with one capability; a critical one blocks a server that anyone can reach."""
     hard_fail = if_open if severity == "critical" else None
     return surface_rule(id, name=name, severity=severity, weight=weight, hard_fail=hard_fail, sums_up=_MATCHES)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.checks.diff.drift import CatalogDrift, Difference, DriftKind
+    from mcproof.checks.diff.drift import Difference, DriftKind
     from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure
 
@@ -28,10 +29,12 @@ def _identity(evidence: dict[str, Any]) -> str:
     return f"{evidence['item']}\0{evidence['part']}\0{evidence['currentHash']}"
 
 
-_rule = partial(trust_rule, severity="medium", category="drift", dimension="Metadata transparency", phase="drift")
+_rule = partial(
+    trust_rule, CatalogDrift, severity="medium", category="drift", dimension="Metadata transparency", phase="drift"
+)
 
 
-def _drift_rule(id: str, *, name: str, counted_by: str) -> Callable[[Check], Check]:
+def _drift_rule(id: str, *, name: str, counted_by: str) -> Callable[[Check[CatalogDrift]], Check[CatalogDrift]]:
     """Register a rule about single differences, which count in the rules about the last scan."""
     return _rule(id, name=name, hard_fail=_fires_now, counted_by=counted_by, sums_up=_identity)
 

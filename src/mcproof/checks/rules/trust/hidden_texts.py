@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import escaped, problem_of_text, quoted, trust_rule
 from mcproof.checks.texts.model_texts import PROSE, ModelText, ModelTexts
+from mcproof.core.catalog.model import Catalog
+from mcproof.core.observations.probes import ResourceBodies
 from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.checks.rule import Check
+    from mcproof.checks.rule import Check, ListName, Need, S
     from mcproof.checks.texts.judge import JudgedHiding
-    from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.core.observations.responses import ResourceBodies
 
 
 _LEAST_WORDS, _LEAST_LENGTH, _LONGEST, _LONGEST_NAME = 4, 16, 20_000, 200
@@ -94,6 +94,7 @@ def _title(evidence: Mapping[str, Any]) -> str | None:
 
 
 @trust_rule(
+    ModelTexts,
     "TRU-101",
     name="hidden-characters",
     severity="critical",
@@ -172,6 +173,7 @@ def _message(judged: JudgedHiding) -> str:
 
 
 @trust_rule(
+    ModelTexts,
     "TRU-102",
     name="encoded-instruction",
     severity="critical",
@@ -231,8 +233,17 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0\0".join(sorted("\0".join(map(str, hit.values())) for hit in evidence["hits"]))
 
 
-def _markup_rule(id: str, name: str, **traits: Any) -> Callable[[Check], Check]:
+def _markup_rule(
+    subject: type[S],
+    id: str,
+    name: str,
+    *,
+    needs: Need | None = None,
+    reads: tuple[ListName, ...] = ("tools",),
+    chosen: tuple[str, ...] = (),
+) -> Callable[[Check[S]], Check[S]]:
     return trust_rule(
+        subject,
         id,
         name=name,
         severity="medium",
@@ -241,11 +252,13 @@ def _markup_rule(id: str, name: str, **traits: Any) -> Callable[[Check], Check]:
         phase="post-handshake",
         weight=5,
         sums_up=_identity,
-        **traits,
+        needs=needs,
+        reads=reads,
+        chosen=chosen,
     )
 
 
-@_markup_rule("no_description_injection", "description-markup")
+@_markup_rule(Catalog, "no_description_injection", "description-markup")
 def no_description_injection(catalog: Catalog) -> Iterator[Problem]:
     """The description of a tool has markup that acts when it is rendered, or an address without encryption.
 
@@ -265,6 +278,7 @@ def no_description_injection(catalog: Catalog) -> Iterator[Problem]:
 
 
 @_markup_rule(
+    Catalog,
     "no_resource_or_prompt_injection",
     "resource-or-prompt-markup",
     reads=("resources", "resourceTemplates", "prompts"),
@@ -288,7 +302,7 @@ def no_resource_or_prompt_injection(catalog: Catalog) -> Iterator[Problem]:
     yield from _problem(hits, "identifier", "resources and prompts")
 
 
-@_markup_rule("initialize_instructions_no_injection", "instructions-markup", needs="server")
+@_markup_rule(Catalog, "initialize_instructions_no_injection", "instructions-markup", needs="server")
 def initialize_instructions_no_injection(catalog: Catalog) -> Iterator[Problem]:
     """The instructions of a server have markup that acts when it is rendered, or an address without encryption.
 
@@ -307,7 +321,9 @@ def initialize_instructions_no_injection(catalog: Catalog) -> Iterator[Problem]:
             yield from _problem(hits, None, "instructions of the server", f"/{key}/instructions")
 
 
-@_markup_rule("resource_contents_no_injection", "resource-contents-markup", chosen=("severity", "weight"))
+@_markup_rule(
+    ResourceBodies, "resource_contents_no_injection", "resource-contents-markup", chosen=("severity", "weight")
+)
 def resource_contents_no_injection(bodies: ResourceBodies) -> Iterator[Problem]:
     """The contents of a resource have markup that acts when it is rendered, or an address without encryption.
 
@@ -360,6 +376,7 @@ def _problem(hits: list[dict[str, str]], named_by: str | None, place: str, point
 
 
 @trust_rule(
+    ModelTexts,
     "TRU-110",
     name="chat-markup",
     severity="medium",
@@ -389,6 +406,7 @@ def chat_markup(texts: ModelTexts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    ModelTexts,
     "TRU-113",
     name="instruction-outside-description",
     severity="medium",

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
-from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP
+from mcproof.core.observations.connection import ServerIdentity
+from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP, PerimeterFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.observations.connection import ServerIdentity
-    from mcproof.core.observations.perimeter import PerimeterFacts
 
 MODERN_VERSIONS = ("TLSv1.2", "TLSv1.3")
 LEAST_MAX_AGE = 86_400
@@ -25,6 +24,7 @@ _MAX_AGE = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d{1,18})"?\s*(?:;|$)', re.IG
 
 
 @trust_rule(
+    PerimeterFacts,
     "transport_uses_https",
     name="plain-http",
     severity="high",
@@ -46,6 +46,7 @@ def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "tls_handshake_succeeded",
     name="untrusted-certificate",
     severity="high",
@@ -76,6 +77,7 @@ def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "transport_validates_origin",
     name="foreign-origin-accepted",
     severity="high",
@@ -102,6 +104,7 @@ def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "tls_uses_modern_version",
     name="old-tls",
     severity="medium",
@@ -121,6 +124,7 @@ def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "transport_advertises_hsts",
     name="no-hsts",
     severity="low",
@@ -150,6 +154,7 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "tls_certificate_not_expiring_soon",
     name="certificate-expires-soon",
     severity="low",
@@ -172,6 +177,7 @@ def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem
 
 
 @trust_rule(
+    PerimeterFacts,
     "transport_response_within_size_bound",
     name="oversized-response",
     severity="info",
@@ -194,6 +200,7 @@ def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Prob
 
 
 @trust_rule(
+    PerimeterFacts,
     "transport_redirects_within_bound",
     name="too-many-redirects",
     severity="info",
@@ -220,6 +227,7 @@ def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]
 
 
 @trust_rule(
+    PerimeterFacts,
     "transport_content_type_acceptable",
     name="unacceptable-content-type",
     severity="info",
@@ -245,6 +253,7 @@ def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem
 
 
 @trust_rule(
+    PerimeterFacts,
     "endpoint_no_credentials_in_url",
     name="credentials-in-url",
     severity="high",
@@ -269,6 +278,7 @@ def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "endpoint_uses_public_host",
     name="internal-host",
     severity="medium",
@@ -302,6 +312,7 @@ HOST_KINDS = {
 
 
 @trust_rule(
+    PerimeterFacts,
     "TRU-501",
     name="foreign-host-accepted",
     severity="medium",
@@ -328,6 +339,7 @@ def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    PerimeterFacts,
     "TRU-502",
     name="cors-open-to-all",
     severity="medium",
@@ -363,6 +375,7 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
 
 
 @trust_rule(
+    ServerIdentity,
     "server_identity_consistency",
     name="unrelated-server-name",
     severity="medium",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import rule
+from mcproof.checks.rule import RuleTraits, TrustTraits, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcproof.checks.rule import Check
+    from mcproof.checks.rule import Check, Dimension, HardFail, Identity, ListName, Need, Phase, S
     from mcproof.checks.texts.model_texts import ModelTexts
     from mcproof.core.catalog.model import Tool
     from mcproof.core.observations.perimeter import Exposure
@@ -90,27 +90,12 @@ def identity(key: str, *parts: str) -> Callable[[Mapping[str, Any]], str]:
     return of
 
 
-if TYPE_CHECKING:
-    HardFail = Callable[[Mapping[str, Any], Exposure], bool]
-    """Whether a finding with this evidence forces the verdict `block`, for a server reached like this."""
-
-Phase = Literal["perimeter", "post-handshake", "auth-required", "source", "drift"]
-Dimension = Literal[
-    "Transport security",
-    "Endpoint hygiene",
-    "Tool surface risk",
-    "Schema quality",
-    "MCP discovery posture",
-    "Exposure minimization",
-    "Metadata transparency",
-    "Auth discovery posture",
-]
-
 WEIGHTS = {"critical": 14, "high": 8, "medium": 4, "low": 2, "info": 0}
 """The weight of a rule that the published catalog does not have, by severity."""
 
 
 def trust_rule(
+    subject: type[S],
     id: str,
     *,
     name: str,
@@ -121,30 +106,36 @@ def trust_rule(
     weight: int | None = None,
     hard_fail: HardFail | None = None,
     counted_by: str | None = None,
-    in_lint: bool = False,
     chosen: tuple[str, ...] = (),
-    **traits: Any,
-) -> Callable[[Check], Check]:
-    """Register a rule of the `trust` ruleset.
-
-    `weight` defaults to that of the severity. `counted_by` is the rule that states the same fact in the score.
-    `in_lint` is true of the rules that `lint` runs by default. `chosen` names what the published catalog leaves open
-    and mcproof sets: `severity`, `weight`.
-    """
-    return rule(
-        id,
-        ruleset="trust",
-        name=name,
-        severity=severity,
-        category=category,
+    title_of: Callable[[Mapping[str, Any]], str | None] | None = None,
+    in_lint: bool = False,
+    needs: Need | None = None,
+    reads: tuple[ListName, ...] = ("tools",),
+    sums_up: Identity | None = None,
+    withholds_line: bool = False,
+    same_as: str | None = None,
+) -> Callable[[Check[S]], Check[S]]:
+    """Register a rule of the `trust` ruleset with its traits; the default of `weight` is that of the severity."""
+    own = TrustTraits(
         weight=WEIGHTS[severity] if weight is None else weight,
         dimension=dimension,
         phase=phase,
         hard_fail=hard_fail,
         counted_by=counted_by,
-        in_lint=in_lint,
         chosen=chosen,
-        **traits,
+        title_of=title_of,
+    )
+    return rule(
+        subject,
+        id,
+        ruleset="trust",
+        name=name,
+        severity=severity,
+        category=category,
+        same_as=same_as,
+        traits=RuleTraits(
+            in_lint=in_lint, needs=needs, reads=reads, sums_up=sums_up, withholds_line=withholds_line, own=own
+        ),
     )
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, identity, near, tools_that, trust_rule
 from mcproof.checks.scores.tokens import stringify
+from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_anything
 from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.core.schema.tree import SchemaNode, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32
@@ -30,7 +30,7 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0".join(sorted(hits))
 
 
-_schema_rule = partial(trust_rule, dimension="Schema quality", phase="post-handshake", in_lint=True)
+_schema_rule = partial(trust_rule, Tool, dimension="Schema quality", phase="post-handshake", in_lint=True)
 """Registers a rule about one tool, which `lint` runs."""
 
 
@@ -238,6 +238,7 @@ LONGEST_BOUNDED = 200
 
 
 @trust_rule(
+    Catalog,
     "prompt_injection_surface",
     name="prompt-injection-surface",
     severity="high",

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, identity, near, trust_rule
+from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import ENOUGH_BITS, ListStability, SessionIds
+from mcproof.core.observations.probes import ReadCalls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.perimeter import Exposure
-    from mcproof.core.observations.probes import ReadCalls
 
 
 _SHOWN = 20
@@ -28,6 +28,7 @@ def _hides_poison(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
 
 
 @trust_rule(
+    ListStability,
     "TRU-205",
     name="unstable-list",
     severity="medium",
@@ -89,6 +90,7 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
 
 
 @trust_rule(
+    SessionIds,
     "TRU-503",
     name="weak-session-ids",
     severity="high",
@@ -128,6 +130,7 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
 
 
 @trust_rule(
+    ReadCalls,
     "active_probe_read_tools_honor_their_schema",
     name="compliant-call-rejected",
     severity="medium",
@@ -159,6 +162,7 @@ MOST_TOOLS = 50
 
 
 @trust_rule(
+    Catalog,
     "initialize_advertises_protocol_version",
     name="no-protocol-version",
     severity="low",
@@ -186,6 +190,7 @@ def initialize_advertises_protocol_version(catalog: Catalog) -> Iterator[Problem
 
 
 @trust_rule(
+    Catalog,
     "mcp_tools_list_succeeded",
     name="no-tools-list",
     severity="info",
@@ -210,6 +215,7 @@ def mcp_tools_list_succeeded(catalog: Catalog) -> Iterator[Problem]:
 
 
 @trust_rule(
+    Catalog,
     "tool_count_is_reasonable",
     name="too-many-tools",
     severity="low",
@@ -230,6 +236,7 @@ def tool_count_is_reasonable(catalog: Catalog) -> Iterator[Problem]:
 
 
 @trust_rule(
+    Catalog,
     "all_tools_have_descriptions",
     name="tools-without-description",
     severity="low",
@@ -253,6 +260,7 @@ def all_tools_have_descriptions(catalog: Catalog) -> Iterator[Problem]:
 
 
 @trust_rule(
+    Catalog,
     "initialize_advertises_server_info",
     name="no-server-info",
     severity="info",
@@ -277,6 +285,7 @@ def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
 
 
 @trust_rule(
+    Catalog,
     "initialize_advertises_server_version",
     name="no-server-version",
     severity="info",

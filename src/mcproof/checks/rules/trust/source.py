@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
+from mcproof.core.observations.source import (
+    KnownSoftware,
+    SourceConfiguration,
+    SourceFlows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +24,7 @@ if TYPE_CHECKING:
     from mcproof.core.observations.perimeter import Exposure
     from mcproof.core.observations.source import (
         FlowStep,
-        KnownSoftware,
-        SourceConfiguration,
         SourceFlow,
-        SourceFlows,
         SourceLocation,
         SourcePlace,
     )
@@ -38,6 +40,7 @@ def _package_identity(evidence: dict[str, Any]) -> str:
 
 
 @trust_rule(
+    KnownSoftware,
     "serverInfo_not_in_known_advisory_list",
     name="listed-server",
     severity="critical",
@@ -87,6 +90,7 @@ _RANK = ("critical", "high", "medium", "low", "info")
 
 
 @trust_rule(
+    KnownSoftware,
     "TRU-401",
     name="known-advisory",
     severity="critical",
@@ -110,6 +114,7 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
 
 
 @trust_rule(
+    KnownSoftware,
     "TRU-402",
     name="vulnerable-framework",
     severity="high",
@@ -168,6 +173,7 @@ def _setting_identity(evidence: dict[str, Any]) -> str:
 
 
 @trust_rule(
+    SourceConfiguration,
     "TRU-309",
     name="binds-all-without-authentication",
     severity="high",
@@ -206,6 +212,7 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
 
 
 @trust_rule(
+    SourceConfiguration,
     "TRU-310",
     name="secret-in-source-or-token-passed-on",
     severity="high",
@@ -270,8 +277,11 @@ def _flow_identity(evidence: dict[str, Any]) -> str:
     return "\0".join((evidence["function"], evidence["sink"]["call"], *evidence["parameters"]))
 
 
-def _source_rule(id: str, *, name: str, severity: str, blocks: bool = False) -> Callable[[Check], Check]:
+def _source_rule(
+    id: str, *, name: str, severity: str, blocks: bool = False
+) -> Callable[[Check[SourceFlows]], Check[SourceFlows]]:
     return trust_rule(
+        SourceFlows,
         id,
         name=name,
         severity=severity,

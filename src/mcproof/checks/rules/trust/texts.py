@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import always, counted, escaped, few, identity, quoted, trust_rule
+from mcproof.checks.texts.model_texts import ModelTexts
+from mcproof.core.catalog.model import Catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from mcproof.checks.rule import Check
-    from mcproof.checks.rules.trust.rule import HardFail
-    from mcproof.checks.texts.model_texts import ModelText, ModelTexts
+    from mcproof.checks.rule import Check, HardFail
+    from mcproof.checks.texts.model_texts import ModelText
     from mcproof.checks.texts.signals import FoundSignal
-    from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.perimeter import Exposure
 
 
@@ -26,6 +26,7 @@ _LONGEST, _MOST = 100_000, 2_000_000
 
 
 @trust_rule(
+    ModelTexts,
     "no_secret_leakage_in_observed_text",
     name="secret-in-catalog",
     severity="medium",
@@ -77,6 +78,7 @@ def _location(use: ModelText) -> str:
 
 
 @trust_rule(
+    Catalog,
     "no_dangerous_resource_uris",
     name="dangerous-resource-uris",
     severity="high",
@@ -134,8 +136,9 @@ def _overrides_instructions(evidence: Mapping[str, Any], _exposure: Exposure) ->
 
 def _text_rule(
     id: str, name: str, severity: str, *, hard_fail: HardFail | None = None, counted_by: str | None = None
-) -> Callable[[Check], Check]:
+) -> Callable[[Check[ModelTexts]], Check[ModelTexts]]:
     return trust_rule(
+        ModelTexts,
         id,
         name=name,
         severity=severity,
@@ -266,6 +269,7 @@ _HIT_KINDS = {
 
 
 @trust_rule(
+    ModelTexts,
     "no_tool_description_manipulation",
     name="description-manipulation",
     severity="high",
@@ -349,6 +353,7 @@ def _pair(evidence: dict[str, Any]) -> str:
 
 
 @trust_rule(
+    Catalog,
     "TRU-109",
     name="commands-another-tool",
     severity="info",
@@ -384,6 +389,7 @@ def _pairs(evidence: dict[str, Any]) -> str:
 
 
 @trust_rule(
+    Catalog,
     "TRU-120",
     name="shadows-known-tool",
     severity="medium",

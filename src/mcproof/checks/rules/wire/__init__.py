@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.checks.rules.wire.contract import evidence
+from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import LINGERING, SLOW_START, Anomaly, ConnectionFacts
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
 from mcproof.core.protocol import REVISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from mcproof.core.catalog.model import Catalog
 
 
 SHOWN = 5
@@ -50,7 +49,7 @@ PAGING = {
 }
 
 
-@rule("WIR-001", ruleset="wire", name="noise-on-stdout", severity="error", category="transport")
+@rule(ConnectionFacts, "WIR-001", ruleset="wire", name="noise-on-stdout", severity="error", category="transport")
 def noise(facts: ConnectionFacts) -> Iterator[Problem]:
     """The server writes non-protocol text to stdout.
 
@@ -60,7 +59,7 @@ def noise(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, NOISE, "sends ")
 
 
-@rule("WIR-002", ruleset="wire", name="malformed-message", severity="error", category="protocol")
+@rule(ConnectionFacts, "WIR-002", ruleset="wire", name="malformed-message", severity="error", category="protocol")
 def malformed(facts: ConnectionFacts) -> Iterator[Problem]:
     """A message violates JSON-RPC or the transport.
 
@@ -73,7 +72,7 @@ def malformed(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, kinds, "sends ")
 
 
-@rule("WIR-003", ruleset="wire", name="wrong-id", severity="error", category="protocol")
+@rule(ConnectionFacts, "WIR-003", ruleset="wire", name="wrong-id", severity="error", category="protocol")
 def wrong_id(facts: ConnectionFacts) -> Iterator[Problem]:
     """A response does not have the id of its request.
 
@@ -84,7 +83,7 @@ def wrong_id(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, kinds, "sends a response ")
 
 
-@rule("WIR-004", ruleset="wire", name="protocol-not-agreed", severity="error", category="protocol")
+@rule(ConnectionFacts, "WIR-004", ruleset="wire", name="protocol-not-agreed", severity="error", category="protocol")
 def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
     """The server responds to the handshake with an unknown protocol revision, or without one.
 
@@ -96,7 +95,7 @@ def not_agreed(facts: ConnectionFacts) -> Iterator[Problem]:
         yield Problem(f"responds to a request for revision {facts.requested} with {agreed}")
 
 
-@rule("WIR-005", ruleset="wire", name="capability-not-served", severity="error", category="protocol")
+@rule(ConnectionFacts, "WIR-005", ruleset="wire", name="capability-not-served", severity="error", category="protocol")
 def not_served(facts: ConnectionFacts) -> Iterator[Problem]:
     """A capability is declared, but its list is not served.
 
@@ -107,7 +106,7 @@ def not_served(facts: ConnectionFacts) -> Iterator[Problem]:
         yield Problem(f"declares a capability but does not serve `{method}`: {instead}", evidence={"method": method})
 
 
-@rule("WIR-006", ruleset="wire", name="broken-paging", severity="error", category="protocol")
+@rule(ConnectionFacts, "WIR-006", ruleset="wire", name="broken-paging", severity="error", category="protocol")
 def broken_paging(facts: ConnectionFacts) -> Iterator[Problem]:
     """The pages of a list do not end.
 
@@ -117,7 +116,7 @@ def broken_paging(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, PAGING, "sends ")
 
 
-@rule("WIR-007", ruleset="wire", name="slow-start", severity="warning", category="transport")
+@rule(ConnectionFacts, "WIR-007", ruleset="wire", name="slow-start", severity="warning", category="transport")
 def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
     """The first response takes longer than common clients wait.
 
@@ -133,7 +132,7 @@ def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
         )
 
 
-@rule("WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")
+@rule(ConnectionFacts, "WIR-008", ruleset="wire", name="does-not-exit", severity="warning", category="transport")
 def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
     """The process keeps running after its stdin is closed.
 
@@ -147,7 +146,7 @@ def does_not_exit(facts: ConnectionFacts) -> Iterator[Problem]:
         yield Problem(f"does not exit when its stdin is closed; it {how}", evidence={"ending": facts.ending.how})
 
 
-@rule("WIR-009", ruleset="wire", name="unexpected-request", severity="warning", category="protocol")
+@rule(ConnectionFacts, "WIR-009", ruleset="wire", name="unexpected-request", severity="warning", category="protocol")
 def unexpected_request(facts: ConnectionFacts) -> Iterator[Problem]:
     """The server sends a request that the client has not offered to handle.
 
@@ -158,7 +157,7 @@ def unexpected_request(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _by_kind(facts, kinds, "")
 
 
-@rule("WIR-010", ruleset="wire", name="empty-server-version", severity="note", category="protocol")
+@rule(Catalog, "WIR-010", ruleset="wire", name="empty-server-version", severity="note", category="protocol")
 def empty_version(catalog: Catalog) -> Iterator[Problem]:
     """A running server reports an empty version.
 
@@ -181,7 +180,7 @@ def _by_kind(facts: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterat
             )
 
 
-@rule("WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")
+@rule(ItemProbes, "WIR-020", ruleset="wire", name="structured-content-invalid", severity="error", category="contract")
 def structured_invalid(probes: ItemProbes) -> Iterator[Problem]:
     """Structured content violates the output schema of the tool.
 
@@ -191,7 +190,7 @@ def structured_invalid(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "structured-invalid", "returns structured content that violates its output schema: ")
 
 
-@rule("WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
+@rule(ItemProbes, "WIR-021", ruleset="wire", name="structured-content-missing", severity="error", category="contract")
 def structured_missing(probes: ItemProbes) -> Iterator[Problem]:
     """A tool with an output schema returns no structured content.
 
@@ -201,7 +200,7 @@ def structured_missing(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes, "structured-missing", "violates its output schema: ")
 
 
-@rule("WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
+@rule(ItemProbes, "WIR-022", ruleset="wire", name="malformed-content", severity="error", category="protocol")
 def malformed_content(probes: ItemProbes) -> Iterator[Problem]:
     """The result of a call is not valid in the protocol revision.
 
@@ -215,7 +214,7 @@ _LONGEST_ERROR = 80
 """How many characters of an error a message quotes; the evidence has more."""
 
 
-@rule("WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
+@rule(ItemProbes, "WIR-023", ruleset="wire", name="error-as-success", severity="warning", category="contract")
 def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     """The text of a result reports an error, but the result is marked as a success.
 
@@ -229,7 +228,7 @@ def error_as_success(probes: ItemProbes) -> Iterator[Problem]:
     yield from _flawed(probes._replace(records=others), ERROR_AS_SUCCESS, "reports an error without `isError`: ")
 
 
-@rule("WIR-024", ruleset="wire", name="leak", severity="error", category="security")
+@rule(ItemProbes, "WIR-024", ruleset="wire", name="leak", severity="error", category="security")
 def leak(probes: ItemProbes) -> Iterator[Problem]:
     """An error message reveals a stack trace, a path of source code, or a secret.
 

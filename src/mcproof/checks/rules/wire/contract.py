@@ -8,13 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD, rule
+from mcproof.checks.rule import (
+    MISSING_REQUIRED,
+    OVERSIZED,
+    TYPE_MISMATCH,
+    UNEXPECTED_FIELD,
+    UNKNOWN_METHOD,
+    RuleTraits,
+    rule,
+)
+from mcproof.core.observations.probes import ROOT, ItemProbes
 from mcproof.core.protocol import FIRST_STATELESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.core.observations.probes import ItemProbes, Outcome, ProbeRecord
+    from mcproof.core.observations.probes import Outcome, ProbeRecord
 
 
 SHOWN = 5
@@ -28,6 +37,7 @@ def _identity(evidence: dict[str, Any]) -> str | None:
 
 
 @rule(
+    ItemProbes,
     "WIR-011",
     ruleset="wire",
     name="unknown-tool-accepted",
@@ -50,13 +60,14 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
 
 
 @rule(
+    ItemProbes,
     "WIR-012",
     ruleset="wire",
     name="missing-required-accepted",
     severity="error",
     category="contract",
     fault=MISSING_REQUIRED,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     """A call without a required argument is accepted.
@@ -68,13 +79,14 @@ def missing_required(probes: ItemProbes) -> Iterator[Problem]:
 
 
 @rule(
+    ItemProbes,
     "WIR-013",
     ruleset="wire",
     name="wrong-type-accepted",
     severity="error",
     category="contract",
     fault=TYPE_MISMATCH,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
@@ -86,13 +98,14 @@ def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
 
 
 @rule(
+    ItemProbes,
     "WIR-014",
     ruleset="wire",
     name="extra-field-accepted",
     severity="error",
     category="contract",
     fault=UNEXPECTED_FIELD,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     """An argument that the closed schema does not declare is accepted.
@@ -104,13 +117,14 @@ def extra_field(probes: ItemProbes) -> Iterator[Problem]:
 
 
 @rule(
+    ItemProbes,
     "WIR-015",
     ruleset="wire",
     name="oversized-accepted",
     severity="error",
     category="contract",
     fault=OVERSIZED,
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def oversized(probes: ItemProbes) -> Iterator[Problem]:
     """An argument larger than the schema allows is accepted.
@@ -122,12 +136,13 @@ def oversized(probes: ItemProbes) -> Iterator[Problem]:
 
 
 @rule(
+    ItemProbes,
     "WIR-016",
     ruleset="wire",
     name="invalid-accepted",
     severity="error",
     category="contract",
-    sums_up=_identity,
+    traits=RuleTraits(sums_up=_identity),
 )
 def invalid(probes: ItemProbes) -> Iterator[Problem]:
     """A call that violates the schema in another way is accepted: a bound, an enumeration, a pattern.
@@ -138,7 +153,7 @@ def invalid(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, None)
 
 
-@rule("WIR-017", ruleset="wire", name="crash", severity="error", category="robustness")
+@rule(ItemProbes, "WIR-017", ruleset="wire", name="crash", severity="error", category="robustness")
 def crash(probes: ItemProbes) -> Iterator[Problem]:
     """A request crashes the server or closes the connection.
 
@@ -148,7 +163,7 @@ def crash(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "crash", "crashes on {}")
 
 
-@rule("WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
+@rule(ItemProbes, "WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
 def hang(probes: ItemProbes) -> Iterator[Problem]:
     """A request gets no response in time.
 
@@ -158,7 +173,7 @@ def hang(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "hang", "does not respond to {}")
 
 
-@rule("WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
+@rule(ItemProbes, "WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
 def malformed(probes: ItemProbes) -> Iterator[Problem]:
     """The response to a request is not JSON-RPC.
 
@@ -260,8 +275,6 @@ def _names(record: ProbeRecord) -> list[str]:
 
 def evidence(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
-    from mcproof.core.observations.probes import ROOT  # here, as static runs load these rules, too
-
     found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.argument and record.argument != ROOT:
         found["argument"] = record.argument
@@ -272,7 +285,7 @@ def evidence(record: ProbeRecord) -> dict[str, Any]:
     return found
 
 
-@rule("WIR-032", ruleset="wire", name="injection", severity="error", category="security")
+@rule(ItemProbes, "WIR-032", ruleset="wire", name="injection", severity="error", category="security")
 def injection(probes: ItemProbes) -> Iterator[Problem]:
     """A tool executes or follows an argument instead of treating it as data: a path, a command, SQL, a template, a URL.
 
@@ -292,6 +305,7 @@ CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource":
 
 
 @rule(
+    ItemProbes,
     "WIR-025",
     ruleset="wire",
     name="unknown-method-accepted",
@@ -308,7 +322,7 @@ def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_method", "returns a result for a method that does not exist")
 
 
-@rule("WIR-026", ruleset="wire", name="not-json-fatal", severity="error", category="robustness")
+@rule(ItemProbes, "WIR-026", ruleset="wire", name="not-json-fatal", severity="error", category="robustness")
 def not_json(probes: ItemProbes) -> Iterator[Problem]:
     """A message that is not JSON crashes the server, or the next request is lost.
 
@@ -322,7 +336,7 @@ def not_json(probes: ItemProbes) -> Iterator[Problem]:
             yield Problem(message, evidence=evidence(record))
 
 
-@rule("WIR-027", ruleset="wire", name="version-not-negotiated", severity="error", category="protocol")
+@rule(ItemProbes, "WIR-027", ruleset="wire", name="version-not-negotiated", severity="error", category="protocol")
 def version(probes: ItemProbes) -> Iterator[Problem]:
     """An unknown protocol revision is accepted, or rejected without an alternative.
 
@@ -340,7 +354,7 @@ def version(probes: ItemProbes) -> Iterator[Problem]:
             yield Problem(f"{message}: {record.response}", evidence=evidence(record))
 
 
-@rule("WIR-028", ruleset="wire", name="bad-cursor-accepted", severity="note", category="protocol")
+@rule(ItemProbes, "WIR-028", ruleset="wire", name="bad-cursor-accepted", severity="note", category="protocol")
 def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
     """A cursor that the server never issued is accepted.
 
@@ -352,7 +366,7 @@ def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "bad_cursor", "returns a page for a cursor that it never issued")
 
 
-@rule("WIR-029", ruleset="wire", name="unknown-prompt-accepted", severity="error", category="protocol")
+@rule(ItemProbes, "WIR-029", ruleset="wire", name="unknown-prompt-accepted", severity="error", category="protocol")
 def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
     """A prompt that does not exist is returned.
 
@@ -362,7 +376,7 @@ def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_prompt", "returns a result for a prompt that does not exist")
 
 
-@rule("WIR-030", ruleset="wire", name="unknown-resource-accepted", severity="error", category="protocol")
+@rule(ItemProbes, "WIR-030", ruleset="wire", name="unknown-resource-accepted", severity="error", category="protocol")
 def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
     """A resource that does not exist is returned, or returned as empty.
 
@@ -372,7 +386,7 @@ def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_resource", "returns a result for a resource that does not exist")
 
 
-@rule("WIR-031", ruleset="wire", name="wrong-error-code", severity="warning", category="protocol")
+@rule(ItemProbes, "WIR-031", ruleset="wire", name="wrong-error-code", severity="warning", category="protocol")
 def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
     """An error has a code other than the revision requires.
 

@@ -1,0 +1,184 @@
+"""What rules check besides the items of a catalog: values that the engine derives, and what was observed.
+
+Each item is judged by the revision of its server.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.checks.rule import SpecTraits
+from mcproof.core.catalog.model import Tool
+from mcproof.core.catalog.tool_marks import NULL, ODD_TITLE
+from mcproof.core.protocol import FIRST_STATELESS, HANDSHAKE, REVISIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcproof.checks.clients.hits import BrokenPlace
+    from mcproof.checks.rule import Rule, S
+    from mcproof.core.catalog.model import Catalog, Item
+
+
+ASSUMED = HANDSHAKE[0]
+"""The revision that judges a catalog without a handshake."""
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class JudgingRevision(NamedTuple):
+    """The revision that judges a catalog."""
+
+    revision: str
+    is_assumed: bool = False
+    """Whether the catalog does not name its revision: demands that only the newest one makes are then notes."""
+
+
+class JudgedItem(NamedTuple):
+    """An item with the revision that judges it."""
+
+    item: Item
+    revision: str
+
+
+def judging_revision(catalog: Catalog) -> JudgingRevision:
+    """The revision that judges a catalog: the user's choice, the negotiated one, or an assumed one."""
+    if catalog.judged_as is not None:
+        return known_revision(catalog.judged_as)
+    revision = catalog.protocol
+    if revision is None and isinstance(catalog.server.fields.get("discover"), dict):
+        revision = FIRST_STATELESS
+    return known_revision(revision)
+
+
+@lru_cache(maxsize=64)
+def known_revision(revision: str | None) -> JudgingRevision:
+    """A revision, or the last one before it that exists."""
+    if revision is None or _DATE.fullmatch(revision) is None:
+        return JudgingRevision(ASSUMED, is_assumed=True)
+    return JudgingRevision(max((each for each in REVISIONS if each <= revision), default=min(REVISIONS)))
+
+
+SERVER_ICONS = "(server icons)"
+
+_MARKING_MEMBERS = frozenset({"icons", "_meta", "size", "mimeType", "annotations"})
+"""The members that are marks themselves, `annotations` only on items that are not tools."""
+
+
+class ItemSurvey:
+    """The rules that can concern each item of one catalog."""
+
+    def __init__(self, rules: list[Rule], judged_by: JudgingRevision) -> None:
+        self._rules = _applying(tuple(rules), judged_by)
+        self._needed = _marks_needed(tuple(self._rules))
+        self._chosen: dict[tuple[str, frozenset[str]], list[Rule]] = {}
+
+    def rules_for(self, item: Item) -> list[Rule]:
+        """The rules that can concern an item."""
+        key = item.kind, self._tool_marks(item) if isinstance(item, Tool) else frozenset(_marks(item))
+        rules = self._chosen.get(key)
+        if rules is None:
+            kind, marks = key
+            rules = self._chosen[key] = [
+                rule
+                for rule, demand in ((rule, rule.own(SpecTraits)) for rule in self._rules)
+                if kind in demand.kinds and (not demand.marks or not marks.isdisjoint(demand.marks))
+            ]
+        return rules
+
+    def _tool_marks(self, tool: Tool) -> frozenset[str]:
+        found = self._needed & tool.marks
+        return found if tool.tree is None else found | (self._needed & tool.tree.marks)
+
+
+@lru_cache(maxsize=32)  # a run with many files has a few
+def _applying(rules: tuple[Rule, ...], judged_by: JudgingRevision) -> list[Rule]:
+    """The rules of a revision, and, if it is only assumed, those that only the newest one has."""
+    revision, is_assumed = judged_by
+    return [
+        rule
+        for rule, revisions in ((rule, rule.own(SpecTraits).revisions) for rule in rules)
+        if revision in revisions or (is_assumed and min(revisions) == FIRST_STATELESS)
+    ]
+
+
+@lru_cache(maxsize=32)
+def _marks_needed(rules: tuple[Rule, ...]) -> frozenset[str]:
+    """The marks that choose between these rules."""
+    return frozenset().union(*(rule.own(SpecTraits).marks for rule in rules))
+
+
+def _marks(item: Item) -> set[str]:
+    """The marks of an item that is not a tool."""
+    if item.kind == "server":
+        introduction = item.fields.get("initialize")
+        info = introduction.get("serverInfo") if isinstance(introduction, dict) else None
+        return {SERVER_ICONS} if isinstance(info, dict) and "icons" in info else set()
+    marks = {*(_MARKING_MEMBERS & item.fields.keys())}
+    if "title" in item.fields:
+        marks.add(ODD_TITLE)
+    if None in item.fields.values():
+        marks.add(NULL)
+    return marks
+
+
+class ClientHits(NamedTuple):
+    """The places of one item, a tool or the server as a whole, that break constraints: by rule."""
+
+    by_rule: dict[str, list[BrokenPlace]]
+    server_key: str = ""
+    """The server's name in client configurations."""
+
+
+class RuleCrash(NamedTuple):
+    """A rule that crashed: its first subject, the error, and the number of crashes."""
+
+    rule: str
+    subject: str
+    error: str
+    times: int
+
+
+NO_TOOLS = "no list of tools"
+ONLY_SCANNED = "only `mcproof scan` observes it"
+
+
+class Unjudged(NamedTuple):
+    """Why a rule neither passes nor fails."""
+
+    why: str
+    concerns: bool = True
+    """Whether the rule concerns the target and could not be observed; false if it does not apply to it."""
+    is_crash: bool = False
+    """Whether the rule crashed: a hostile server may have caused it."""
+
+
+class Observed(NamedTuple):
+    """What was observed of a target besides its catalog."""
+
+    values: tuple[Any, ...] = ()
+    """The observations, as rules check them: the class of each says which rules."""
+    missing: Mapping[type, Unjudged] = {}
+    """Why something was not observed, by its class."""
+    unlisted: str = NO_TOOLS
+    """Why there is no list of tools, if there is none."""
+    calls_tools: bool = False
+    """Whether the run called tools, even if no record came of it."""
+
+    def of(self, kind: type[S]) -> list[S]:
+        """The observations of a class."""
+        return [value for value in self.values if isinstance(value, kind)]
+
+    def with_values(self, *values: Any) -> Observed:
+        """The same with more observations."""
+        return self._replace(values=(*self.values, *values))
+
+
+NOTHING = Observed()
+
+
+def observed_by_reading(catalog: Catalog) -> Observed:
+    """What was observed while a catalog was read: the connection, if it is that of a live server."""
+    return NOTHING if catalog.connection is None else Observed((catalog.connection,))
