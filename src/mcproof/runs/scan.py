@@ -61,10 +61,9 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
     if catalog.source is not None:
-        from mcproof.source.python.flows.configuration import source_configuration
-        from mcproof.source.python.pipeline import flows_of
+        from mcproof.source.python.pipeline import configuration_of, flows_of
 
-        facts += [flows_of(catalog.source), source_configuration(source.name)]
+        facts += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
     if source.server is not None:
         facts += observe_live(source.server, options, catalog, is_deep=is_deep)
     return Scanned(Observed(tuple(facts), _absent(source)), _exposure(source, facts))

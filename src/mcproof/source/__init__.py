@@ -4,6 +4,6 @@ Source is read, followed and interpreted here, language by language; Python is t
 catalog with locations, and observations. Nothing is imported or started, and nothing is judged: rules about source
 are in `checks.rules.trust.source`, fixes of source in `checks.fixes.source`.
 
-Public modules: packages.installed, packages.projects, packages.versions, python.files, python.flows.configuration,
-python.interp.modules, python.kept_renderings, python.pipeline.
+Public modules: packages.installed, packages.projects, packages.versions, python.files, python.interp.modules,
+python.kept_renderings, python.pipeline.
 """

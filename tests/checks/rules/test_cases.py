@@ -23,8 +23,7 @@ from mcproof.core.catalog.model import Neighbour
 from mcproof.core.observations.connection import ConnectionFacts, ProcessEnd
 from mcproof.core.text.json_document import splice
 from mcproof.probing.probes.promises import PROBES
-from mcproof.source.python.flows.configuration import source_configuration
-from mcproof.source.python.pipeline import flows_of
+from mcproof.source.python.pipeline import configuration_of, flows_of
 from mcproof.targets.snapshots import read_snapshot
 from mcproof.targets.source_projects import read_source
 
@@ -97,7 +96,7 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         with TemporaryDirectory() as folder:
             catalog = source_catalog(case.source, folder)
             assert catalog.source is not None
-            facts = [flows_of(catalog.source), source_configuration(folder)]
+            facts = [flows_of(catalog.source), configuration_of(catalog.source, folder)]
             return [finding.pointer for finding in check(catalog, [rule], facts=facts)]
     assert case.snapshot is not None
     return [finding.pointer for finding in findings(rule, case.snapshot)]

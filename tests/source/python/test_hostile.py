@@ -250,7 +250,7 @@ def test_a_folder_named_like_a_file_is_a_folder(tmp_path: Path) -> None:
 
 def test_discovery_is_deterministic(tmp_path: Path) -> None:
     first = found(tmp_path, GOOD, more="from server import mcp\n@mcp.tool\ndef b(x: int): ...\n")
-    assert discover(str(tmp_path)) == first
+    assert discover(str(tmp_path))._replace(project=None) == first._replace(project=None)
 
 
 @pytest.mark.parametrize(

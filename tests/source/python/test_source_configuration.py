@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cli.running import run
-from mcproof.source.python.flows.configuration import WILDCARDS, source_configuration
+from mcproof.source.python.flows.configuration import WILDCARDS
+from mcproof.source.python.pipeline import configuration_of, discover
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def configured(folder: Path, **files: str) -> SourceConfiguration:
         path = folder / f"{name.replace('__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return source_configuration(str(folder))
+    return configuration_of(discover(str(folder)), str(folder))
 
 
 @pytest.mark.parametrize(

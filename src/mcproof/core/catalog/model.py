@@ -158,6 +158,8 @@ class SourceMap(NamedTuple):
     """Which of the servers in the folder it is; None if all that was found is one catalog."""
     servers: int = 0
     """How many servers the folder has, if it is one of them."""
+    project: object = None
+    """The project as it was followed, so that `scan` asks for more of it without following it again."""
 
 
 class Tool(Item):

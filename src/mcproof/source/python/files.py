@@ -6,7 +6,6 @@ Why text is searched before it is parsed: docs/decisions/0023-text-before-trees.
 
 from __future__ import annotations
 
-import ast
 import codecs
 import io
 import os
@@ -14,10 +13,9 @@ import re
 import stat
 import sys
 import tokenize
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mcproof.core.observations.source import SourcePlace, SourceProblem
+from mcproof.core.observations.source import SourceProblem
 from mcproof.core.text.files import INSTALL_FOLDERS, LIBRARY_FOLDERS, is_file
 from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
 from mcproof.source.packages.versions import Distribution, distribution_of, distributions_in, roots_of
@@ -289,84 +287,6 @@ def mcproof_comments(text: str) -> list[tuple[int, str]]:
     except (tokenize.TokenError, SyntaxError, ValueError):
         pass  # the parser reports syntax errors
     return found
-
-
-_EXAMPLE_FOLDERS = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "docs", "tests", "test"))
-
-
-class SourceTree:
-    """One source file."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self.file = file
-        self.text = text
-
-    @cached_property
-    def module(self) -> ast.Module | None:
-        """The syntax tree; None if the text is not valid Python, or nested too deeply."""
-        try:
-            return ast.parse(self.text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-    @cached_property
-    def nodes(self) -> list[ast.AST]:
-        """All nodes, in the order of the text as far as they have a line."""
-        return [] if self.module is None else list(ast.walk(self.module))
-
-    @cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
-
-    def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Yield the nodes around a node, the nearest first."""
-        parents = self.parents
-        while (parent := parents.get(node)) is not None:
-            yield parent
-            node = parent
-
-    def place(self, node: ast.expr | ast.stmt | ast.arg | ast.keyword) -> SourcePlace:
-        line = self._lines[node.lineno - 1] if node.lineno <= len(self._lines) else ""
-        column = len(line.encode()[: node.col_offset].decode(errors="replace"))
-        return SourcePlace(self.file, node.lineno, column + 1)
-
-    @cached_property
-    def _lines(self) -> list[str]:
-        return self.text.split("\n")
-
-
-def source_trees(target: str) -> list[SourceTree]:
-    """Return the files of a target, without tests and examples; they are parsed on demand."""
-    problems: list[SourceProblem] = []
-    found = []
-    for file in python_files(target, problems):
-        folders = os.path.relpath(file, target).split(os.sep)[:-1] if os.path.isdir(target) else []
-        if not _EXAMPLE_FOLDERS.isdisjoint(folders):
-            continue
-        data = read_bytes(file, problems)
-        text = decoded(data, file, problems) if data is not None and not is_test(file, data) else None
-        if text is not None:
-            found.append(SourceTree(file, text))
-    return found
-
-
-def dotted(node: ast.AST) -> str:
-    """Return a name with dots, such as `uvicorn.run`; of anything else, the part that is one: `.run`."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    parts.append(node.id if isinstance(node, ast.Name) else "")
-    return ".".join(reversed(parts))
-
-
-def last_name(node: ast.AST) -> str:
-    """Return the name that an expression is known by: of `config.host`, `args["host"]` and `host`, `host`."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-        return node.slice.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 _SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"

@@ -1,8 +1,8 @@
 """Discovery: follow the source of a project, then render what its servers would serve.
 
 `discover` returns the catalog of one target, `discover_servers` one for each server of a folder, `flows_of` the
-flows from the parameters of tools to dangerous calls. `SourceMemory` is what an editor keeps between two
-discoveries.
+flows from the parameters of tools to dangerous calls, `configuration_of` what its source configures. The last two ask
+the project that discovery followed. `SourceMemory` is what an editor keeps between two discoveries.
 Why source is interpreted instead of matched: docs/decisions/0005-discovery-interprets.md.
 """
 
@@ -49,7 +49,7 @@ from mcproof.source.python.render_tools import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from mcproof.core.observations.source import SourceFlows
+    from mcproof.core.observations.source import SourceConfiguration, SourceFlows
     from mcproof.source.document import RenderedItem
     from mcproof.source.python.frameworks.servers import ServerValue
     from mcproof.source.python.interp.modules import KeptTrees, Module
@@ -136,15 +136,28 @@ def _collector_paused() -> Iterator[None]:
 
 
 def flows_of(source_map: SourceMap) -> SourceFlows:
-    """The flows from the parameters of a catalog's tools to dangerous calls; follows the source again."""
+    """The flows from the parameters of a catalog's tools to dangerous calls."""
     from mcproof.source.python.flows.collect import collect_flows
 
     with _collector_paused():
-        source = _Source(source_map.target, None, whole=True)
-        list(source.render(None))
+        source = source_map.project
+        is_whole = source_map.is_whole or os.path.isdir(source_map.target)
+        if not isinstance(source, _Source) or not is_whole:
+            source = _Source(source_map.target, None, whole=True)
+            list(source.render(None))
         of_tools = [lines for pointer, lines in source_map.lines.items() if pointer.startswith("/tools/")]
         lines = {line for each in of_tools for line in each}
         return collect_flows(source.domain, source_map.document.get("tools") or [], lines)
+
+
+def configuration_of(source_map: SourceMap, target: str) -> SourceConfiguration:
+    """The configuration in the source at `target`: what a catalog was discovered in, or a part of that."""
+    from mcproof.source.python.flows.configuration import source_configuration
+
+    with _collector_paused():
+        project = source_map.project
+        source = project if isinstance(project, _Source) else _Source(source_map.target, None, whole=True)
+        return source_configuration(target, source.modules)
 
 
 class _Source:
@@ -166,7 +179,9 @@ class _Source:
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
         parse = memory.trees.parse if memory is not None else None
-        modules = Modules(files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse)
+        self.modules = modules = Modules(
+            files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse
+        )
         if whole and not os.path.isdir(target):
             modules.add_imported()
         candidates = modules.candidates()
@@ -215,6 +230,7 @@ class _Source:
             instead=self._instead,
             read=self._run.modules.read,
             is_whole=self._is_whole,
+            project=self if self._memory is None else None,  # editors keep catalogs
         )
 
 
