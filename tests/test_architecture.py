@@ -11,7 +11,7 @@ from modules import existing
 def test_the_lint_of_a_snapshot_loads_nothing_that_only_live_servers_need() -> None:
     """A snapshot is checked in a tenth of a second, most of which is imports."""
     heavy = existing(
-        *("dataclasses", "inspect", "asyncio", "sqlalchemy"),
+        *("dataclasses", "inspect", "asyncio", "sqlalchemy", "packaging"),
         *("mcproof.probing.generation", "mcproof.probing.probes", "mcproof.probing.fuzz", "mcproof.probing.attacks"),
         *("mcproof.testing.suites", "mcproof.services.store"),
         *("mcproof.checks.rules.trust.perimeter", "mcproof.checks.rules.trust.capabilities"),

@@ -7,10 +7,11 @@ Why source is interpreted instead of matched: docs/decisions/0005-discovery-inte
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from packaging.version import Version
 
 
 DISTRIBUTIONS = {"fastmcp": "fastmcp", "mcp1": "mcp", "mcp": "mcp", "lowlevel": "mcp"}
@@ -25,29 +26,31 @@ PLAIN_WRAPPER = "wraps output without a description, removes all titles, and kee
 TOOL_TITLES = "derives titles of tools from their names, and keeps titles of fields"
 DOCSTRING_SECTIONS = "removes every section of a docstring"
 
-SINCE: dict[str, dict[str, tuple[int, ...]]] = {
+SINCE = {
     "fastmcp": {
-        OUTPUT_SCHEMAS: (2, 10),
-        NO_TITLES: (2, 12),
-        INLINED: (2, 14),
-        CLOSED: (3, 0),
-        DOCSTRING_PARAMETERS: (3, 2),
-        PLAIN_WRAPPER: (3, 2),
-        TOOL_TITLES: (4, 0),
-        DOCSTRING_SECTIONS: (4, 1),
+        OUTPUT_SCHEMAS: "2.10",
+        NO_TITLES: "2.12",
+        INLINED: "2.14",
+        CLOSED: "3",
+        DOCSTRING_PARAMETERS: "3.2",
+        PLAIN_WRAPPER: "3.2",
+        TOOL_TITLES: "4",
+        DOCSTRING_SECTIONS: "4.1",
     },
-    "mcp1": {OUTPUT_SCHEMAS: (1, 10)},
+    "mcp1": {OUTPUT_SCHEMAS: "1.10"},
 }
 """The first version of each trait; other frameworks have all that apply to them in every version."""
 ALL_TRAITS = frozenset(trait for traits in SINCE.values() for trait in traits)
 
 
-def traits_of(framework: str, versions: Mapping[str, tuple[float, ...]]) -> frozenset[str]:
+@cache
+def traits_of(framework: str, version: Version | None) -> frozenset[str]:
     """The traits of a framework in the version that a project uses; those of the newest if that is unknown."""
-    version = versions.get(DISTRIBUTIONS.get(framework, ""))
     if version is None:
         return ALL_TRAITS
-    return ALL_TRAITS - {trait for trait, since in SINCE.get(framework, {}).items() if version < since}
+    from packaging.version import Version
+
+    return ALL_TRAITS - {trait for trait, since in SINCE.get(framework, {}).items() if version < Version(since)}
 
 
 PACKAGES = frozenset(("mcp", "fastmcp"))

@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING
 from mcproof.core.observations.source import KnownPackage
 from mcproof.source.packages.projects import (
     MODULES,
+    PYTHON_MARKERS,
+    folders_above,
+    has_any,
     local_module,
+    locked_versions,
     module_packages,
     nested_table,
     node_project,
     read_toml,
+    requirement_files,
 )
 from mcproof.source.packages.versions import (
     RUNNERS,
@@ -40,20 +45,14 @@ if TYPE_CHECKING:
 
 
 PYTHON_FRAMEWORKS = ("mcp", "fastmcp")
-_PYTHON_MARKERS = ("pyproject.toml", "setup.cfg", "requirements.txt", "uv.lock", "poetry.lock", "pdm.lock", "Pipfile")
-_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
-_LOCKED = r'(?m)^name = "{}"\s+version = "([^"]+)"'
-_PIPFILE_LOCKED = r'"{}": \{{[^{{}}]*"version": "==([^"]+)"'
 _PINNED = r"(?im)(?:^|[\"'])[ \t]*{}[ \t]*(?:\[[^\]\n]*\])?[ \t]*===?[ \t]*([\w.!+-]+)(?=[ \t]*(?:[\"'\n#;\\]|$))"
-_REQUIREMENTS = re.compile(r"requirements[\w.-]*\.(?:txt|in|lock)")
 _HIGHEST_CLIMB = 4
-_MOST_REQUIREMENT_FILES = 20
 
 
 def project_packages(path: str) -> list[KnownPackage]:
     """Return the packages of the project that a file or folder belongs to; nothing is run."""
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
-    found = [*_python(_root(folder, _PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
+    found = [*_python(_root(folder, PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
     found += [
         KnownPackage(each.name, "pypi", each.version, os.path.basename(each.folder))
         for each in distributions_in(folder)
@@ -63,13 +62,11 @@ def project_packages(path: str) -> list[KnownPackage]:
 
 def _root(folder: str, markers: tuple[str, ...]) -> str | None:
     """Return the nearest folder with one of these files, at or above a folder, inside its repository."""
-    for _ in range(_HIGHEST_CLIMB):
-        if any(os.path.isfile(os.path.join(folder, name)) for name in markers):
-            return folder
-        parent = os.path.dirname(folder)
-        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+    for above in folders_above(folder, _HIGHEST_CLIMB):
+        if has_any(above, markers):
+            return above
+        if os.path.exists(os.path.join(above, ".git")):
             return None
-        folder = parent
     return None
 
 
@@ -84,31 +81,22 @@ def _python(folder: str | None) -> Iterator[KnownPackage]:
             pinned = version if isinstance(version, str) else None
             yield KnownPackage(normalized(name), "pypi", pinned, "pyproject.toml")
             break
+    locked = locked_versions(folder, PYTHON_FRAMEWORKS)
     for name in PYTHON_FRAMEWORKS:
-        package = _pinned(folder, name)
-        if package is not None:
+        if name in locked:
+            file, version = locked[name]
+            yield KnownPackage(name, "pypi", version, file)
+        elif (package := _pinned(folder, name)) is not None:
             yield package
 
 
 def _pinned(folder: str, name: str) -> KnownPackage | None:
-    """Return a framework that the files of a project pin: locks first, then requirements, then what is installed."""
-    for file, pattern in (*((lock, _LOCKED) for lock in _LOCKS), ("Pipfile.lock", _PIPFILE_LOCKED)):
-        found = re.search(pattern.format(re.escape(name)), text_of(os.path.join(folder, file)))
-        if found is not None:
-            return KnownPackage(name, "pypi", found[1], file)
-    for file in (*_requirement_files(folder), "pyproject.toml", "setup.cfg", "setup.py"):
+    """A framework that the requirements of a project pin."""
+    for file in (*requirement_files(folder), "pyproject.toml", "setup.cfg", "setup.py"):
         found = re.search(_PINNED.format(re.escape(name)), text_of(os.path.join(folder, file)))
         if found is not None:
             return pypi_package(f"{name}=={found[1]}", file)
     return None
-
-
-def _requirement_files(folder: str) -> list[str]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [name for name in names if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENT_FILES]
 
 
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*w?")

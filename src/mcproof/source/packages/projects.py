@@ -12,31 +12,38 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.source import KnownPackage
 from mcproof.source.packages.versions import (
-    Version,
     distributions_in,
     newest_allowed,
     normalized,
     npm_package,
-    parsed,
+    release_of,
     text_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from packaging.version import Version
+
     from mcproof.source.python.files import Boundary
 
 
-_MARKERS = frozenset(
-    ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "uv.lock", "poetry.lock", "Pipfile")
-)
-_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock")
+_LOCKED = r'(?m)^name = "{}"\s+version = "([^"]+)"'
+_LOCKS = {
+    "uv.lock": _LOCKED,
+    "poetry.lock": _LOCKED,
+    "pdm.lock": _LOCKED,
+    "Pipfile.lock": r'"{}": \{{[^{{}}]*"version": "==([^"]+)"',
+}
+"""How each lock file has the version of a distribution."""
+PYTHON_MARKERS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", *_LOCKS, "Pipfile")
+"""The files by which the folder of a Python project is known."""
+_REQUIREMENT_FILE = re.compile(r"requirements[\w.-]*\.(?:txt|in|lock)")
+_MOST_REQUIREMENT_FILES = 20
 _SOURCE_ROOTS = frozenset(("src", "lib", "python"))
 _HIGHEST_CLIMB = 12
 LARGEST_TOML = 1 << 18
 """A larger `pyproject.toml` is not parsed."""
-_LOCKED = r'name = "{}"\s+version = "([^"]+)"'
-_PIPFILE_LOCKED = r'"{}": \{{[^{{}}]*"version": "==([^"]+)"'
 _REQUIREMENT = r"(?im)(?:^|[\"'])[ \t]*{}[ \t]*(?:\[[^\]\n]*\])?[ \t]*((?:[<>=!~^][^\"'\n#;]*)?)(?=[\"'\n#;]|$)"
 _ENTRY = re.compile(r"^[ \t]*[\w.-]+[ \t]*=[ \t]*([\w.]+)", re.MULTILINE)
 _QUOTED_ENTRY = re.compile(r"[\"'][\w.-]+\s*=\s*([\w.]+)\s*:\s*[\w.]+[\"']")
@@ -82,16 +89,48 @@ class ProjectDeclarations:
 
     def _root(self, folder: str) -> str | None:
         """The nearest folder with project files, at or above a folder; not far outside the target."""
-        for _ in range(_HIGHEST_CLIMB):
-            if any(os.path.isfile(os.path.join(folder, name)) for name in _MARKERS):
-                return folder
-            parent = os.path.dirname(folder)
-            is_inside = folder.startswith(self._top + os.sep)
-            is_source = os.path.basename(folder) in _SOURCE_ROOTS
-            if not (is_inside or is_source or os.path.isfile(os.path.join(folder, "__init__.py"))):
-                return parent if os.path.isfile(os.path.join(parent, "pyproject.toml")) else None
-            folder = parent
+        for above in folders_above(folder, _HIGHEST_CLIMB):
+            if has_any(above, PYTHON_MARKERS):
+                return above
+            is_inside = above.startswith(self._top + os.sep)
+            is_source = os.path.basename(above) in _SOURCE_ROOTS
+            if not (is_inside or is_source or has_any(above, ("__init__.py",))):
+                parent = os.path.dirname(above)
+                return parent if has_any(parent, ("pyproject.toml",)) else None
         return None
+
+
+def folders_above(folder: str, most: int) -> Iterator[str]:
+    """A folder and those above it, the nearest first."""
+    for _ in range(most):
+        yield folder
+        if folder == (folder := os.path.dirname(folder)):
+            break
+
+
+def has_any(folder: str, names: Iterable[str]) -> bool:
+    """Whether a folder has a file with one of these names."""
+    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
+
+
+def locked_versions(folder: str, names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The lock file and the version in it, for those of some distributions that a project locks."""
+    locked: dict[str, tuple[str, str]] = {}
+    for file, pattern in _LOCKS.items():
+        text = text_of(os.path.join(folder, file))
+        for name in names if text else ():
+            if name not in locked and (match := re.search(pattern.format(re.escape(name)), text)) is not None:
+                locked[name] = file, match[1]
+    return locked
+
+
+def requirement_files(folder: str) -> list[str]:
+    """The names of the files with requirements in a folder."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if _REQUIREMENT_FILE.fullmatch(name))
+    except OSError:
+        return []
+    return names[:_MOST_REQUIREMENT_FILES]
 
 
 def _of_installation(boundary: Boundary, dependencies: tuple[str, ...]) -> ProjectMetadata | None:
@@ -99,8 +138,9 @@ def _of_installation(boundary: Boundary, dependencies: tuple[str, ...]) -> Proje
     distribution = boundary.distribution
     if distribution is None:
         return None
-    beside = {each.name: parsed(each.version) for each in distributions_in(distribution.site)}
-    versions = {name: beside[name] for name in dependencies if beside.get(name)}
+    beside = {installed.name: installed.version for installed in distributions_in(distribution.site)}
+    exact = {name: release_of(beside[name]) for name in dependencies if name in beside}
+    versions = {name: version for name, version in exact.items() if version is not None}
     for name, specifier in distribution.requirements():
         newest = newest_allowed(specifier) if name in dependencies else None
         if newest is not None:
@@ -126,16 +166,13 @@ def _of_folder(folder: str, dependencies: tuple[str, ...]) -> ProjectMetadata:
         *_console_scripts(setup.partition("[options.entry_points]")[2], "{}_scripts"),
         *_QUOTED_ENTRY.findall(script),
     ]
-    texts = [*_declared_requirements(declared), setup, script, *_requirement_files(folder)]
-    locks = [text_of(os.path.join(folder, name)) for name in _LOCKS]
-    pipfile = text_of(os.path.join(folder, "Pipfile.lock"))
+    texts = [*_declared_requirements(declared), setup, script]
+    texts += [text_of(os.path.join(folder, name)) for name in requirement_files(folder) if not name.endswith(".lock")]
+    locked = locked_versions(folder, dependencies)
     versions = {}
     for name in dependencies:
-        pinned = [re.search(_LOCKED.format(re.escape(name)), each) for each in locks]
-        pinned.append(re.search(_PIPFILE_LOCKED.format(re.escape(name)), pipfile))
-        exact = next((parsed(each[1]) for each in pinned if each is not None), ())
-        version = exact or _newest_required(name, texts)
-        if version:
+        version = release_of(locked[name][1]) if name in locked else None
+        if (version := version or _newest_required(name, texts)) is not None:
             versions[name] = version
     return ProjectMetadata(tuple(dict.fromkeys(scripts)), versions)
 
@@ -145,14 +182,6 @@ def _newest_required(name: str, texts: Iterable[str]) -> Version | None:
     pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
     limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
     return min((each for each in limits if each is not None), default=None)
-
-
-def _requirement_files(folder: str) -> list[str]:
-    try:
-        names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"requirements[\w.-]*\.(?:txt|in)", name))
-    except OSError:
-        return []
-    return [text_of(os.path.join(folder, name)) for name in names[:20]]
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -267,12 +296,11 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
 
 def _installed_framework(folder: str, *, is_wanted: bool) -> KnownPackage | None:
     """Return the SDK as Node finds it: in the folder itself, or above it if the package depends on it."""
-    for _ in range(_HIGHEST_MODULES_CLIMB if is_wanted else 1):
-        if os.path.basename(folder) != MODULES:
-            installed = _json(os.path.join(folder, MODULES, *NODE_FRAMEWORK.split("/"), "package.json"))
+    for above in folders_above(folder, _HIGHEST_MODULES_CLIMB if is_wanted else 1):
+        if os.path.basename(above) != MODULES:
+            installed = _json(os.path.join(above, MODULES, *NODE_FRAMEWORK.split("/"), "package.json"))
             if isinstance(installed.get("version"), str):
                 return KnownPackage(NODE_FRAMEWORK, "npm", installed["version"], MODULES)
-        folder = os.path.dirname(folder)
     return None
 
 

@@ -6,7 +6,7 @@ Why an unknown version gives no verdict: docs/decisions/0048-advisories-are-data
 
 from __future__ import annotations
 
-import math
+import operator
 import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,51 +14,39 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.core.observations.source import KnownPackage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from packaging.version import Version
 
 
 _LONGEST = 100
-_PEP440 = re.compile(
-    r"v?(?:(\d+)!)?(\d+(?:\.\d+)*)"
-    r"(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?(\d*))?"
-    r"(?:-(\d+)|[-_.]?(post|rev|r)[-_.]?(\d*))?"
-    r"(?:[-_.]?(dev)[-_.]?(\d*))?"
-    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?"
-)
-_STAGES = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
 _SEMVER = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9a-z.-]+))?(?:\+[0-9a-z.-]+)?")
 _RANGE_CLAUSE = re.compile(r"(>=|<=|>|<|==|=)?\s*(\S+)")
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "=": operator.eq,
+}
 
 
-def version_key(text: str, ecosystem: str) -> tuple[Any, ...] | None:
-    """Return a key that orders versions of an ecosystem, `pypi` or `npm`; None if the text is not a version."""
-    cleaned = text.strip().lower()
-    if len(cleaned) > _LONGEST:
+def version_key(text: str, ecosystem: str) -> Any:
+    """A key that orders versions of an ecosystem, `pypi` or `npm`; None if the text is not a version."""
+    if len(text) > _LONGEST:
         return None
-    return _npm_key(cleaned) if ecosystem == "npm" else _pypi_key(cleaned)
+    return _npm_key(text.strip().lower()) if ecosystem == "npm" else pypi_version(text)
 
 
-def _pypi_key(text: str) -> tuple[Any, ...] | None:
-    found = _PEP440.fullmatch(text)
-    if found is None:
+def pypi_version(text: str) -> Version | None:
+    """A version as PyPI orders them; None if the text is not one."""
+    from packaging.version import InvalidVersion, Version  # here, as snapshots are checked without it
+
+    try:
+        return Version(text)
+    except InvalidVersion:
         return None
-    epoch, release, stage, stage_number, implicit_post, post, post_number, dev, dev_number, local = found.groups()
-    numbers = [int(each) for each in release.split(".")]
-    while len(numbers) > 1 and not numbers[-1]:
-        numbers.pop()
-    has_post = implicit_post is not None or post is not None
-    if stage is not None:
-        before: tuple[int, ...] = (1, _STAGES[stage], int(stage_number or 0))
-    else:
-        before = (0,) if dev is not None and not has_post else (2,)
-    return (
-        int(epoch or 0),
-        tuple(numbers),
-        before,
-        (1, int(implicit_post or post_number or 0)) if has_post else (0,),
-        (0, int(dev_number or 0)) if dev is not None else (1,),
-        () if local is None else tuple(_identifier(each, is_last=True) for each in re.split("[-_.]", local)),
-    )
 
 
 def _npm_key(text: str) -> tuple[Any, ...] | None:
@@ -66,15 +54,13 @@ def _npm_key(text: str) -> tuple[Any, ...] | None:
     if found is None:
         return None
     major, minor, patch, before = found.groups()
-    identifiers = None if before is None else tuple(_identifier(each, is_last=False) for each in before.split("."))
+    identifiers = None if before is None else tuple(map(_identifier, before.split(".")))
     return (int(major), int(minor or 0), int(patch or 0), (1,) if identifiers is None else (0, identifiers))
 
 
-def _identifier(text: str, *, is_last: bool) -> tuple[int, int, str]:
-    """Return a key for a part of a version; numbers come before words in npm and after them (`is_last`) in PyPI."""
-    if text.isdigit():
-        return (1 if is_last else 0, int(text), "")
-    return (0 if is_last else 1, 0, text)
+def _identifier(text: str) -> tuple[int, int, str]:
+    """A key for a part of a version; numbers come before words."""
+    return (0, int(text), "") if text.isdigit() else (1, 0, text)
 
 
 def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
@@ -88,21 +74,12 @@ def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
     return all(_meets(key, clause.strip(), ecosystem) for clause in allowed.split(",") if clause.strip() != "*")
 
 
-def _meets(key: tuple[Any, ...], clause: str, ecosystem: str) -> bool:
+def _meets(key: Any, clause: str, ecosystem: str) -> bool:
     found = _RANGE_CLAUSE.fullmatch(clause)
     limit = version_key(found[2], ecosystem) if found is not None else None
     if found is None or limit is None:
         raise ValueError(f"not a range of versions: {clause}")
-    match found[1]:
-        case ">=":
-            return key >= limit
-        case "<=":
-            return key <= limit
-        case ">":
-            return key > limit
-        case "<":
-            return key < limit
-    return key == limit
+    return bool(_COMPARISONS[found[1] or "=="](key, limit))
 
 
 LARGEST_RECORD = 16 << 20
@@ -330,50 +307,47 @@ def _exact(version: str | None, ecosystem: str) -> str | None:
     return version
 
 
-Version = tuple[float, ...]
-"""Release numbers; infinity stands for any number."""
-
 _REQUIREMENT_CLAUSE = re.compile(r"(===|==|~=|<=|>=|!=|<|>|\^|~)?\s*v?(\d+(?:\.\d+)*)(\.\*)?")
 
 
-def parsed(text: str) -> Version:
-    """The release numbers of a version: `3.4.0rc1` is `(3, 4, 0)`."""
-    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip())
-    return tuple(int(each[:9]) for each in found[1].split(".")) if found else ()
+def release_of(text: str) -> Version | None:
+    """The release that a version belongs to: `3.4.0` for `3.4.0rc1`; None if the text starts with no number."""
+    found = re.match(r"v?(\d+(?:\.\d+)*)", text.strip()[:_LONGEST])
+    return pypi_version(found[1]) if found is not None else None
 
 
 def newest_allowed(specifier: str) -> Version | None:
-    """The newest version that a specifier such as `>=2.3,<3` allows; None if it sets no upper limit."""
+    """The newest version that a specifier such as `>=2.3,<3` allows; None if it sets no upper limit.
+
+    What is allowed up to a release ends with its first development version: with `3.dev0` for `<3`.
+    """
     limits = []
     for clause in specifier.partition(";")[0].split(","):
-        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'"))
+        found = _REQUIREMENT_CLAUSE.match(clause.strip(" ()[]\"'")[:_LONGEST])
         if found is not None:
-            limit = _upper_limit(found[1] or "==", parsed(found[2]), is_prefix=found[3] is not None)
-            limits += [limit] if limit is not None else []
-    return min(limits, default=None)
+            limits.append(_upper_limit(found[1] or "==", found[2], is_prefix=found[3] is not None))
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _upper_limit(operator: str, version: Version, *, is_prefix: bool) -> Version | None:
-    """The newest version that one clause allows."""
-    match operator:
+def _upper_limit(comparison: str, version: str, *, is_prefix: bool) -> Version | None:
+    """The newest version that one clause allows; `^` and `~` are those of Poetry."""
+    release = version.split(".")
+    match comparison:
         case "==" | "===":
-            return (*version, math.inf) if is_prefix else version
+            return _before_next(release) if is_prefix else pypi_version(version)
         case "<=":
-            return version
+            return pypi_version(version)
         case "<":
-            return _below(version)
+            return pypi_version(f"{version}.dev0")
         case "~=":
-            return (*version[:-1], math.inf)
+            return _before_next(release[:-1])
         case "~":
-            return (*version[:2], math.inf)
+            return _before_next(release[:2])
         case "^":
-            return (version[0], math.inf) if version[0] else (*version[:2], math.inf)
+            return _before_next(release[: 1 if int(release[0]) else 2])
     return None
 
 
-def _below(version: Version) -> Version:
-    """The newest version before another: `2.∞` before `3.0`."""
-    numbers = list(version)
-    while len(numbers) > 1 and not numbers[-1]:
-        numbers.pop()
-    return (*numbers[:-1], numbers[-1] - 1, math.inf)
+def _before_next(release: list[str]) -> Version | None:
+    """The newest version that starts with these numbers; None if there are none."""
+    return pypi_version(".".join([*release[:-1], f"{int(release[-1]) + 1}.dev0"])) if release else None

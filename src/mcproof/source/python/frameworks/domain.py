@@ -11,6 +11,7 @@ from mcproof.source.framework_tables import (
     CALL_REQUEST,
     CATALOG_KEYS,
     DECORATORS,
+    DISTRIBUTIONS,
     INSTALLED_PACKAGES,
     LIST_HANDLERS,
     LIST_REQUESTS,
@@ -390,7 +391,7 @@ class McpDomain:
     def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
         """What the framework of a server does, in the version that its project uses."""
         path = server.module.path if server.module is not None else self.run.modules.top
-        return traits_of(framework, self.declarations.of(path).versions)
+        return traits_of(framework, self.declarations.of(path).versions.get(DISTRIBUTIONS.get(framework, "")))
 
     # --- doubt and omissions
 
