@@ -5,5 +5,5 @@ catalog with locations, and observations. Nothing is imported or started, and no
 are in `checks.rules.trust.source`, fixes of source in `checks.fixes.source`.
 
 Public modules: packages.installed, packages.projects, packages.versions, python.files, python.interp.modules,
-python.kept_renderings, python.pipeline.
+python.pipeline.
 """

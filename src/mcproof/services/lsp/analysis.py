@@ -19,9 +19,8 @@ from mcproof.runs.loop import omissions
 from mcproof.runs.planning import Planner
 from mcproof.runs.requests import LintRequest, TargetSelection
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
-from mcproof.source.python.interp.modules import KeptTrees
-from mcproof.source.python.kept_renderings import KeptRenderings
-from mcproof.source.python.pipeline import SourceMemory, discover
+from mcproof.source.python.interp.modules import SyntaxTreeCache
+from mcproof.source.python.pipeline import discover
 from mcproof.targets.arguments import Input
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.targets.source_projects import catalog_of
@@ -95,8 +94,8 @@ def _stored(file: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-MOST_MEMORIES = 50
-"""How many documents have their renderings and findings kept."""
+MOST_DOCUMENTS = 50
+"""How many documents have their findings kept."""
 
 
 class EditorProblem(NamedTuple):
@@ -126,20 +125,13 @@ class Analysis(NamedTuple):
     plan: Plan | None = None
 
 
-class DocumentMemory(NamedTuple):
-    """What is kept of a document from one edit to the next."""
-
-    source: SourceMemory
-    findings: KeptFindings
-
-
 class Analyst:
     """Checks documents, and remembers what does not change from one edit to the next. Not safe for threads."""
 
     def __init__(self) -> None:
-        self._trees = KeptTrees()
+        self._trees = SyntaxTreeCache()
         self._plans = KeptPlans()
-        self._memories: dict[str, DocumentMemory] = {}
+        self._findings: dict[str, KeptFindings] = {}
 
     def analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         """Check a document; `contents` are those of all open documents, by path and by real path."""
@@ -165,17 +157,17 @@ class Analyst:
             return _check_suite(path, contents)
         return self._check_source(path, contents) if kind == "source" else self._check_snapshot(path, contents)
 
-    def _memory_of(self, path: str) -> DocumentMemory:
-        known = self._memories.pop(path, None)
+    def _findings_of(self, path: str) -> KeptFindings:
+        known = self._findings.pop(path, None)
         if known is None:
-            known = DocumentMemory(SourceMemory(self._trees, KeptRenderings()), KeptFindings())
-        self._memories[path] = known
-        if len(self._memories) > MOST_MEMORIES:  # the oldest first
-            del self._memories[next(iter(self._memories))]
+            known = KeptFindings()
+        self._findings[path] = known
+        if len(self._findings) > MOST_DOCUMENTS:  # the oldest first
+            del self._findings[next(iter(self._findings))]
         return known
 
     def _check_source(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
-        found = discover(path, contents, memory=self._memory_of(path).source)
+        found = discover(path, contents, cache=self._trees)
         if any(found.document.values()):
             return self._checked(path, catalog_of(found, path, indent=None), contents)._replace(depends=found.read)
         unread = [EditorProblem(_absolute(each.file), *each[1:3], None, "error", each.what) for each in found.problems]
@@ -193,7 +185,7 @@ class Analyst:
         """Run the rules of the nearest configuration on a catalog."""
         plan = self._plans.plan_for(path, contents, is_source=catalog.source is not None)
         tracker = IgnoreTracker()
-        found = find_problems(catalog, plan, tracker, kept=self._memory_of(path).findings)
+        found = find_problems(catalog, plan, tracker, kept=self._findings_of(path))
         reported = report_findings(catalog, found.active, lines=catalog.source is None)
         notices = [Notice(*each) for each in tracker.notices.values() if each is not None] + omissions(catalog)
         problems = (*map(_finding, reported), *map(_notice, notices))

@@ -2,7 +2,7 @@
 
 `discover` returns the catalog of one target, `discover_servers` one for each server of a folder, `flows_of` the
 flows from the parameters of tools to dangerous calls, `configuration_of` what its source configures. The last two ask
-the project that discovery followed. `SourceMemory` is what an editor keeps between two discoveries.
+the project that discovery followed.
 Why source is interpreted instead of matched: docs/decisions/0005-discovery-interprets.md.
 """
 
@@ -13,7 +13,7 @@ import os
 import re
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.catalog.model import SourceMap
 from mcproof.core.observations.source import SourceProblem
@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from mcproof.core.observations.source import SourceConfiguration, SourceFlows
     from mcproof.source.document import RenderedItem
     from mcproof.source.python.frameworks.servers import ServerValue
-    from mcproof.source.python.interp.modules import KeptTrees, Module
-    from mcproof.source.python.kept_renderings import KeptRenderings
+    from mcproof.source.python.interp.modules import Module, SyntaxTreeCache
 
 _STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 
@@ -62,28 +61,21 @@ MOST_IMPORTED = 100
 """How many files are searched for the name of the protocol if it is not in a file that may register something."""
 
 
-class SourceMemory(NamedTuple):
-    """What is kept from one discovery of a target to the next; the trees may be shared by several targets."""
-
-    trees: KeptTrees
-    renderings: KeptRenderings
-
-
 def discover(
     target: str,
     instead: Mapping[str, bytes] | None = None,
     *,
     whole: bool = False,
-    memory: SourceMemory | None = None,
+    cache: SyntaxTreeCache | None = None,
 ) -> SourceMap:
     """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
     all servers make one catalog. `instead` replaces the content of files, by their real paths: with a preview of a
-    change, or with unsaved text. `memory` makes the next discovery of the same target faster.
+    change, or with unsaved text. `cache` has the trees of earlier discoveries, in an editor.
     """
     with _collector_paused():
-        source = _Source(target, instead, whole=whole, memory=memory)
+        source = _Source(target, instead, whole=whole, cache=cache)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
         return source.map_of(items, None, only)
@@ -169,16 +161,16 @@ class _Source:
         instead: Mapping[str, bytes] | None,
         *,
         whole: bool,
-        memory: SourceMemory | None = None,
+        cache: SyntaxTreeCache | None = None,
     ) -> None:
         self._target = target
         self._is_whole = whole
-        self._memory = memory
+        self._is_kept = cache is None  # an editor keeps catalogs, but only for their documents
         self._instead = instead or {}
         self._problems: list[SourceProblem] = []
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
-        parse = memory.trees.parse if memory is not None else None
+        parse = cache.parse if cache is not None else None
         self.modules = modules = Modules(
             files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse
         )
@@ -193,8 +185,7 @@ class _Source:
 
     def render(self, only: str | None) -> Iterator[RenderedItem]:
         """Everything that is served; with `only`, what is defined in that file."""
-        kept = self._memory.renderings if self._memory is not None else None
-        return render_items(self.domain, only, self._partial, kept)
+        return render_items(self.domain, only, self._partial)
 
     def map_of(
         self,
@@ -230,7 +221,7 @@ class _Source:
             instead=self._instead,
             read=self._run.modules.read,
             is_whole=self._is_whole,
-            project=self if self._memory is None else None,  # editors keep catalogs
+            project=self if self._is_kept else None,
         )
 
 

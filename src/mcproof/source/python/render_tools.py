@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mcproof.source.python.frameworks.domain import McpDomain
     from mcproof.source.python.frameworks.servers import RegisteredItem, ServerValue
     from mcproof.source.python.interp.interpreter import Interpreter
-    from mcproof.source.python.kept_renderings import KeptRenderings
 
 
 def render_tool(
@@ -159,19 +158,12 @@ MOST_WORK_ON_ONE = 50_000
 """How many steps rendering may take for one item."""
 
 
-def render_items(
-    domain: McpDomain, only: str | None, partial: set[str], kept: KeptRenderings | None = None
-) -> Iterator[RenderedItem]:
-    """Render what is served; with `only`, what is defined in that file. `partial` collects the incomplete lists.
-
-    `kept` has earlier renderings, for callers that discover the same source after every edit.
-    """
+def render_items(domain: McpDomain, only: str | None, partial: set[str]) -> Iterator[RenderedItem]:
+    """Render what is served; with `only`, what is defined in that file. `partial` collects the incomplete lists."""
     run = domain.run
     default = _default_framework(domain)
     entries = served_items(domain, partial)
     most = run.budget.work + MOST_WORK
-    if kept is not None:
-        kept.begin(run.modules)
     per_node = Counter(id(entry.item.node) for entry in entries)
     for entry in entries:
         if only is not None and not _is_in(entry, only):
@@ -179,7 +171,7 @@ def render_items(
         framework = entry.server.framework or default
         writer = JsonWriter(run)
         run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))
-        rendered = _render(domain, entry, framework, writer, kept)
+        rendered = _render(domain, entry, framework, writer)
         if rendered is None:
             partial.add(LISTS[entry.item.kind])
             continue
@@ -196,8 +188,6 @@ def render_items(
             lines=render_json.lines(entry.item),
             continued=render_json.continued(entry.item),
         )
-    if kept is not None:
-        kept.end(run.modules)
 
 
 def _registration(entry: ServedItem, kind: str, framework: str) -> Registration:
@@ -226,27 +216,9 @@ def _default_framework(domain: McpDomain) -> str:
 
 
 def _render(
-    domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter, kept: KeptRenderings | None
-) -> tuple[str, dict[str, Any], SourceTool | None] | None:
-    """Kind, JSON and source facts of an item; None if it is omitted."""
-    if kept is None:
-        return _render_anew(domain, entry, framework, writer)
-    budget, traits = domain.run.budget, domain.traits(entry.server, framework)
-    known = kept.find(entry, framework, traits, budget.limit - budget.steps)
-    if known is not None:
-        budget.steps += known.work
-        writer.locations = known.locations
-        return entry.item.kind, known.raw, known.tool
-    work, omitted = budget.work, len(domain.omissions)
-    made = _render_anew(domain, entry, framework, writer)
-    if made is not None and len(domain.omissions) == omitted:
-        kept.keep(entry, framework, traits, (made[1], made[2], writer.locations), budget.work - work)
-    return made
-
-
-def _render_anew(
     domain: McpDomain, entry: ServedItem, framework: str, writer: JsonWriter
 ) -> tuple[str, dict[str, Any], SourceTool | None] | None:
+    """Kind, JSON and source facts of an item; None if it is omitted."""
     kind = entry.item.kind
     traits = domain.traits(entry.server, framework)
     made: tuple[str, dict[str, Any], SourceTool | None] | None

@@ -53,7 +53,7 @@ MOST_CHARACTERS = 16 << 20
 """How much source text has its tree kept; a tree takes about twenty times the memory of its text."""
 
 
-class KeptTrees:
+class SyntaxTreeCache:
     """The last tree of each file. A statement at the top level that does not change stays the same object."""
 
     def __init__(self) -> None:
@@ -229,11 +229,6 @@ class Modules:
         """Replacements for the content of files, by real path."""
         self._syntax = parse or (lambda _, text: parse_quietly(text))
         """Parses the text of a path; a caller may keep trees, which nothing changes."""
-
-    @property
-    def loaded(self) -> list[str]:
-        """The absolute paths of the files that were parsed, whether that was possible or not."""
-        return list(self._modules)
 
     @property
     def read(self) -> frozenset[str]:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from mcproof.source.python.interp.modules import KeptTrees, parse_quietly
+from mcproof.source.python.interp.modules import SyntaxTreeCache, parse_quietly
 
 TEXT = '''\
 """A module."""
@@ -71,7 +71,7 @@ def parsed(text: str) -> str | None:
         return None
 
 
-def kept(trees: KeptTrees, text: str) -> str | None:
+def kept(trees: SyntaxTreeCache, text: str) -> str | None:
     try:
         return as_text(trees.parse("file.py", text))
     except (SyntaxError, ValueError):
@@ -82,7 +82,7 @@ def kept(trees: KeptTrees, text: str) -> str | None:
 @pytest.mark.parametrize("text", [TEXT, TEXT.replace("; y = 2", "")], ids=["shared line", "own lines"])
 def test_random_edits_give_the_tree_of_the_text(seed: int, text: str) -> None:
     rng = random.Random(seed)  # noqa: S311 (the same edits every time)
-    trees = KeptTrees()
+    trees = SyntaxTreeCache()
     current = text
     for _ in range(60):
         at = rng.randrange(len(current) + 1)
@@ -94,7 +94,7 @@ def test_random_edits_give_the_tree_of_the_text(seed: int, text: str) -> None:
 
 
 def test_statements_that_do_not_change_stay_the_same_objects() -> None:
-    trees = KeptTrees()
+    trees = SyntaxTreeCache()
     text = TEXT.replace("; y = 2", "")
     before = trees.parse("file.py", text).body
     after = trees.parse("file.py", text.replace("Find a book", "Look for a book")).body
@@ -105,7 +105,7 @@ def test_statements_that_do_not_change_stay_the_same_objects() -> None:
 
 def test_what_is_kept_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mcproof.source.python.interp.modules.MOST_CHARACTERS", 10)
-    trees = KeptTrees()
+    trees = SyntaxTreeCache()
     first = trees.parse("a.py", "x = 1\n")
     assert trees.parse("a.py", "x = 1\n") is first
     trees.parse("b.py", "y = 12\n")
