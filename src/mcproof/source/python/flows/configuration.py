@@ -1,7 +1,9 @@
 """How source configures a server: where it listens, whether it authenticates, which secrets it has.
 
 Each file is looked at on its own, by constants and defaults. What cannot be decided is not reported: an unclear
-authentication counts as one. The default of a setting is found by its last name, whatever holds it.
+authentication counts as one. The default of a setting is found by its last name, whatever holds it. The interpreter
+cannot be asked: it follows only what registers tools, with arguments of the command line unknown, and its values do
+not say where they are written.
 """
 
 from __future__ import annotations
@@ -315,6 +317,10 @@ _HTTP = re.compile(r"streamable[-_]http|[\"'](?:sse|http)[\"']|\b(?:sse|http)_ap
 """What only source has that serves over HTTP."""
 _POSITIONAL = {"uvicorn.run": 1, "uvicorn.Config": 1, "web.TCPSite": 1, "TCPSite": 1, "run_app": 1, "web.run_app": 1}
 """Where the address is among the arguments of calls that take it by position."""
+_LISTENING_WORDS = re.compile(
+    rf"\b(?:{'|'.join([*_SERVER_MAKERS, *_RUNNERS, *(name.rpartition('.')[2] for name in _POSITIONAL)])}|settings)\b"
+)
+"""The names of calls that listen, and of what has settings: a file without any of them need not be parsed."""
 
 
 class _Listening(NamedTuple):
@@ -331,7 +337,7 @@ def open_bindings(trees: Sequence[SourceTree]) -> list[OpenBinding]:
     """Return where a server listens on all interfaces by default, without authentication; each address once."""
     if not any(wildcard in tree.text for tree in trees for wildcard in WILDCARDS):
         return []
-    listening = [each for tree in trees for each in _listening(tree)]
+    listening = [each for tree in trees if _LISTENING_WORDS.search(tree.text) for each in _listening(tree)]
     if any(each.is_setting for each in listening) and not any(_HTTP.search(tree.text) for tree in trees):
         listening = [each for each in listening if not each.is_setting]
     if not listening:

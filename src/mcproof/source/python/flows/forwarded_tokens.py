@@ -1,4 +1,8 @@
-"""Where source sends a token of its caller on to another service."""
+"""Where source sends a token of its caller on to another service, in any function of any file.
+
+Flows start at the parameters of tools; a token often passes through code that no tool calls, such as middleware. So
+each function is looked at on its own, by the names of its variables.
+"""
 
 from __future__ import annotations
 
