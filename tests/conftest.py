@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from tempfile import TemporaryDirectory
@@ -55,6 +56,12 @@ def pytest_xdist_auto_num_workers() -> int:
     """Return the number of workers for `-n auto`: more than cores, as many tests wait for servers."""
     cores = os.cpu_count() or 1
     return cores + cores // 2
+
+
+def pytest_collection_finish() -> None:
+    """Leave what has been imported and collected out of garbage collections: there are many, and the heap is large."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
