@@ -83,15 +83,18 @@ def refused(*words: str) -> str:
     return done.errors
 
 
+@contextlib.contextmanager
+def silently() -> Iterator[None]:
+    """What is printed is dropped."""
+    sink = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
 def at_once(run: Callable[[str], Any], names: Iterable[str]) -> dict[str, Any]:
     """What several runs come to, each in a thread: they wait much more than they work. What they print is dropped."""
     names = list(names)
-    sink = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with (
-        contextlib.redirect_stdout(sink),
-        contextlib.redirect_stderr(io.StringIO()),
-        ThreadPoolExecutor(min(10, len(names))) as pool,
-    ):
+    with silently(), ThreadPoolExecutor(min(10, len(names))) as pool:
         return dict(zip(names, pool.map(run, names), strict=True))
 
 
