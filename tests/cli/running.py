@@ -80,12 +80,16 @@ def run_process(
 
 
 def run_bytes(
-    *args: str, stdin: bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+    *args: str,
+    stdin: bytes = b"",
+    cwd: Path | None = None,
+    env: dict[str, str] | None = None,
+    encoding: str = "utf-8",
 ) -> subprocess.CompletedProcess[bytes]:
     """Run mcproof in this process, with the streams, folder and variables that a child process would have."""
     assert not _READ_BY_PYTHON & set(env or {}), "Python reads it when it starts: use run_process"
     with (
-        _streams(stdin) as (stdout, stderr),
+        _streams(stdin, encoding) as (stdout, stderr),
         _environment(environment(**(env or {}))),
         _folder(cwd),
         hang_limit(),
@@ -120,12 +124,12 @@ def _decoded(done: subprocess.CompletedProcess[bytes]) -> subprocess.CompletedPr
 
 
 @contextmanager
-def _streams(stdin: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+def _streams(stdin: bytes, encoding: str) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
     """Replace the standard streams, encoded as the console script has them; yield what is printed."""
     before = sys.stdin, sys.stdout, sys.stderr
     stdout, stderr = io.BytesIO(), io.BytesIO()
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape")
-    sys.stdout, sys.stderr = (io.TextIOWrapper(raw, "utf-8", "backslashreplace") for raw in (stdout, stderr))
+    sys.stdout, sys.stderr = (io.TextIOWrapper(raw, encoding, "backslashreplace") for raw in (stdout, stderr))
     ours = sys.stdin, sys.stdout, sys.stderr  # they close their buffers when they are freed
     try:
         yield stdout, stderr

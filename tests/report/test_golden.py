@@ -8,14 +8,18 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 import pytest
 
+from cli.running import run_bytes, run_process_bytes
+
 from .snapshots import GRADED, SNAPSHOTS
+
+if TYPE_CHECKING:
+    import subprocess
 
 GOLDEN = Path(__file__).parent / "golden"
 CHECKED = "catalog,strict,grade,tool_input_schemas_well_formed"
@@ -24,15 +28,10 @@ CHECKED = "catalog,strict,grade,tool_input_schemas_well_formed"
 
 def printed(*args: str, cwd: Path, encoding: str = "utf-8", **variables: str) -> str:
     """What a run prints on standard output, read in the encoding that it was asked to print in."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mcproof", *args],
-        cwd=cwd,
-        env={**os.environ, "PYTHONIOENCODING": encoding, **variables},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    return _shown(run_bytes(*args, cwd=cwd, encoding=encoding, env=variables), encoding)
+
+
+def _shown(done: subprocess.CompletedProcess[bytes], encoding: str) -> str:
     assert done.returncode in (0, 1), done.stderr
     assert done.stderr == b""
     return done.stdout.decode(encoding)
@@ -58,6 +57,13 @@ def test_findings_are_printed_as_in_the_golden_file(tmp_path: Path, snapshot: st
     name = save(tmp_path, f"{snapshot}.json", SNAPSHOTS[snapshot])
     text = printed("lint", name, "--select", CHECKED, "--format", format, cwd=tmp_path)
     compare(text, f"{snapshot}.{format}.{'json' if format == 'json' else 'txt'}")
+
+
+@pytest.mark.parametrize(("encoding", "golden"), [("utf-8", "wide.text.txt"), ("ascii", "wide.ascii.txt")])
+def test_a_process_prints_what_is_in_the_golden_file(tmp_path: Path, encoding: str, golden: str) -> None:
+    name = save(tmp_path, "wide.json", SNAPSHOTS["wide"])
+    done = run_process_bytes("lint", name, "--select", CHECKED, cwd=tmp_path, env={"PYTHONIOENCODING": encoding})
+    compare(_shown(done, encoding), golden)
 
 
 @pytest.mark.parametrize("snapshot", ["mixed", "wide"])
