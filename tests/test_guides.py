@@ -1,5 +1,6 @@
 """The guides show what mcproof really prints: every console block is run, in order, in a project of its own.
 
+A command line of mcproof alone runs in this process, and every other in a shell.
 A block ```` ```toml NAME ```` is written to that file. A line of dots stands for anything, and a time
 that pytest took for any other.
 """
@@ -15,11 +16,16 @@ import sys
 import tomllib
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from cli.running import run_bytes
 from mcproof.cli.help import parser_of
 from testing.installed import python_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDES = [
@@ -28,12 +34,14 @@ GUIDES = [
     if "```console\n$ " in path.read_text(encoding="utf-8")
 ]
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_END = "\x1e"
+_OF_THE_SHELL = re.compile(r"[|<>$&;*~`]")
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the catalog of the embedded example, and `mcproof` and `pytest`, with the plugin, on the path."""
+    for name in [name for name in os.environ if name.startswith(("GITHUB_", "CI"))]:
+        monkeypatch.delenv(name)
     commands = tmp_path / "bin"
     commands.mkdir()
     plugin = f"PYTHONPATH={shlex.quote(python_path(tmp_path / 'site'))}"
@@ -53,22 +61,26 @@ def project(tmp_path: Path) -> Path:
     return project
 
 
-def run_block(block: str, project: Path) -> list[tuple[str, str]]:
+def run_block(block: str, project: Path) -> Iterator[tuple[str, str]]:
     """What each command of a console block prints, errors among the rest, as on a terminal."""
-    commands = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
-    script = "".join(f"{command}\ncode=$?; printf '{_END}'; (exit $code)\n" for command in commands)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "CI"))}
     path = f"{project.parent / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [shutil.which("bash") or "bash", "-c", script],
-        cwd=project,
-        env={**environment, "PATH": path, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=60,
-        check=False,
-    )
-    return list(zip(commands, done.stdout.decode().split(_END), strict=False))
+    code = 0
+    for command in [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]:
+        if command.startswith("mcproof ") and not _OF_THE_SHELL.search(command):
+            _, *words = shlex.split(command)
+            done = run_bytes(*words, cwd=project, env={"PATH": path}, has_one_output=True)
+        else:
+            done = subprocess.run(
+                [shutil.which("bash") or "bash", "-c", f"(exit {code})\n{command}\n"],
+                cwd=project,
+                env={**os.environ, "PATH": path, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=60,
+                check=False,
+            )
+        code = done.returncode
+        yield command, done.stdout.decode()
 
 
 def shown_outputs(block: str) -> list[str]:

@@ -85,11 +85,15 @@ def run_bytes(
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
     encoding: str = "utf-8",
+    has_one_output: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run mcproof in this process, with the streams, folder and variables that a child process would have."""
+    """Run mcproof in this process, with the streams, folder and variables that a child process would have.
+
+    With one output, errors are among the rest, as on a terminal.
+    """
     assert not _READ_BY_PYTHON & set(env or {}), "Python reads it when it starts: use run_process"
     with (
-        _streams(stdin, encoding) as (stdout, stderr),
+        _streams(stdin, encoding, has_one_output=has_one_output) as (stdout, stderr),
         _environment(environment(**(env or {}))),
         _folder(cwd),
         hang_limit(),
@@ -124,12 +128,15 @@ def _decoded(done: subprocess.CompletedProcess[bytes]) -> subprocess.CompletedPr
 
 
 @contextmanager
-def _streams(stdin: bytes, encoding: str) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+def _streams(stdin: bytes, encoding: str, *, has_one_output: bool) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
     """Replace the standard streams, encoded as the console script has them; yield what is printed."""
     before = sys.stdin, sys.stdout, sys.stderr
-    stdout, stderr = io.BytesIO(), io.BytesIO()
+    stdout = io.BytesIO()
+    stderr = stdout if has_one_output else io.BytesIO()
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape")
-    sys.stdout, sys.stderr = (io.TextIOWrapper(raw, encoding, "backslashreplace") for raw in (stdout, stderr))
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(raw, encoding, "backslashreplace", write_through=has_one_output) for raw in (stdout, stderr)
+    )
     ours = sys.stdin, sys.stdout, sys.stderr  # they close their buffers when they are freed
     try:
         yield stdout, stderr
