@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from cli.serving import lint
-from servers import contract_faults
+from servers import contract, contract_faults
 from servers.contract_faults import FAULTS
 from servers.library import LISTS, SCHEMAS
 
@@ -180,12 +180,22 @@ class HttpClient(Client):
 CLIENTS: dict[str, Callable[..., StdioClient | HttpClient]] = {"stdio": StdioClient, "http": HttpClient}
 
 
-@pytest.fixture(params=[(transport, era) for transport in CLIENTS for era in ERAS], ids="-".join)
-def good(request: pytest.FixtureRequest) -> Iterator[StdioClient | HttpClient]:
+@pytest.fixture(scope="module", params=[(transport, era) for transport in CLIENTS for era in ERAS], ids="-".join)
+def started(request: pytest.FixtureRequest) -> Iterator[StdioClient | HttpClient]:
     transport, era = request.param
     with CLIENTS[transport]("good", era) as client:
         assert client.begin(client.revision).code is None
         yield client
+    if isinstance(client, StdioClient):
+        assert (client.rest, client.words, client.process.returncode) == (b"", b"", 0)
+
+
+@pytest.fixture
+def good(started: StdioClient | HttpClient) -> Iterator[StdioClient | HttpClient]:
+    """A client of the good server, which starts once and remembers nothing."""
+    revision = started.revision
+    yield started
+    started.revision = revision
 
 
 def test_the_good_server_answers_valid_calls(good: Client) -> None:
@@ -310,12 +320,30 @@ def eras_of(fault: str) -> tuple[str, ...]:
     return ERAS if FAULTS[fault].era is None else (str(FAULTS[fault].era),)
 
 
+class MemoryClient(Client):
+    """Asks a server in this process."""
+
+    def __init__(self, fault: str, era: str) -> None:
+        super().__init__(era)
+        self.server = contract.server([fault, "--era", era])
+
+    def send(self, data: bytes, headers: dict[str, str]) -> Outcome:
+        return Outcome(json.loads(self.server.receive(data).body))
+
+
 OVER_STDIO = [(fault, era) for fault in FAULTS if FAULTS[fault].transport is None for era in eras_of(fault)]
 
 
 @pytest.mark.parametrize(("fault", "era"), OVER_STDIO)
 def test_each_fault_starts(fault: str, era: str) -> None:
-    with StdioClient(fault, era) as client:
+    client = MemoryClient(fault, era)
+    assert client.begin(client.revision).code is None
+    assert client.ask("tools/list").result["tools"]
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_fault_starts_as_a_process_and_ends_with_its_input(era: str) -> None:
+    with StdioClient("accepts-missing", era) as client:
         assert client.begin(client.revision).code is None
         assert client.ask("tools/list").result["tools"]
     assert (client.rest, client.words, client.process.returncode) == (b"", b"", 0)
