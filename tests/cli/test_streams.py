@@ -20,6 +20,7 @@ from .running import (
     document_of,
     environment,
     run,
+    run_bytes,
     run_process,
     validator,
     write,
@@ -231,11 +232,9 @@ def test_a_full_disk_behind_standard_error_does_not_change_the_exit_code(tmp_pat
 
 @pytest.mark.parametrize("format", ["junit", "html", "markdown", "tap"])
 def test_a_document_is_utf_8_whatever_the_terminal_speaks(tmp_path: Path, format: str) -> None:
-    target = write(tmp_path / "tools.json", [{**FAULTY_TOOL, "name": "héllo→"}])
-    printed = [
-        run_process("lint", target, "--format", format, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}).stdout
-        for encoding in ("utf-8", "cp1252", "ascii")
-    ]
+    words = ("lint", write(tmp_path / "tools.json", [{**FAULTY_TOOL, "name": "héllo→"}]), "--format", format)
+    printed = [run_bytes(*words, encoding=encoding).stdout.decode() for encoding in ("utf-8", "cp1252")]
+    printed.append(run_process(*words, env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}).stdout)
     assert all("héllo→" in text for text in printed)
 
 
