@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest.mock import patch
@@ -183,10 +184,10 @@ def in_memory() -> Iterator[InMemory]:
     settings = fetch.connection_settings
 
     def transport(command: Sequence[str], environment: dict[str, str], directory: str | None) -> Any:
-        if contract.__file__ not in command:
+        *start, file = command[:4]
+        if start != [sys.executable, "-I", "-S"] or file != contract.__file__:
             return process(command, environment, directory)
-        words = list(command[command.index(contract.__file__) + 1 :])
-        return InMemoryStdio(contract.server(words))
+        return InMemoryStdio(contract.server(list(command[4:])))
 
     def in_this_process() -> dict[str, Any]:
         return {**settings(), "transport": InMemoryHttp(memory.servers)}

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from client.in_memory import in_memory
 from mcproof.probing.fuzz import sender, tool
 from mcproof.probing.probes import blame, promises
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from client.in_memory import InMemory
 
 
 @pytest.fixture
@@ -18,6 +22,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to be in, as failures are stored in the folder where mcproof is started."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def memory() -> Iterator[InMemory]:
+    """The servers of `contract.py` run in this process, and no wait for them takes time."""
+    with in_memory() as servers:
+        yield servers
 
 
 @pytest.fixture

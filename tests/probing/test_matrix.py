@@ -8,32 +8,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import validator
+from client.in_memory import in_memory
 from mcproof.cli.main import main
 from servers.checkers import CHECKERS, COLUMNS
 
-from .running import at_once, command, http
+from .running import command, silently
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("here", "hurried")
 
-WHERE = [
-    pytest.param(transport, era, marks=[] if (transport, era) == ("stdio", "handshake") else pytest.mark.slow)
-    for transport in ("stdio", "http")
-    for era in ("handshake", "stateless")
-]
+WHERE = [(transport, era) for transport in ("stdio", "http") for era in ("handshake", "stateless")]
 
 
-def proved(checker: str, transport: str, era: str, folder: Path, *words: str) -> tuple[int, Any]:
+def proved(checker: str, target: list[str], folder: Path, *words: str) -> tuple[int, Any]:
     """The exit code and the document of `prove`."""
-    file = folder / f"{checker}-{transport}-{era}.json"
-    words = ("prove", *words, "--output", f"json:{file}")
-    if transport == "stdio":
-        code = main([*words, "--", *command(checker, "--era", era)])
-    else:
-        with http(checker, era) as url:
-            code = main([*words, url])
+    file = folder / f"{checker}.json"
+    code = main(["prove", *words, "--output", f"json:{file}", *target])
     document = json.loads(file.read_text(encoding="utf-8"))
     validator("prove").validate(document)
     return code, document
@@ -52,11 +44,18 @@ def matrix_of(document: Any) -> dict[str, tuple[str, ...]]:
 
 
 TOOLS = ("find_book", "count_books", "list_shelves")
+CAREFUL = ["--", *command("checks-everything")]
 
 
 @pytest.mark.parametrize(("transport", "era"), WHERE)
 def test_each_server_has_its_matrix(transport: str, era: str, tmp_path: Path) -> None:
-    found = at_once(lambda checker: proved(checker, transport, era, tmp_path), CHECKERS)
+    """The servers run in this process; the tests below start them."""
+    found = {}
+    with in_memory() as memory, silently():
+        for checker in CHECKERS:
+            is_http = transport == "http"
+            target = [memory.url(checker, era)] if is_http else ["--", *command(checker, "--era", era)]
+            found[checker] = proved(checker, target, tmp_path)
     assert {name: matrix_of(document) for name, (_, document) in found.items()} == {
         name: checker.matrix for name, checker in CHECKERS.items()
     }
@@ -66,7 +65,7 @@ def test_each_server_has_its_matrix(transport: str, era: str, tmp_path: Path) ->
 
 def test_what_is_converted_breaks_a_promise_with_strict(tmp_path: Path) -> None:
     words = ("--strict", "--tool", "find_book")
-    code, document = proved("coerces", "stdio", "handshake", tmp_path, *words)
+    code, document = proved("coerces", ["--", *command("coerces")], tmp_path, *words)
     assert code == 1
     assert matrix_of(document)["find_book"][1] == "broken promise 0/2 query limit"
     assert {each["rule"] for each in document["findings"] if each["ruleset"] == "wire"} == {"WIR-013"}
@@ -74,7 +73,7 @@ def test_what_is_converted_breaks_a_promise_with_strict(tmp_path: Path) -> None:
 
 def test_a_limit_leaves_promises_out_evenly(tmp_path: Path) -> None:
     words = ("--max-calls", "7", "--tool", "find_book")
-    code, document = proved("checks-everything", "stdio", "handshake", tmp_path, *words)
+    code, document = proved("checks-everything", CAREFUL, tmp_path, *words)
     assert code == 0
     cells = {each["column"]: each for each in document["matrix"]}
     assert {column: cell["verdict"] for column, cell in cells.items()} == {
@@ -90,7 +89,7 @@ def test_a_limit_leaves_promises_out_evenly(tmp_path: Path) -> None:
 
 def test_a_column_that_the_limit_leaves_out_is_not_tested(tmp_path: Path) -> None:
     words = ("--max-calls", "2", "--tool", "find_book")
-    code, document = proved("checks-everything", "stdio", "handshake", tmp_path, *words)
+    code, document = proved("checks-everything", CAREFUL, tmp_path, *words)
     assert code == 0
     cells = {each["column"]: (each["verdict"], each["left_out"], each["reason"]) for each in document["matrix"]}
     assert cells["size"] == ("not tested", 1, "left out: --max-calls 2")
@@ -98,7 +97,7 @@ def test_a_column_that_the_limit_leaves_out_is_not_tested(tmp_path: Path) -> Non
 
 
 def test_every_probe_has_its_request_and_response(tmp_path: Path) -> None:
-    _, document = proved("checks-everything", "stdio", "handshake", tmp_path, "--tool", "list_shelves")
+    _, document = proved("checks-everything", CAREFUL, tmp_path, "--tool", "list_shelves")
     probes = [each for each in document["probes"] if each["tool"] == "list_shelves"]
     assert all(json.loads(each["request"]) is not None for each in probes if "characters)" not in each["request"])
     assert all(each["answer"] for each in probes)

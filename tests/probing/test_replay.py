@@ -46,6 +46,7 @@ def replayed(*words: str) -> Any:
 # --- the verdict --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize(
     ("name", "fault"),
     [
@@ -75,6 +76,7 @@ def test_a_crash_some_time_after_the_answer_stays_until_it_is_fixed(monkeypatch:
     assert replayed(number, "--", *command("good"))["verdict"] == "fixed"
 
 
+@pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize(
     "fault",
     [
@@ -94,13 +96,14 @@ def test_a_failure_of_the_server_stays_until_it_is_fixed(fault: str) -> None:
     assert replayed(number, "--", *command("good"))["verdict"] == "fixed"
 
 
+@pytest.mark.usefixtures("memory")
 def test_a_failure_of_the_stateless_era_stays_until_it_is_fixed() -> None:
     number = failed("prove", *BOOKS, "--", *command("version-accepted", "--era", "stateless"))
     assert replayed(number)["verdict"] == "still failing"
     assert replayed(number, "--", *command("good", "--era", "stateless"))["verdict"] == "fixed"
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("memory")
 @pytest.mark.parametrize("fault", ["hang-on-missing", "deaf-after-missing"])
 def test_a_hang_stays_until_it_is_fixed(fault: str) -> None:
     number = failed("prove", *BOOKS, "--max-call-ms", "1000", "--", *command(fault))
@@ -110,6 +113,7 @@ def test_a_hang_stays_until_it_is_fixed(fault: str) -> None:
     assert replayed(number, "--", *command("good"))["verdict"] == "fixed"
 
 
+@pytest.mark.usefixtures("memory")
 def test_another_harm_is_no_better() -> None:
     number = failed("prove", *BOOKS, "--", *command("accepts-missing"))
     document = replayed(number, "--", *command("crash-on-missing"))
