@@ -179,6 +179,7 @@ def test_a_hint_for_standard_input_is_a_command_that_works(command: str) -> None
     assert not any("<stdin>" in hint for hint in hints)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -203,6 +204,7 @@ def test_two_runs_print_the_same_bytes_whatever_the_hash_seed(folder: Path, argu
     assert runs[0].stdout
 
 
+@pytest.mark.slow
 def test_rules_and_explain_print_the_same_bytes_whatever_the_hash_seed() -> None:
     for arguments in (["rules"], ["rules", "--format", "json"], ["explain", "SCH-001"]):
         runs = [run_process_bytes(*arguments, env={"PYTHONHASHSEED": seed}) for seed in ("1", "2")]

@@ -17,6 +17,8 @@ from testing.suites.suites import write_suite
 
 from .conftest import CONFIGURATION, SERVER
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 60.0
 WITH_SIGINT = """\
 import signal, sys
