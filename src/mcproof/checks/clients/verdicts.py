@@ -241,7 +241,7 @@ class Improvement(NamedTuple):
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """The names of clients whose verdict gets better."""
+        """The names of the clients whose verdict gets better."""
         return tuple(gain.name for gain in self.gains if gain.before != gain.after)
 
 
