@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from mcproof.checks.diff.lock import known_parts, surface_hash
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_MEMORY = 1024**3
 """The memory of a process that starts no server, in bytes."""
 _DETAIL = Detail(lines=True, identities=True, scores=True)
+_ENDING = Event()
+"""Set once the service is gone."""
 
 
 def check(job: WatchJob) -> Iterator[str]:
@@ -86,7 +88,7 @@ def main() -> None:
     except Exception as error:
         sys.stdout.write(json.dumps({"error": str(from_exception(error))}) + "\n")
     sys.stdout.flush()
-    os._exit(0)
+    os._exit(1 if _ENDING.is_set() else 0)
 
 
 def limit_memory() -> None:
@@ -100,6 +102,7 @@ def limit_memory() -> None:
 def _end_with_service() -> None:
     while sys.stdin.buffer.read(1024):
         pass
+    _ENDING.set()  # before the server dies: its end lets the check fail, which must not look like a result
     STARTED.kill_all()
     os._exit(1)
 
