@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.client.redaction import hiding, redacted_command, redacted_url, secrets_of_command, secrets_of_url
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -65,16 +63,22 @@ class CommandEndpoint(NamedTuple):
     @property
     def secrets(self) -> list[str]:
         """Values that no report may contain."""
+        from mcproof.client.redaction import secrets_of_command  # here: every command imports this module
+
         return [*self.environment.values(), *self.filled, *secrets_of_command(self.words)]
 
     @property
     def named_secrets(self) -> list[tuple[str, str]]:
         """The secrets with their names."""
+        from mcproof.client.redaction import secrets_of_command
+
         values = [*self.filled, *secrets_of_command(self.words)]
         return [*self.environment.items(), *(("token", value) for value in values)]
 
     @property
     def described(self) -> dict[str, Any]:
+        from mcproof.client.redaction import hiding, redacted_command
+
         hide = hiding(self.filled)
         return {"command": [hide(word) for word in redacted_command(self.words)]}
 
@@ -91,11 +95,15 @@ class UrlEndpoint(NamedTuple):
 
     @property
     def label(self) -> str:
+        from mcproof.client.redaction import hiding, redacted_url
+
         return hiding(self.filled)(redacted_url(self.url))
 
     @property
     def secrets(self) -> list[str]:
         """Values that no report may contain."""
+        from mcproof.client.redaction import secrets_of_url
+
         # Of `Bearer TOKEN`, a server may repeat the token alone.
         values = [part for value in self.headers.values() for part in (value, value.rpartition(" ")[2])]
         return [*values, *self.filled, *secrets_of_url(self.url), *self.access.secrets]

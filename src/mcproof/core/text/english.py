@@ -8,7 +8,7 @@ Why a word list decides only what is certain: docs/decisions/0029-polish-is-cert
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -164,12 +164,15 @@ FOREIGN = _set(
 WATCHED = COMING_BACK | WHEN | USELESS | SPEAKING | FOREIGN
 
 
-_entry = re.compile(
-    # A bullet, `:param str` or `@param`; one or more names, which may be quoted; a type in brackets; a text.
-    r"\s{0,200}(?:[-*•] {0,3}|:param(?:eter)? (?:[\w\[\], |.]{1,60} )?|@param (?:\{[^}\n]{1,60}\} )?)?"
-    r"[`*\"']{0,3}(?P<names>[\w$.-]{1,100}(?:, ?[\w$.-]{1,100}){0,9})[`*\"']{0,3}"
-    r"(?:\s{0,3}\([^)\n]{0,200}\))?[`*]{0,3}(?:\s{0,3}:|\s{1,3}[-–—]\s)\s{0,200}\S"
-).match
+@cache  # compiled on first use: few commands that need words read parameters
+def _entry() -> re.Pattern[str]:
+    """A line that explains parameters."""
+    return re.compile(
+        # A bullet, `:param str` or `@param`; one or more names, which may be quoted; a type in brackets; a text.
+        r"\s{0,200}(?:[-*•] {0,3}|:param(?:eter)? (?:[\w\[\], |.]{1,60} )?|@param (?:\{[^}\n]{1,60}\} )?)?"
+        r"[`*\"']{0,3}(?P<names>[\w$.-]{1,100}(?:, ?[\w$.-]{1,100}){0,9})[`*\"']{0,3}"
+        r"(?:\s{0,3}\([^)\n]{0,200}\))?[`*]{0,3}(?:\s{0,3}:|\s{1,3}[-–—]\s)\s{0,200}\S"
+    )
 
 
 def documents_parameter(description: str, name: str) -> bool:
@@ -182,7 +185,7 @@ def _documented_parameters(description: str) -> frozenset[str]:
     """The names that lines of a description explain."""
     names: set[str] = set()
     for line in description.splitlines():
-        entry = _entry(line)
+        entry = _entry().match(line)
         if entry is not None:
             names.update(re.split(", ?", entry["names"]))
     return frozenset(names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from threading import Event, Thread
+import threading
 from typing import TYPE_CHECKING
 
 from mcproof.checks.diff.lock import known_parts, surface_hash
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_MEMORY = 1024**3
 """The memory of a process that starts no server, in bytes."""
 _DETAIL = Detail(lines=True, identities=True, scores=True)
-_ENDING = Event()
+_ENDING = threading.Event()
 """Set once the service is gone."""
 
 
@@ -81,7 +81,7 @@ def main() -> None:
     job = WatchJob.of_line(sys.stdin.buffer.readline())
     if not job.may_start_server:  # which would inherit the limit
         limit_memory()
-    Thread(target=_end_with_service, daemon=True).start()
+    threading.Thread(target=_end_with_service, daemon=True).start()
     try:
         for line in check(job):
             sys.stdout.write(line)
