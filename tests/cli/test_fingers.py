@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcproof.cli.command import laid_out
 from mcproof.cli.main import COMMANDS
-from mcproof.cli.parser import laid_out
 
 from .running import CLEAN_TOOL, fails, run, write
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.services.store.history import sparkline
+from mcproof.services.store.queries import sparkline
 
 from .running import CLEAN_TOOL, FAULTY_TOOL, document_of, fails, run, run_process, write
 

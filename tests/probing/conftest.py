@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from client.in_memory import in_memory
-from mcproof.probing.fuzz import sender, tool
+from mcproof.probing.fuzz import tool
+from mcproof.probing.fuzz import tool as sender
 from mcproof.probing.probes import blame, promises
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from mcproof.client.redaction import hiding
 from mcproof.client.session import Response
 from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import InputError
-from mcproof.probing.fuzz.sender import shrink
+from mcproof.probing.fuzz.tool import shrink
 from mcproof.probing.permission import permission
 from mcproof.probing.probes.failures import StoredFailure, store
 from servers import spiteful

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcproof.core.schema.validation import Oracle
-from mcproof.probing.fuzz.sender import same_promise
+from mcproof.probing.fuzz.tool import same_promise
 from mcproof.probing.generation.cases import deterministic_cases
 from mcproof.probing.generation.smaller import reductions
 

@@ -10,8 +10,7 @@ import pytest
 from mcproof.core.catalog.model import Tool
 from mcproof.probing.fuzz import campaign as turns_module
 from mcproof.probing.fuzz.campaign import FIRST, LATER, turns
-from mcproof.probing.fuzz.sender import CaseSlice, PendingCase, SentCase
-from mcproof.probing.fuzz.tool import MOST_CRASHES, FuzzPlan, ToolFuzzer, cases_of
+from mcproof.probing.fuzz.tool import MOST_CRASHES, CaseSlice, FuzzPlan, PendingCase, SentCase, ToolFuzzer, cases_of
 from mcproof.probing.probes.responses import Judgement
 
 if TYPE_CHECKING:

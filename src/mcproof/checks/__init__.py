@@ -12,7 +12,7 @@ for frameworks. How a result is written is in `report`, which rules a run uses i
 
 Public modules: advisories, baseline, behaviour.effects, clients.constraints, clients.fix, clients.hits,
 clients.profiles, clients.surface, clients.verdicts, diff.changes, diff.drift, diff.items, diff.lock, engine,
-findings, fixes, fixes.snippet_tables, fixes.snippets, fixes.source, ignores, kept_findings, reporting, rule,
-rulebook, rules.compat, scores.descriptions, scores.grade, scores.polish, scores.tokens, scores.trust, subjects,
-texts.tool_graph, unjudged.
+findings, fixes, fixes.snippet_tables, fixes.snippets, fixes.source, ignores, reporting, rule, rulebook,
+rules.compat, scores.descriptions, scores.grade, scores.polish, scores.tokens, scores.trust, subjects,
+texts.tool_graph.
 """

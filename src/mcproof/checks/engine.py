@@ -1,20 +1,42 @@
-"""Run rules on a catalog and observations, and collect their findings.
+"""Run rules on a catalog and observations, and collect their findings; say which rules could not be judged.
 
-The server comes first, then each item in catalog order. A schema is walked once for all rules. A rule that crashes
-becomes one finding about that rule; all other checks continue. Each item is judged by the revision of its server.
-Why a crash is a finding: docs/decisions/0018-rules-about-mcproof.md. Why subjects are classes:
-docs/decisions/0062-subjects-by-class.md.
+An editor that checks a catalog after every edit keeps the findings about tools that did not change.
+Why: docs/decisions/0058-edits-touch-tools.md.
 """
 
 from __future__ import annotations
 
+import marshal
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.findings import Finding
-from mcproof.checks.subjects import NOTHING, ClientHits, ItemSurvey, JudgedItem, RuleCrash, judging_revision
+from mcproof.checks.findings import Finding, Problem
+from mcproof.checks.rule import Rule, TrustTraits
+from mcproof.checks.subjects import (
+    NOTHING,
+    ONLY_SCANNED,
+    ClientHits,
+    ItemSurvey,
+    JudgedItem,
+    Observed,
+    RuleCrash,
+    Unjudged,
+    judging_revision,
+)
 from mcproof.checks.texts.model_texts import ModelTexts
-from mcproof.core.catalog.model import Catalog, Item, Prompt, Resource, ResourceTemplate, Server, Tool
+from mcproof.core.catalog.model import (
+    METHODS,
+    Catalog,
+    Item,
+    Prompt,
+    Resource,
+    ResourceTemplate,
+    Server,
+    SourceTool,
+    Tool,
+    unread_lists,
+)
+from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.observations.probes import ItemProbes, ResourceBodies
 from mcproof.core.schema.tree import SchemaTree
 
@@ -22,10 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
-    from mcproof.checks.kept_findings import KeptFindings
-    from mcproof.checks.rule import Rule
-    from mcproof.checks.subjects import Observed
 
+
+if TYPE_CHECKING:
     Derive = Callable[[Any, "Context"], Iterable[Any]]
 
 
@@ -245,3 +266,141 @@ class _RuleRun:
 
 _new = tuple.__new__
 """Builds a named tuple faster than a call of its class; used where there is one for each finding."""
+
+
+if TYPE_CHECKING:
+    ToolKey = tuple[bytes, SourceTool | None]
+
+
+class FindingsOfTool(NamedTuple):
+    """The findings about a tool: of rules about every item, and of all other rules."""
+
+    as_item: list[Finding]
+    as_tool: list[Finding]
+
+
+class _Kept(NamedTuple):
+    pointer: str
+    """The pointer of the tool when it was checked."""
+    as_item: tuple[tuple[Rule, Problem], ...]
+    as_tool: tuple[tuple[Rule, Problem], ...]
+
+
+class KeptFindings:
+    """The findings of the last check, by the content of each tool."""
+
+    def __init__(self) -> None:
+        self._setting: tuple[Any, ...] = ()
+        self._last: dict[ToolKey, _Kept] = {}
+        self._now: dict[ToolKey, _Kept] = {}
+
+    def begin(self, rules: object, *setting: object) -> None:
+        """Start a check with a table of rules and other settings; other ones make all earlier findings useless."""
+        is_same = bool(self._setting) and self._setting[0] is rules and self._setting[1:] == setting
+        self._setting = (rules, *setting)
+        self._last, self._now = self._now if is_same else {}, {}
+
+    def recall(self, tool: Tool) -> FindingsOfTool | None:
+        """The findings about a tool, if an equal one was in the last check."""
+        key = _key(tool)
+        known = self._last.get(key) if key is not None else None
+        if key is None or known is None:
+            return None
+        self._now[key] = known
+        return FindingsOfTool(_about(tool, known.as_item, known.pointer), _about(tool, known.as_tool, known.pointer))
+
+    def keep(self, tool: Tool, as_item: Iterable[Finding], as_tool: Iterable[Finding]) -> None:
+        """Keep the findings about a tool, unless one of them has a place of its own in the text."""
+        key = _key(tool)
+        kept = [tuple((each.rule, each.problem) for each in findings) for findings in (as_item, as_tool)]
+        if key is not None and all(_can_move(problem, tool) for part in kept for _, problem in part):
+            self._now[key] = _Kept(tool.pointer, *kept)
+
+
+def _key(tool: Tool) -> ToolKey | None:
+    """What the findings about a tool depend on; None for a tool without a name, whose number is its name."""
+    if not tool.name or (tool.document is not None and tool.document.has_duplicate_keys):
+        return None
+    try:
+        return marshal.dumps(tool.raw, 2), tool.source
+    except ValueError:  # too deep
+        return None
+
+
+def _can_move(problem: Problem, tool: Tool) -> bool:
+    near = problem.near
+    return near is None or (isinstance(near, str) and near.startswith(f"{tool.pointer}/"))
+
+
+def _about(tool: Tool, kept: tuple[tuple[Rule, Problem], ...], pointer: str) -> list[Finding]:
+    return [Finding(rule, tool, _moved(problem, pointer, tool.pointer)) for rule, problem in kept]
+
+
+def _moved(problem: Problem, before: str, now: str) -> Problem:
+    if before == now or not isinstance(problem.near, str):
+        return problem
+    return problem._replace(near=now + problem.near.removeprefix(before))
+
+
+_SAID_ELSEWHERE = (RuleCrash, ConnectionFacts, ItemProbes)
+"""What a report says of the whole input: that there was no live connection, and that no tool was called."""
+
+
+def _is_observation(rule: Rule) -> bool:
+    """Whether a rule is about something that is observed besides the catalog."""
+    return rule.subject not in OF_CATALOG and rule.subject not in _SAID_ELSEWHERE
+
+
+def needs_observation(rule: Rule) -> bool:
+    """Whether there are inputs on which a rule cannot be judged."""
+    return _is_observation(rule) or _reads_lists(rule) or rule.traits.needs == "server"
+
+
+def _reads_lists(rule: Rule) -> bool:
+    own = rule.traits.own
+    return isinstance(own, TrustTraits) and own.phase == "post-handshake"
+
+
+def unjudged_rules(rules: Iterable[Rule], catalog: Catalog, observed: Observed = NOTHING) -> dict[str, Unjudged]:
+    """The rules that could not be judged, by id."""
+    unread = unread_lists(catalog)
+    reasons = ((rule, _why(rule, catalog, observed, unread)) for rule in rules)
+    return {rule.id: why for rule, why in reasons if why is not None}
+
+
+def _why(rule: Rule, catalog: Catalog, observed: Observed, unread: Mapping[str, str]) -> Unjudged | None:
+    if _is_observation(rule):
+        return _why_unobserved(rule, observed)
+    if _reads_lists(rule):
+        if not catalog.lists_tools:
+            return Unjudged(observed.unlisted)
+        for key in _lists_read(rule):
+            if key in unread:
+                return Unjudged(unread[key])
+    if rule.traits.needs == "neighbours" and not catalog.neighbours:
+        return Unjudged("no other server of a client configuration was read before", concerns=False)
+    if rule.traits.needs == "resources" and not (catalog.resources or catalog.templates):
+        return Unjudged("no resources are listed", concerns=False)
+    if rule.traits.needs == "server" and not catalog.describes_server:
+        of_source = catalog.source is not None or catalog.server_info
+        return Unjudged("source code leaves it to the framework" if of_source else "a list of tools has no server info")
+    return None
+
+
+def _why_unobserved(rule: Rule, observed: Observed) -> Unjudged | None:
+    for value in observed.of(rule.subject):
+        if (why := getattr(value, "not_applicable", {}).get(rule.id)) is not None:
+            return Unjudged(why, concerns=False)
+        if (why := getattr(value, "unobserved", {}).get(rule.id)) is not None:
+            return Unjudged(why)
+        return None
+    return observed.missing.get(rule.subject, Unjudged(ONLY_SCANNED))
+
+
+def _lists_read(rule: Rule) -> Iterable[str]:
+    """The keys of the lists that a rule about a catalog reads."""
+    if rule.subject is ModelTexts:
+        return METHODS
+    if rule.traits.needs == "server":
+        return ()
+    return rule.traits.reads

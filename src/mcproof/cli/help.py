@@ -11,8 +11,8 @@ from contextlib import suppress
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from mcproof.cli.command import filled, help_width, laid_out
 from mcproof.cli.main import COMMAND_GROUPS, COMMANDS, command_named
-from mcproof.cli.parser import filled, help_width, laid_out
 from mcproof.core.console import shell_word
 from mcproof.core.errors import McproofError, UsageError, nearest
 from mcproof.report.formats import FORMATS
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcproof.cli.command import Command, Option
-    from mcproof.cli.parser import Parser
+    from mcproof.cli.command import Command, Option, Parser
 
 
 def all_commands() -> list[Command]:

@@ -11,8 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.cli.command import Option, Options
-from mcproof.cli.parser import whole_number, words
+from mcproof.cli.command import Option, Options, whole_number, words
 from mcproof.core.errors import ConfigError, UsageError
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import Settings, StoreSettings, settings_for

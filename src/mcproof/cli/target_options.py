@@ -13,9 +13,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
-from mcproof.cli.command import ARGUMENTS, Option, Options
+from mcproof.cli.command import ARGUMENTS, Option, Options, seconds
 from mcproof.cli.outputs import refuse_unwritable
-from mcproof.cli.parser import seconds
 from mcproof.client.endpoints import AccessOptions
 from mcproof.core.console import Style, safe, tell, without_commands
 from mcproof.core.errors import UsageError, WriteError, reason_of

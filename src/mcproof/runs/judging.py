@@ -7,13 +7,12 @@ from heapq import nsmallest
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.engine import check
+from mcproof.checks.engine import check, needs_observation, unjudged_rules
 from mcproof.checks.fixes import proven_edits
 from mcproof.checks.ignores import ACCEPTED
 from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import CRASHED, Thresholds, is_ignored, rules_of
 from mcproof.checks.subjects import NOTHING
-from mcproof.checks.unjudged import needs_observation, unjudged_rules
 from mcproof.core.errors import Untested
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.observations.probes import ItemProbes
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from mcproof.checks.baseline import Baseline
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
     from mcproof.checks.clients.profiles import Profile
+    from mcproof.checks.engine import KeptFindings
     from mcproof.checks.findings import Finding
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import IgnoreFor, IgnoreTracker, Suppression
-    from mcproof.checks.kept_findings import KeptFindings
     from mcproof.checks.rule import Rule
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.tokens import TokenCost

@@ -5,7 +5,6 @@ that and from `workers`, services do not import each other. The dashboard is `we
 the pages, `store.servers` and `store.queries` the SQL. A visit is a check that somebody asks `web` for. The options
 of the commands that start a service are in `cli`.
 
-Public modules: lsp.server, mcp.server, store.database, store.history, store.queries, store.recording,
-store.transfer, sweep, sweep.check, sweep.conductor, sweep.outputs, sweep.registry, sweep.summary, web.server,
-workers.process.
+Public modules: lsp.server, mcp.server, store.database, store.queries, store.recording, store.transfer, sweep,
+sweep.check, sweep.conductor, sweep.registry, sweep.summary, web.server, workers.
 """

@@ -17,7 +17,7 @@ from cli.running import CLEAN_TOOL, LOOSE_TOOL, write
 from mcproof.core.errors import InputError
 from mcproof.services.mcp.checker import encoded
 from mcproof.services.mcp.checker_process import CheckerProcess
-from mcproof.services.workers.process import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
+from mcproof.services.workers import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
 
 from .served import COMMAND, STATELESS, Agent, agent
 
@@ -199,7 +199,7 @@ class TestConfinement:
     @staticmethod
     def refused(statement: str, *roots: str) -> str:
         code = (
-            "import os, socket, subprocess\nfrom mcproof.services.workers.process import Confinement\n"
+            "import os, socket, subprocess\nfrom mcproof.services.workers import Confinement\n"
             f"each = Confinement(); each.roots = {roots!r}; each.apply()\n"
             f"try:\n    {statement}\nexcept PermissionError as error:\n    print(error.strerror)\n"
             "else:\n    print('done')"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcproof.services.sweep.conductor import Tally
-from mcproof.services.sweep.outputs import progress_text
+from mcproof.services.sweep.summary import progress_text
 
 
 @pytest.mark.parametrize(

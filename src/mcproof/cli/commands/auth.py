@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option, whole_number
 from mcproof.cli.outputs import TEXT_OR_JSON
-from mcproof.cli.parser import whole_number
 from mcproof.cli.target_options import AUTHORIZATION, CLIENT, parse_authorization
 from mcproof.core.console import Style, print_document, print_lines, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError

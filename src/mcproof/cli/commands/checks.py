@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from mcproof.checks.rule import RULESETS
-from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option, whole_number, words
 from mcproof.cli.options import (
     CLIENT_FIXING,
     COMPARISON,
@@ -19,7 +19,6 @@ from mcproof.cli.options import (
     policy,
 )
 from mcproof.cli.outputs import CHECK_OUTPUTS, OUTPUTS, TEXT_OR_JSON, VERBOSITY, parse_outputs
-from mcproof.cli.parser import whole_number, words
 from mcproof.cli.run import ConsoleListener, run_request
 from mcproof.cli.target_options import CONFIGURED_LIVE, LIVE, TARGETS, TARGETS_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines

@@ -7,11 +7,10 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import mcproof
-from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option, words
 from mcproof.cli.main import command_named
 from mcproof.cli.options import CALLS, PERMISSIONS
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY, refuse_unwritable
-from mcproof.cli.parser import words
 from mcproof.cli.run import run_check
 from mcproof.cli.target_options import LIVE, SERVER_USAGE, header_variables, parse_targets
 from mcproof.core.console import Counter, Style, plural, print_document, remark, shell_word
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from mcproof.targets.arguments import Input, Target
     from mcproof.targets.snapshots import LiveCatalogs
     from mcproof.testing.suites.drafts import Draft
-    from mcproof.testing.suites.new_server import EntryOptions, SecretVariables, UniqueNames
-    from mcproof.testing.suites.new_suite import FirstServer, FirstSuite
+    from mcproof.testing.suites.new_suite import EntryOptions, FirstServer, FirstSuite, SecretVariables, UniqueNames
 
 
 SERVER = ("python", "-m", "mcproof.demo.server")
@@ -193,8 +191,7 @@ def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
 
 def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
     """The servers with their entries and tests; the tests of live servers are tried."""
-    from mcproof.testing.suites.new_server import EntryOptions, SecretVariables, UniqueNames
-    from mcproof.testing.suites.new_suite import FirstServer
+    from mcproof.testing.suites.new_suite import EntryOptions, FirstServer, SecretVariables, UniqueNames
 
     way = EntryOptions(options.targets.timeout, options.targets.protocol, options.targets.start_timeout)
     variables = SecretVariables(os.environ, options.variables)
@@ -220,7 +217,7 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
 def _name(source: Input) -> str:
     """The name of a server in a suite: from its client configuration, or `remote` or `local`."""
     from mcproof.client.endpoints import UrlEndpoint
-    from mcproof.testing.suites.new_server import server_name
+    from mcproof.testing.suites.new_suite import server_name
 
     if (source.origin is not None and source.origin.line is not None) or source.obstacle is not None:
         return server_name(source.name.partition("#")[2])
@@ -231,7 +228,7 @@ def _entry(
     source: Input, catalog: Catalog, name: str, variables: SecretVariables, folder: str, way: EntryOptions
 ) -> list[str]:
     from mcproof.core.text.yaml_document import UnwritableError
-    from mcproof.testing.suites.new_server import captured_lines, entry_lines, placeholder_lines
+    from mcproof.testing.suites.new_suite import captured_lines, entry_lines, placeholder_lines
 
     try:
         if source.server is not None:
@@ -320,7 +317,7 @@ def _named(file: str) -> str:
 
 
 def _tell_next(suite: FirstSuite, servers: list[FirstServer], variables: SecretVariables, file: str) -> None:
-    from mcproof.testing.suites.new_server import PLACEHOLDER
+    from mcproof.testing.suites.new_suite import PLACEHOLDER
 
     if file != "-":
         asked = sum(not server.trouble for server in servers)

@@ -7,10 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option, seconds, whole_number, words
 from mcproof.cli.options import ANSWER, CALL_OPTIONS, CALLS, SECURITY, policy
 from mcproof.cli.outputs import CHECK_OUTPUTS, TEXT_OR_JSON, VERBOSITY
-from mcproof.cli.parser import seconds, whole_number, words
 from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import LIVE, SERVER, SERVER_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines, remark, wrapped

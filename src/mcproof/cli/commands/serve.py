@@ -13,9 +13,8 @@ from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import ARGUMENTS, HELP, Command, Option
+from mcproof.cli.command import ARGUMENTS, HELP, Command, Option, whole_number
 from mcproof.cli.options import parse_store, store
-from mcproof.cli.parser import whole_number
 from mcproof.core.console import Style, display_width, print_lines, remark
 from mcproof.core.errors import OK, InputError, UsageError, nearest, reason_of
 
@@ -53,7 +52,7 @@ def _mcp(options: argparse.Namespace) -> int:
         from mcproof.services.mcp.server import PATH, RootPolicy, serve_http, serve_stdio
     except ImportError:
         raise UsageError("`mcp` needs more packages: `pip install 'mcproof[mcp]'`") from None
-    from mcproof.services.workers.process import default_roots, given_roots
+    from mcproof.services.workers import default_roots, given_roots
 
     gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
     folders = given_roots(options.root) if options.root else default_roots()

@@ -7,9 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from mcproof.cli.command import ARGUMENTS, Command, Option, Options
+from mcproof.cli.command import ARGUMENTS, Command, Option, Options, seconds, whole_number, words
 from mcproof.cli.outputs import OUTPUTS, TEXT_OR_JSON, OutputOptions, parse_outputs
-from mcproof.cli.parser import seconds, whole_number, words
 from mcproof.cli.target_options import SERVERS, START_TIMEOUT, TRACE
 from mcproof.core.console import Style, tell
 from mcproof.core.errors import FAILED, OK, McproofError, UsageError

@@ -6,10 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from mcproof.cli.command import ARGUMENTS, Command, Option
+from mcproof.cli.command import ARGUMENTS, Command, Option, seconds, whole_number
 from mcproof.cli.options import CONFIG, DATABASE, RECORDING, SELECTION, parse_config, parse_selection
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY
-from mcproof.cli.parser import seconds, whole_number
 from mcproof.core.console import Style, print_document, print_lines, remark, tell
 from mcproof.core.errors import INTERRUPTED, OK, UsageError
 from mcproof.runs.requests import SettingsSource
@@ -29,13 +28,13 @@ def _sweep(options: argparse.Namespace) -> int:
         raise UsageError("`--database` is for `--record`")
     if options.address is not None and options.engine != "ray":
         raise UsageError("`--address` is for `--engine ray`")
-    from mcproof.services.sweep.outputs import check_outputs, summary_pieces, write_outputs
+    from mcproof.services.sweep.summary import check_outputs, summary_pieces, write_outputs
 
     check_outputs(options.output, options.results)
     request = _request(options)
     database = _database(options)
     from mcproof.services.sweep import run_sweep
-    from mcproof.services.sweep.outputs import SweepProgress
+    from mcproof.services.sweep.summary import SweepProgress
 
     progress = SweepProgress(request)
     try:

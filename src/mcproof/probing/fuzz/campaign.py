@@ -18,8 +18,7 @@ from mcproof.client.session import Response, Session
 from mcproof.client.waiting import all_of
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import CASE_OUTCOMES, SEVERAL, ItemProbes, Outcome, ProbeRecord
-from mcproof.probing.fuzz.sender import CaseSlice, SliceSender
-from mcproof.probing.fuzz.tool import FoundFailure, FuzzPlan, ToolFuzzer
+from mcproof.probing.fuzz.tool import CaseSlice, FoundFailure, FuzzPlan, SliceSender, ToolFuzzer
 from mcproof.probing.probes.sending import Incomplete, TimeLimit, WorkerPool
 
 if TYPE_CHECKING:

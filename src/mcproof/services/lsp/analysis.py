@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.checks.engine import KeptFindings
 from mcproof.checks.ignores import IgnoreTracker
-from mcproof.checks.kept_findings import KeptFindings
 from mcproof.checks.reporting import report_findings
 from mcproof.core.errors import McproofError, Notice, from_exception
 from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, settings_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import McproofError, from_exception
 from mcproof.services.mcp.checks import run_check
-from mcproof.services.workers.process import Confinement
+from mcproof.services.workers import Confinement
 
 if TYPE_CHECKING:
     from typing import BinaryIO

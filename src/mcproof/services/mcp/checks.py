@@ -27,7 +27,7 @@ from mcproof.runs.requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.services.workers.process import allowed_path
+from mcproof.services.workers import allowed_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,7 +27,7 @@ from mcproof.runs.call import worded
 from mcproof.services.mcp import tools
 from mcproof.services.mcp.checker_process import CheckerProcess
 from mcproof.services.mcp.tools import ToolDefinition, tool_definitions
-from mcproof.services.workers.process import client_roots
+from mcproof.services.workers import client_roots
 
 if TYPE_CHECKING:
     import socket

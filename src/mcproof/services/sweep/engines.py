@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mcproof.core.errors import McproofError
 from mcproof.services.sweep.worker_process import READY
-from mcproof.services.workers.process import read_frame, write_frame
+from mcproof.services.workers import read_frame, write_frame
 
 if TYPE_CHECKING:
     from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from mcproof.client.transports.processes import STARTED
 from mcproof.services.sweep.check import check_capture, check_live, warm_up
-from mcproof.services.workers.process import read_frame, write_frame
+from mcproof.services.workers import read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable

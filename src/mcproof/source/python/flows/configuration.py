@@ -13,9 +13,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.source import OpenBinding, SourceConfiguration, SourcePlace
-from mcproof.source.python.flows.forwarded_tokens import forwarded_tokens
-from mcproof.source.python.flows.secrets import source_secrets
-from mcproof.source.python.flows.source_trees import SourceTree, dotted, last_name, source_trees
+from mcproof.source.python.flows.source_trees import (
+    SourceTree,
+    dotted,
+    forwarded_tokens,
+    last_name,
+    source_secrets,
+    source_trees,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

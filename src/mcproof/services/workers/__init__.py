@@ -1,1 +1,0 @@
-"""Child processes that do work for a service, with limits."""
