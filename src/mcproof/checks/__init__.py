@@ -1,8 +1,8 @@
 """Judges: rules and the engine that runs them, scores, verdicts of clients, differences, fixes and advice.
 
 Everything that is an opinion lives here, and nothing here talks to a server: a check gets a catalog and
-observations. `subjects` has what rules check of them, `engine` runs the rules, `findings` has what they report,
-`reporting` its place in a file; `unjudged` says what could not be judged.
+observations. `engine` runs the rules on them and says what could not be judged, `findings` has what they report and
+merges findings of one fault, `reporting` adds their places in a file.
 
 A rule is a function in `rules`, by ruleset; its docstring is its help (why, fix), which `rulebook` shows with the
 examples of `rules/cases`. `behaviour` says what a tool does by its words: `effects` has the verbs that read, change
