@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_every_target_is_in_the_results_once_after_kills(tmp_path: Path) -> None:
-    assert kill_rounds(tmp_path, captures=400, kills=3, seed=5) > 0
+    assert kill_rounds(tmp_path, captures=2_000, kills=3, seed=5) > 0
 
 
 @pytest.mark.slow
