@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 def _history(options: argparse.Namespace) -> int:
     from mcproof.services.store.database import open_database
-    from mcproof.services.store.queries import history_document, history_lines
 
     database = open_database(parse_store(options).database, creates=False)
-    from mcproof.services.store.queries import history_of  # after the check that SQLAlchemy is installed
+    # after the check that SQLAlchemy is installed
+    from mcproof.services.store.queries import history_document, history_lines, history_of
 
     try:
         history = history_of(database, options.name, options.last)
