@@ -73,16 +73,12 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-COMING_BACK = _set(
+COMING_BACK = word_set(
     "return returns returned returning yield yields yielded yielding response responses responds output outputs result "
     "results produces producing give gives"
 )
 """First words of phrases about what a tool returns (MP003)."""
-READING = _set(
+READING = word_set(
     "get gets retrieve retrieves fetch fetches list lists read reads search searches find finds look lookup show shows "
     "display displays view views count counts describe describes identify identifies provide provides tell tells "
     "report reports calculate calculates compute computes summarize summarizes extract extracts enumerate enumerates "
@@ -91,7 +87,7 @@ READING = _set(
     "take takes peek scan scans"
 )
 """Verbs whose object is the result of a tool (MP003)."""
-CHANGING = _set(
+CHANGING = word_set(
     "delete deletes remove removes clear clears close closes click clicks press presses type types hover hovers drag "
     "drags drop drops scroll scrolls tap taps swipe swipes wait waits set sets rename renames move moves stop stops "
     "cancel cancels kill kills terminate terminates disable disables enable enables toggle toggles add adds update "
@@ -106,35 +102,35 @@ CHANGING = _set(
     "expires flush flushes increment decrement post posts adjust adjusts minimize maximize"
 )
 """Verbs of tools that change something and have nothing but success to report (MP003)."""
-MAKING = _set(
+MAKING = word_set(
     "create creates generate generates make makes build builds render renders draw draws execute executes run runs "
     "perform performs process processes analyze analyzes convert converts transform transforms translate translates "
     "export exports import imports submit submits start starts deploy deploys send sends upload "
     "uploads call calls invoke invokes validate validates compare compares query queries test tests register registers"
 )
 """Verbs that leave open what a tool returns (MP003)."""
-PURPOSES = _set(
+PURPOSES = word_set(
     "understand understanding show showing display displaying analyze analyse analyzing analysing compare comparing "
     "investigate investigating troubleshoot troubleshooting debug debugging diagnose diagnosing verify verifying "
     "discover discovering identify identifying explore exploring monitor monitoring visualize visualizing see "
     "illustrate demonstrate auditing inspecting planning deciding finding answering ensure avoid prevent"
 )
 """Verbs that explain what a tool is good for, after "to" or "for" (MP023)."""
-WHEN = PURPOSES | _set(
+WHEN = PURPOSES | word_set(
     "use used call invoke run prefer prefers choose favor favour try useful helpful appropriate ideal best perfect "
     "great suitable intended designed meant recommended needed only when whenever if not don never avoid must should "
     "before consider deprecated instead rather unlike primary main preferred start help helps"
 )
 """First words of phrases about when to use a tool (MP023)."""
-USELESS = _set(
+USELESS = word_set(
     "simply basically essentially obviously really effortlessly awesome amazing convenient powerful very useful "
     "helpful great perfect easy simple just"
 )
 """Filler words (MP025)."""
-SPEAKING = _set("ignore disregard forget override bypass reveal not don never without you")
+SPEAKING = word_set("ignore disregard forget override bypass reveal not don never without you")
 """First words of instructions to a model (MP041)."""
 
-EMPTY = _set(
+EMPTY = word_set(
     "a an the this that these those it its is are be of and or to for with from in into on at by as via about all any "
     "each every some one single new given specific specified certain particular current existing available your you "
     "my our using use used which when can will allows allow lets let enables tool tools function functionality method "
@@ -142,12 +138,12 @@ EMPTY = _set(
     "get gets retrieve retrieves fetch fetches return returns handle handles basic simple simply useful main general"
 )
 """Words that add nothing to a tool's name (MP020)."""
-ENGLISH = _set(
+ENGLISH = word_set(
     "the of and to for with from this that these are by or it its be which when all if your you can has have not any "
     "into is in on at as using use used returns return each other only must should"
 )
 """English function words."""
-FOREIGN = _set(
+FOREIGN = word_set(
     # Spanish, Portuguese, Italian
     "el la los las un una unos unas del al de en con por para que su sus como este esta si se lo uma um dos das pelo "
     "pela com ou il gli della delle dei nel nella che di sono "

@@ -20,7 +20,7 @@ from mcproof.checks.rules.polish.schemas import leaves_format_open
 from mcproof.checks.scores.tokens import is_blank, length, trim
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import KINDS, kinds_of
-from mcproof.core.text.english import EMPTY, PURPOSES, USELESS, WHEN, words_of
+from mcproof.core.text.english import EMPTY, PURPOSES, USELESS, WHEN, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,10 +159,6 @@ LOOKED_AT = 1000
 """How many characters of a description are searched for abbreviations."""
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _PURPOSE = rf"(?:{'|'.join(sorted(PURPOSES))})"
 _when = re.compile(
     r"\buse:? (?:[\w`'\"-]{1,40} ){0,4}(?:when|if|for|to|before|after|whenever|only|instead|as)\b|(?<=, )use\b"
@@ -201,13 +197,13 @@ _words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
 _SHAPES = bytes(ord("A") if 65 <= each <= 90 else ord("0") if 48 <= each <= 57 else ord(" ") for each in range(256))
 """`A` for every capital and `0` for every digit."""
 _is_acronym = re.compile(r"[A-Z][A-Z0-9]{1,5}").fullmatch
-_PLAIN = _set(
+_PLAIN = word_set(
     "API APIS URL URLS URI JSON XML HTTP HTTPS MCP SQL ID IDS HTML CSS CSV PDF UUID ISO UTC AWS SDK CLI CPU GPU RAM "
     "DNS IP TCP UDP SSH SSL TLS REST RPC YAML TOML JWT UI UX AI LLM OS IDE GET POST PUT PATCH HEAD DELETE SELECT FROM "
     "WHERE AND OR NOT NOTE TODO OK USD EUR GB MB KB TB EU US UK PNG JPG JPEG SVG GIF MP3 MP4 WAV ASCII UTF UTF8 MD "
     "DB ORM FAQ PR CI CD VM S3 EC2 IAM VPC SMS"
 )
-_EMPHASIS = _set(
+_EMPHASIS = word_set(
     "ALL ALWAYS ANY ARE AT AVOID BE BEFORE BEST BOTH BUT BY CALL CAN DO DOES EACH ERROR EVERY FALSE FIRST FOR HAS HOW "
     "IF IN INPUT IS IT ITS KEY LAST LIST MAX MAY MIN MORE MOST MUST NEVER NEW NO NONE NOW NULL OF ON ONE ONLY OUTPUT "
     "PLEASE READ RULE RULES SAME SET SHOULD SO STEP STOP TAKE THAN THAT THE THEN THIS TO TOOL TRUE TWO USE USER USING "

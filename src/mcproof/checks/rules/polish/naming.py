@@ -11,30 +11,26 @@ from typing import TYPE_CHECKING
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
 from mcproof.core.catalog.model import Catalog, Tool
-from mcproof.core.text.english import words_of
+from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-GENERIC = _set(
+GENERIC = word_set(
     "search query get list fetch run do call execute process handle request send load save update delete create read "
     "write go invoke perform tool action test main helper"
 )
 """Names that do not tell what is searched, run or sent."""
 
-DECORATION = _set("mcp server servers fastmcp mcpserver")
+DECORATION = word_set("mcp server servers fastmcp mcpserver")
 """Words that any server's name could contain."""
 
 _PREFERRED = {
-    "get": _set("get fetch retrieve obtain"),
-    "list": _set("list enumerate"),
-    "update": _set("update modify"),
-    "delete": _set("delete destroy"),
+    "get": word_set("get fetch retrieve obtain"),
+    "list": word_set("list enumerate"),
+    "update": word_set("update modify"),
+    "delete": word_set("delete destroy"),
 }
 """Verbs with the same meaning; read/get, add/create and remove/delete are not always the same."""
 _FAMILY = {verb: preferred for preferred, verbs in _PREFERRED.items() for verb in verbs}

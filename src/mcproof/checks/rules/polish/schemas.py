@@ -17,7 +17,7 @@ from mcproof.checks.scores.tokens import is_blank
 from mcproof.core.catalog.model import Catalog, Tool
 from mcproof.core.schema.acceptance import accepts_nothing
 from mcproof.core.schema.validation import objections
-from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, documents_parameter, words_of
+from mcproof.core.text.english import CHANGING, COMING_BACK, MAKING, READING, documents_parameter, word_set, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,20 +270,16 @@ def _flaw(tool: Tool) -> tuple[str, str] | None:
     return None
 
 
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 OPEN_TYPES = ("string", "object", "array")
-_SHOWING_KEYS = _set(
+_SHOWING_KEYS = word_set(
     "example examples enum const format pattern properties patternProperties $ref anyOf oneOf allOf not"
 )
-_TIMES = _set(
+_TIMES = word_set(
     "date dates datetime time times timestamp timestamps day days month since until deadline duration interval period "
     "timezone expiry expires expiration ttl schedule"
 )
 """Words anywhere in a name that make its value a time."""
-_FORMATTED = _TIMES | _set(
+_FORMATTED = _TIMES | word_set(
     # Codes
     "color colors colour colours language languages lang locale country currency "
     # Choices
@@ -294,7 +290,7 @@ _FORMATTED = _TIMES | _set(
     "range ranges cell cells coordinates bbox selector filter filters expression dimensions ratio mask cidr"
 )
 """Last words of a name whose value has a format or is one of a few."""
-_OBJECTS = _set(
+_OBJECTS = word_set(
     "filter filters options option config configuration settings data metadata payload args arguments params "
     "parameters properties fields criteria conditions where"
 )
