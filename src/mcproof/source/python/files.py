@@ -23,6 +23,9 @@ from mcproof.source.packages.versions import Distribution, distribution_of, dist
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
+_HIGHEST_CLIMB = 12
+"""How many folders above a file are searched for the root of its project."""
+
 
 class Boundary:
     """Decides which files and folders belong to the project of a target.
@@ -317,9 +320,6 @@ def may_register(data: bytes, path: str) -> bool:
     """Whether a file contains a word that a registration needs, and is not a test."""
     acts = any(word in data and re.search(pattern, data) is not None for word, pattern in _PATTERNS.items())
     return acts and not is_test(path, data)
-
-
-_HIGHEST_CLIMB = 12
 
 
 class ImportPaths:
