@@ -58,7 +58,7 @@ class LoopbackListener:
                     try:
                         head = await reader.readuntil(b"\r\n\r\n")
                     except asyncio.IncompleteReadError as error:
-                        # A request that breaks off was sent all the same.
+                        # A request that breaks off was sent anyway.
                         head = error.partial
                     if len(self._heads) < _MOST_REQUESTS:
                         self._heads.append(head)

@@ -444,7 +444,7 @@ class SweepProgress:
     def __init__(self, request: SweepRequest) -> None:
         self._line = ProgressLine(sys.stderr)
         self._start = self._last = monotonic()
-        # Counting reads all sources once more, so it is left out where nobody would see the number.
+        # Counting reads all sources once more, so it is left out where the number is not shown.
         self._total = self._count(request) if self._line.is_shown else None
 
     @staticmethod
