@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.console import Style, print_lines
-from mcproof.report.json import response_document
-from mcproof.report.text import response_text
+from mcproof.report.responses import response_document, response_text
 from mcproof.runs.call import OneResponse
 from probing.running import CONTRACT, http
 from report.readers import acts

@@ -121,6 +121,8 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
         module, name = _CONCISE.get(kind, ("mcproof.report.sections.findings", "concise"))
     elif kind == "grade" and not is_single:
         module, name = "mcproof.report.sections.scores", "row"
+    elif kind in ("compat", "scan"):
+        module, name = "mcproof.report.text", "target_text"
     else:
         module, name = _TEXTS[kind]
     pieces: Iterable[str] = getattr(import_module(module), name)(result, style)
@@ -136,8 +138,6 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 _TEXTS: dict[Kind, tuple[str, str]] = {
     "lint": ("mcproof.report.sections.findings", "frames"),
     "grade": ("mcproof.report.sections.scores", "card"),
-    "compat": ("mcproof.report.sections.clients", "compat_text"),
-    "scan": ("mcproof.report.sections.scores", "scan_text"),
     "diff": ("mcproof.report.sections.findings", "changes_text"),
     "probe": ("mcproof.report.sections.probes", "probe_text"),
     "prove": ("mcproof.report.sections.probes", "prove_text"),

@@ -256,6 +256,11 @@ class ToolColumn(NamedTuple):
     size: int
 
     @property
+    def title(self) -> str:
+        """The name of the only tool, or the number of tools."""
+        return self.tools[0] if len(self.tools) == 1 else f"{self.size:,} tools"
+
+    @property
     def is_rest(self) -> bool:
         """Whether it is the column of all tools that no client has a problem with."""
         return not self.tools
@@ -293,6 +298,10 @@ class ClientGrid(NamedTuple):
     def has_server_column(self) -> bool:
         """Whether a client has a problem with the server as a whole."""
         return any(row.server != "works" for row in self.rows)
+
+    def symbols(self, row: ClientRow) -> list[Symbol]:
+        """The symbols of a row: of the server as a whole, if any client has a problem with it, then of the tools."""
+        return [OUTCOME_SYMBOLS[cell] for cell in ([row.server] if self.has_server_column else []) + row.cells]
 
     def legend(self) -> list[Symbol]:
         """The symbols that occur."""

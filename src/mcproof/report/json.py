@@ -28,7 +28,6 @@ from mcproof.testing.outcomes import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.runs.call import OneResponse
     from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
@@ -201,11 +200,3 @@ def _findings_document(
 def _members(members: Record) -> str:
     """Return members that follow others, each on a line."""
     return "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in members.items())
-
-
-def response_document(response: OneResponse) -> Iterator[str]:
-    """Write what was sent and the response as received, one member a line."""
-    members = {"schema_version": SCHEMA_VERSION, **response._asdict(), "seconds": round(response.seconds, 6)}
-    del members["unanswered"]  # also in `asked`
-    lines = ",\n".join(f"{encode(key)}: {printable(encode(value))}" for key, value in members.items())
-    yield f"{{{lines}}}\n"

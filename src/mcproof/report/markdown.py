@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural, safe
+from mcproof.report.blocks import MARKDOWN, Renderer
 from mcproof.report.ci import SUPPRESSED
 from mcproof.report.grids import covered_by_failures
 from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, repository_path, scope_of
+from mcproof.report.sections import document_of
 from mcproof.report.sections.outcomes import (
     merge_unrun,
     split_static,
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.findings import FindingGroup, Level, ReportedFinding
+    from mcproof.report import blocks
     from mcproof.runs.results import RunResult, TargetResult
 
 MARK = "<!-- mcproof -->"
@@ -85,14 +89,8 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
         from mcproof.report.sections.probes import call_sections
 
         yield from call_sections(result)
-    if result.payload.kind == "compat":
-        from mcproof.report.sections.clients import client_sections
-
-        yield from client_sections(result, result.payload)
-    if result.payload.kind == "scan" and result.payload.trust is not None:
-        from mcproof.report.sections.scores import trust_sections
-
-        yield from trust_sections(result.payload.trust, result.payload.graph)
+    if result.payload.kind in ("compat", "scan"):
+        yield from _RENDERER.draw(document_of(result).body)
     if result.scores.grade is not None and result.scores.grade.gains and result.scores.grade.score < 100:
         helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in result.scores.grade.gains[:3]]
         yield f"\nWhat would help most: {', '.join(helps)}.\n"
@@ -198,6 +196,71 @@ def _where(finding: ReportedFinding) -> str:
 
 def _location(file: str, line: int | None) -> str:
     return repository_path(file) + (f":{line}" if line is not None else "")
+
+
+_COLUMNS = 12
+"""How many groups of tools have a column."""
+_NAMES, _CLIENTS = 8, 12
+"""How many tools of a group and clients of a row are named; the rest are counted."""
+_OUTCOME_SIGNS = {"works": "✅", "degraded": "🟡", "lost": "⚪", "breaks": "🔴"}
+_MOST_EDGES = 30
+"""How many edges of the tool graph are listed."""
+
+
+class MarkdownRenderer(Renderer):
+    """Draws blocks in Markdown. A block that can follow a paragraph begins with a blank line, others have a section."""
+
+    format = MARKDOWN
+
+    def sentence(self, block: blocks.Sentence) -> Iterator[str]:
+        yield f"\n{escaped(block.text)}\n"
+
+    def section(self, block: blocks.Section) -> Iterator[str]:
+        lead = f"{block.title_and_gist}:" if block.lead is None else block.lead
+        yield f"\n{lead}\n\n" if lead else "\n"
+        yield from self.draw(block.blocks)
+
+    def bullets(self, block: blocks.Bullets) -> Iterator[str]:
+        yield from (f"- {escaped(item)}\n" for item in block.items)
+
+    def steps(self, block: blocks.Steps) -> Iterator[str]:
+        for number, step in enumerate(block.steps, 1):
+            line = step.line.format(text=escaped(step.text), rule=code(step.rule), gain=escaped(step.gain))
+            yield f"{number}. {line}\n"
+
+    def reasons(self, block: blocks.Reasons) -> Iterator[str]:
+        yield f"| {block.heading} | why |\n| --- | --- |\n"
+        for reason in block.reasons:
+            yield f"| {', '.join(map(code, reason.names))} | {escaped(reason.why)} |\n"
+
+    def graph(self, block: blocks.Graph) -> Iterator[str]:
+        yield "| tool | names | sentence |\n| --- | --- | --- |\n"
+        for edge in block.graph.edges[:_MOST_EDGES]:
+            yield f"| {code(edge.source)} | {edge.kind} {code(edge.target)} | {escaped(edge.sentence)} |\n"
+
+    def clients(self, block: blocks.Clients) -> Iterator[str]:
+        grid = block.arrange(_COLUMNS)
+        letters = ascii_uppercase[: len(grid.columns)]
+        titles = [*(["server"] if grid.has_server_column else []), *letters]
+        yield f"| clients | {' | '.join(titles)} | result |\n|{' --- |' * (len(titles) + 2)}\n"
+        for row in grid.rows:
+            names = row.names if row.verdict != "works" else [f"{len(row.names):,} others"]
+            listed = escaped(", ".join(names[:_CLIENTS])) + _more(names, _CLIENTS)
+            cells = " | ".join(_OUTCOME_SIGNS[symbol.word] for symbol in grid.symbols(row))
+            yield f"| {listed} | {cells} | {escaped(row.summary)} |\n"
+        yield "\n"
+        for letter, column in zip(letters, grid.columns, strict=True):
+            listed = ", ".join(map(code, column.tools[:_NAMES])) + _more(column.tools, _NAMES)
+            yield f"- {letter}: {plural(column.size, 'tool')}{f': {listed}' if listed else ''}\n"
+        meanings = [f"{_OUTCOME_SIGNS[symbol.word]} {symbol.meaning or symbol.word}" for symbol in grid.legend()]
+        yield f"\n{' · '.join(meanings)}\n"
+
+
+def _more(names: list[str], most: int) -> str:
+    return f" and {len(names) - most:,} more" if len(names) > most else ""
+
+
+_RENDERER = MarkdownRenderer()
 
 
 def escaped(text: str) -> str:

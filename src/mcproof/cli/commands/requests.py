@@ -40,11 +40,11 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
         request = request._replace(user=TerminalUser)
     response = send_one(request, settings_for(os.curdir), ConsoleListener())
     if options.format == "json":
-        from mcproof.report.json import response_document
+        from mcproof.report.responses import response_document
 
         print_document(response_document(response))
     else:
-        from mcproof.report.text import response_text
+        from mcproof.report.responses import response_text
 
         print_lines(response_text(response, Style.of(sys.stdout)), sys.stdout)
         if response.failure:

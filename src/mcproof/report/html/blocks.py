@@ -24,17 +24,10 @@ from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
 from mcproof.core.console import plural
 from mcproof.report.grids import (
     LENIENT,
-    OUTCOME_SYMBOLS,
     TITLES,
-    ClientGrid,
-    ClientRow,
     Grid,
     Row,
     Square,
-    Symbol,
-    ToolColumn,
-    client_grid,
-    gain_phrases,
     matrix_grid,
     probe_grid,
     server_probes,
@@ -46,59 +39,10 @@ from mcproof.testing.outcomes import OUTCOMES, TestResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mcproof.checks.clients.verdicts import Improvement
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import Suppression
     from mcproof.probing.outcomes import Failure, Fuzzing, ProbeResult
-    from mcproof.runs.results import CompatPayload, Kind, RunResult, TargetResult
-
-
-_COLUMNS = 16
-"""How many groups of tools have a column."""
-
-
-class ClientView:
-    """The result of `compat` for one target."""
-
-    def __init__(self, result: TargetResult, payload: CompatPayload) -> None:
-        self._result = result
-        self._payload = payload
-
-    @cached_property
-    def grid(self) -> ClientGrid:
-        return client_grid(self._result, self._payload, _COLUMNS)
-
-    @property
-    def has_problems(self) -> bool:
-        return any(row.verdict != "works" for row in self.grid.rows)
-
-    @property
-    def improvements(self) -> list[Improvement]:
-        return self._payload.improvements
-
-    def symbols(self, row: ClientRow) -> list[Symbol]:
-        """The symbols of a row: of the server as a whole, if any client has a problem with it, then of the tools."""
-        return [OUTCOME_SYMBOLS[cell] for cell in ([row.server] if self.grid.has_server_column else []) + row.cells]
-
-    @property
-    def titles(self) -> list[str]:
-        """The titles of the columns: the name of the only tool, or the number of tools."""
-        server = ["server"] if self.grid.has_server_column else []
-        return server + [_title(column) for column in self.grid.columns]
-
-    @property
-    def tooltips(self) -> list[str]:
-        """The tools of each column."""
-        server = ["the server as a whole"] if self.grid.has_server_column else []
-        return server + [", ".join(column.tools[:40]) or "tools without a problem" for column in self.grid.columns]
-
-    @staticmethod
-    def gains(improvement: Improvement) -> str:
-        return "; ".join(gain_phrases(improvement)) or "no gain before the steps below"
-
-
-def _title(column: ToolColumn) -> str:
-    return column.tools[0] if len(column.tools) == 1 else f"{column.size:,} tools"
+    from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
 MOST = 5_000
@@ -333,7 +277,6 @@ MOST_GRAPH_ROWS, MOST_SENTENCES = 80, 100
 _ROW, _NAMES, _GAP, _WIDEST = 20, 250, 8, 300
 """The height of a row, the width of the names, the space beside them and the width of the widest arc."""
 _WORDS: dict[EdgeKind, str] = {"commands": "commands", "hint": "suggests", "mentions": "mentions"}
-_NOUNS: dict[EdgeKind, str] = {"commands": "command", "hint": "hint", "mentions": "mention"}
 
 
 class GraphRow(NamedTuple):
@@ -371,14 +314,10 @@ class GraphPicture(NamedTuple):
     sentences_left_out: int
     isolated: int
     """The number of tools without an edge."""
-    spoken: str
-    """The picture in a sentence."""
 
 
-def graph_picture(graph: ToolGraph) -> GraphPicture | None:
-    """Arrange a graph, tools in the order of the catalog; None if no tool names another."""
-    if not graph.edges:
-        return None
+def graph_picture(graph: ToolGraph) -> GraphPicture:
+    """Arrange a graph, tools in the order of the catalog."""
     isolated = set(graph.isolated)
     connected = [name for name in graph.tools if name not in isolated]
     shown = connected[:MOST_GRAPH_ROWS]
@@ -398,7 +337,6 @@ def graph_picture(graph: ToolGraph) -> GraphPicture | None:
         rows_left_out=len(connected) - len(shown),
         sentences_left_out=len(by_kind) - len(by_kind[:MOST_SENTENCES]) + graph.left_out,
         isolated=len(isolated),
-        spoken=", ".join(plural(count, _NOUNS[kind]) for kind, count in counts.items() if count),
     )
 
 

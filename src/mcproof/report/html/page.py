@@ -16,7 +16,7 @@ from mcproof.checks.findings import LEVELS
 from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
 from mcproof.core.console import plural, safe
 from mcproof.probing.outcomes import predictions
-from mcproof.report import phrases
+from mcproof.report.blocks import blocks_for
 from mcproof.report.grids import MEANINGS, symbol_of
 from mcproof.report.html import blocks
 from mcproof.report.html.blocks import (
@@ -116,11 +116,9 @@ _HELPERS = {
     "BONUS_LENGTH": BONUS_LENGTH,
     "MEANINGS": MEANINGS,
     "arguments_text": arguments_text,
-    "clients_of": blocks.ClientView,
-    "action_gain": phrases.action_gain,
+    "blocks_for": blocks_for,
+    "class_of": lambda block: type(block).__name__,
     "graph_picture": blocks.graph_picture,
-    "outcome_counts": phrases.outcome_counts,
-    "unseen_rules": phrases.unseen_rules,
     "duration": blocks.duration,
     "failures_shown": blocks.failures_shown,
     "symbol_of": symbol_of,

@@ -9,6 +9,7 @@ from mcproof.checks.findings import LEVELS, Level, level_of
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS, Gain, Grade
 from mcproof.core.console import plural
 from mcproof.probing.outcomes import promises
+from mcproof.report.blocks import Document
 from mcproof.report.grids import shown_outcomes
 from mcproof.report.html.blocks import (
     GRADE_TONES,
@@ -25,6 +26,7 @@ from mcproof.report.html.blocks import (
     test_shares,
 )
 from mcproof.report.phrases import SYMBOLS, TONES, failing_words, fixing_hint, gate_sentence, scope_of
+from mcproof.report.sections import document_of
 from mcproof.report.sections.outcomes import summary_sentence, tests_headline
 from mcproof.report.verdicts import FAILED, INCOMPLETE, GateVerdict, called_sentence, target_verdict
 from mcproof.runs.results import CALLING, Scores, TargetResult
@@ -181,6 +183,10 @@ class TargetView:
     @property
     def kind(self) -> str:
         return self.result.payload.kind
+
+    @cached_property
+    def document(self) -> Document:
+        return document_of(self.result) if self.kind in ("compat", "scan") else Document()
 
     @cached_property
     def findings(self) -> Findings:

@@ -1,4 +1,26 @@
-"""Sections of reports for text and Markdown: one module for each kind of result.
+"""What a report says of each kind of result, as blocks for every format.
 
-HTML has its own views in `report.html`; what a section says in words is in `phrases`, its grids in `grids`.
+To show more of a payload, yield another block in its builder; the formats need no change unless its class is new.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mcproof.report.blocks import Document
+    from mcproof.runs.results import Kind, TargetResult
+
+
+_BUILDERS: dict[Kind, tuple[str, str]] = {
+    "compat": ("mcproof.report.sections.clients", "compat_document"),
+    "scan": ("mcproof.report.sections.scores", "scan_document"),
+}
+
+
+def document_of(result: TargetResult) -> Document:
+    """Return the blocks of a target; only the builder of its kind is imported, as a command shows one kind."""
+    module, name = _BUILDERS[result.payload.kind]
+    document: Document = getattr(import_module(module), name)(result)
+    return document

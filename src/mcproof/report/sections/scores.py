@@ -1,4 +1,4 @@
-"""The grade and the trust in a server: the letter or verdict, its reasons and what to do, in text and Markdown."""
+"""The grade and the trust in a server: the letter or verdict, its reasons and what to do."""
 
 from __future__ import annotations
 
@@ -7,46 +7,34 @@ from typing import TYPE_CHECKING
 from mcproof.checks.findings import level_of
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Gain, Grade
 from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
+from mcproof.report.blocks import (
+    HTML,
+    MARKDOWN,
+    TEXT,
+    Bullets,
+    Document,
+    Findings,
+    Graph,
+    Headline,
+    Only,
+    Reason,
+    Reasons,
+    Section,
+    Sentence,
+    Step,
+    Steps,
+)
 from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
-from mcproof.report.sections.findings import command_hint, frames
+from mcproof.report.sections.findings import command_hint
 from mcproof.report.verdicts import target_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.checks.scores.tokens import TokenCost
-    from mcproof.checks.scores.trust import Trust
-    from mcproof.checks.texts.tool_graph import ToolGraph
+    from mcproof.checks.scores.trust import Action
+    from mcproof.report.blocks import Block
     from mcproof.runs.results import Descriptions, TargetResult
-
-
-_MARKDOWN_EDGES = 30
-"""How many edges of the tool graph are listed."""
-
-
-def trust_sections(trust: Trust, graph: ToolGraph | None) -> Iterator[str]:
-    """Write why the verdict is what it is, what to do, and which rules were not judged."""
-    # Here, as the text for a terminal is loaded more often, and without the Markdown around it.
-    from mcproof.report.markdown import code, escaped
-
-    yield f"\n{outcome_counts(trust)}.\n"
-    if trust.reasons:
-        yield "\nWhy:\n\n"
-        yield from (f"- {escaped(reason)}\n" for reason in trust.reasons)
-    if trust.actions:
-        yield "\nWhat to do, the largest gain first:\n\n"
-        for number, action in enumerate(trust.actions, 1):
-            gain = action_gain(action, trust)
-            yield f"{number}. {escaped(action.advice)} ({code(action.rule)}{f': {escaped(gain)}' if gain else ''})\n"
-    unseen = unseen_rules(trust)
-    if unseen:
-        yield "\n| not judged | why |\n| --- | --- |\n"
-        for group in unseen:
-            yield f"| {', '.join(map(code, group.rules))} | {escaped(group.why)} |\n"
-    if graph is not None and graph.edges:
-        yield "\n| tool | names | sentence |\n| --- | --- | --- |\n"
-        for edge in graph.edges[:_MARKDOWN_EDGES]:
-            yield f"| {code(edge.source)} | {edge.kind} {code(edge.target)} | {escaped(edge.sentence)} |\n"
 
 
 LARGE = {
@@ -206,76 +194,45 @@ def _input_findings(result: TargetResult, style: Style) -> str:
     return "\n".join(command_hint(f"{what} with the input itself; see", command, style)) + "\n"
 
 
-_COLOURS = {"good": "good", "fair": "warning", "bad": "error"}
-_STEPS, _TEXT_EDGES = 8, 12
-"""How many actions, and lines of the tool graph, are listed unless everything is."""
+_NOUNS = {"commands": "command", "hint": "hint", "mentions": "mention"}
 
 
-def scan_text(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render the result of `scan`."""
+def scan_document(result: TargetResult) -> Document:
+    """Return the verdict and its reasons, what to do, what was not judged, and which tools name each other."""
     payload = result.payload
     if payload.kind != "scan" or payload.trust is None:
         raise ValueError("not a result of a scan")
-    trust = payload.trust
+    trust, graph = payload.trust, payload.graph
     verdict, _, rest = trust_sentence(trust).partition(":")
-    yield f"{style.paint(verdict, 'bold', _COLOURS[TONES[trust.verdict]])}:{rest}\n"
-    yield from _lines(outcome_counts(trust), style)
-    yield "\n"
+    counts = outcome_counts(trust)
+    body: list[Block] = [
+        Only((TEXT,), [Headline(verdict, f":{rest}", TONES[trust.verdict])]),
+        Only((TEXT,), [Sentence(counts, is_strong=False, has_gap=True)]),
+        Only((MARKDOWN,), [Sentence(f"{counts}.")]),
+    ]
     if trust.reasons:
-        yield style.paint("Why", "bold") + "\n\n"
-        for reason in trust.reasons:
-            yield from _lines(style.text(reason, 1_000), style, "  - ")
-        yield "\n"
-    yield from _actions(trust, style)
-    yield from _unseen(trust, style)
-    yield from _graph(payload.graph, style)
-    yield from frames(result, style)
+        body.append(Section("Why", [Bullets(trust.reasons)]))
+    if trust.actions:
+        steps = [_step(action, action_gain(action, trust)) for action in trust.actions]
+        body.append(Section("What to do", [Steps(steps)], gist="the largest gain first"))
+    pictures = []
+    if graph is not None and graph.edges:
+        kinds = {kind: sum(edge.kind == kind for edge in graph.edges) for kind in _NOUNS}
+        gist = ", ".join(plural(count, _NOUNS[kind]) for kind, count in kinds.items() if count)
+        title = "Tools that name each other"
+        pictures = [Section(title, [Graph(graph, gist)], gist, long=title, lead="")]
+    body.append(Only((HTML,), pictures))
+    unseen = unseen_rules(trust)
+    for formats, title, groups in (
+        ((TEXT,), "Not observed", [group for group in unseen if group.is_applicable]),
+        ((MARKDOWN, HTML), "Not judged", unseen),
+    ):
+        if groups:
+            reasons = Reasons([Reason(group.rules, group.why) for group in groups], "not judged", "rule")
+            body.append(Only(formats, [Section(title, [reasons], counts, long=title, lead="")]))
+    body.append(Only((TEXT, MARKDOWN), pictures))
+    return Document(body, [Findings(result)])
 
 
-def _actions(trust: Trust, style: Style) -> Iterator[str]:
-    if not trust.actions:
-        return
-    yield style.paint("What to do, the largest gain first", "bold") + "\n\n"
-    shown = trust.actions if style.examples is None else trust.actions[:_STEPS]
-    for number, action in enumerate(shown, 1):
-        gain = action_gain(action, trust)
-        text = f"{style.text(action.advice, 500)} ({style.text(action.rule)}{f': {gain}' if gain else ''})"
-        yield from _lines(text, style, f"{number:>3}  ")
-    if len(trust.actions) > len(shown):
-        yield f"     and {len(trust.actions) - len(shown):,} more; --show all lists everything\n"
-    yield "\n"
-
-
-def _graph(graph: ToolGraph | None, style: Style) -> Iterator[str]:
-    """Render which tools name each other, unless none does."""
-    if graph is None or not graph.edges:
-        return
-    yield style.paint("Tools that name each other", "bold") + "\n\n"
-    from mcproof.checks.texts.tool_graph import graph_lines
-
-    lines = graph_lines(graph)
-    shown = lines if style.examples is None else lines[:_TEXT_EDGES]
-    for line in shown:
-        head = "  " + " " * (len(line) - len(line.lstrip()))
-        yield from _lines(style.text(line.strip(), 400), style, head)
-    if len(lines) > len(shown):
-        yield f"  and {len(lines) - len(shown):,} more lines; --show all lists everything\n"
-    yield "\n"
-
-
-def _unseen(trust: Trust, style: Style) -> Iterator[str]:
-    unseen = [group for group in unseen_rules(trust) if group.is_applicable]
-    if not unseen:
-        return
-    yield style.paint("Not observed", "bold") + "\n\n"
-    for group in unseen:
-        named = ", ".join(group.rules) if style.examples is None or len(group.rules) == 1 else ""
-        what = named or plural(len(group.rules), "rule")
-        yield from _lines(f"{what}: {style.text(group.why, 500)}", style, "  - ")
-    yield "\n"
-
-
-def _lines(text: str, style: Style, head: str = "") -> Iterator[str]:
-    first, *others = wrapped(text, style.width, used=len(head), indent=len(head))
-    yield f"{head}{first}\n"
-    yield from (f"{line}\n" for line in others)
+def _step(action: Action, gain: str) -> Step:
+    return Step(action.advice, action.rule, gain, "{text} ({rule}: {gain})" if gain else "{text} ({rule})")

@@ -1,0 +1,163 @@
+"""What a report shows of a target, as blocks: values without markup, which each format draws in its own way.
+
+A builder in `report.sections` yields the blocks of a payload once. A renderer has one method for each class of block,
+named like it, and none for a payload; in HTML, `blocks.html` has a macro for each.
+Why there is a value between payloads and formats: docs/decisions/0067-one-document-of-blocks.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from mcproof.checks.texts.tool_graph import ToolGraph
+    from mcproof.report.grids import ClientGrid
+
+
+TEXT, MARKDOWN, HTML = "text", "markdown", "html"
+
+Block = Any
+"""An instance of any class of this module. Renderers dispatch on the class, and a test finds a missing method."""
+
+
+class Only(NamedTuple):
+    """Blocks for some of the formats: where formats differ on purpose, the builder says so."""
+
+    formats: tuple[str, ...]
+    blocks: Sequence[Block]
+
+
+class Headline(NamedTuple):
+    """A line that is never broken: a word to stress, and the rest of the sentence."""
+
+    word: str
+    rest: str = ""
+    tone: str = "none"
+
+
+class Sentence(NamedTuple):
+    """A sentence of its own."""
+
+    text: str
+    is_strong: bool = True
+    has_gap: bool = False
+    """Whether text leaves a line blank below it."""
+
+
+class Section(NamedTuple):
+    """A heading and what is below it."""
+
+    title: str
+    blocks: Sequence[Block]
+    gist: str = ""
+    """A phrase beside the title."""
+    long: str | None = None
+    """The title in text, where it has a line of its own; by default title and gist, and empty for none."""
+    lead: str | None = None
+    """The title in Markdown; by default title, gist and a colon, and empty for none."""
+    anchor: str = ""
+    """The id on a page about one target."""
+
+    @property
+    def title_and_gist(self) -> str:
+        return f"{self.title}, {self.gist}" if self.gist else self.title
+
+
+class Bullets(NamedTuple):
+    """A list without an order."""
+
+    items: Sequence[str]
+
+
+class Step(NamedTuple):
+    """Something to do, the rule that asks for it, and what is gained."""
+
+    text: str
+    rule: str
+    gain: str
+    line: str
+    """How the three form a sentence, in a format that has no columns for them."""
+
+
+class Steps(NamedTuple):
+    """A list to work through in its order; text shows the first few unless everything is wanted."""
+
+    steps: Sequence[Step]
+
+
+class Reason(NamedTuple):
+    """Names that have the same reason."""
+
+    names: Sequence[str]
+    why: str
+
+
+class Reasons(NamedTuple):
+    """Why something is as it is, such as not judged, by reason."""
+
+    reasons: Sequence[Reason]
+    heading: str
+    """What the names are, for a table."""
+    noun: str = ""
+    """With it, a format with little room counts the names instead of listing them."""
+
+
+class Hint(NamedTuple):
+    """A hint with a command to copy."""
+
+    text: str
+    command: str
+
+
+class Clients(NamedTuple):
+    """Clients against tools; how many columns there are depends on the room."""
+
+    arrange: Callable[[int], ClientGrid]
+
+
+class Graph(NamedTuple):
+    """Which tool names which other: as lines, as a table, or as a picture."""
+
+    graph: ToolGraph
+    gist: str
+    """The numbers of edges, in words."""
+
+
+class Findings(NamedTuple):
+    """The findings of a target, and how many there are."""
+
+    result: Any
+
+
+class Document(NamedTuple):
+    """The blocks of a target. Markdown and HTML have the verdict, gates and scores before the findings."""
+
+    body: Sequence[Block] = ()
+    findings: Sequence[Block] = ()
+    after: Sequence[Block] = ()
+
+    @property
+    def blocks(self) -> list[Block]:
+        return [*self.body, *self.findings, *self.after]
+
+
+class Renderer:
+    """Draws blocks in one format."""
+
+    format: ClassVar[str]
+
+    def draw(self, blocks: Iterable[Block]) -> Iterator[str]:
+        """Yield the drawing of each block that this format shows."""
+        for block in blocks_for(self.format, blocks):
+            yield from getattr(self, type(block).__name__.lower())(block)
+
+
+def blocks_for(format: str, blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks that a format shows."""
+    for block in blocks:
+        if not isinstance(block, Only):
+            yield block
+        elif format in block.formats:
+            yield from blocks_for(format, block.blocks)
