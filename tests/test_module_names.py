@@ -38,7 +38,7 @@ NO_MODULES = re.compile(
     r"mcproof\.(?:toml|ya?ml|lock|py|lua|json|sarif|snapshots\.json|schema\.json|example\.com|fish|sqlite|html|openRulePage)(?!\w)"
 )
 """Names of files, of a host, and of a command of the language server."""
-DYNAMIC = {"__getattr__", "_in_order", "command_named", "document_of", "render", "render_target", "rules_of"}
+DYNAMIC = {"__getattr__", "_in_order", "command_named", "document_of", "render", "rules_of"}
 """The functions that build the name of a module; the tests at the end call each with every name of its table."""
 CATALOG = {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -9,7 +9,7 @@ import pytest
 from mcproof.core.console import Style, display_width
 from mcproof.probing.outcomes import Failure, Fuzzing
 from mcproof.report.formats import harmless
-from mcproof.report.sections.findings import readable_response
+from mcproof.report.frames import readable_response
 from mcproof.runs.results import FuzzPayload, ProvePayload, RunResult, TargetResult
 
 from .trials import finding

@@ -262,7 +262,7 @@ class Outputs:
     def print(self, run: RunResult) -> None:
         """Print the document of a machine format, the statistics, or the verdict, which is the last line of text."""
         if self._options.statistics:
-            from mcproof.report.sections.findings import rule_counts
+            from mcproof.report.concise import rule_counts
 
             configurations, self._configurations = self._configurations, []
             counts = rule_counts(run, self._style)

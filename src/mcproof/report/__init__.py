@@ -5,6 +5,5 @@ Renderers get a result and nothing else; they judge nothing and read no target. 
 `phrases` the words that formats share, `grids` the tables of clients and promises, `listings` what commands list
 beside runs. Web pages over the store are in `services.web`.
 
-Public modules: formats, html.blocks, html.page, json, listings, markdown, phrases, responses,
-sections.findings, verdicts.
+Public modules: concise, formats, html.blocks, html.page, json, listings, markdown, phrases, responses, verdicts.
 """

@@ -10,10 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
+    from mcproof.checks.findings import ReportedFinding
+    from mcproof.checks.scores.grade import Grade
+    from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.texts.tool_graph import ToolGraph
-    from mcproof.report.grids import ClientGrid
+    from mcproof.probing.outcomes import Failure, Fuzzing, Prediction, ProbeResult
+    from mcproof.report.grids import ClientGrid, Grid
+    from mcproof.runs.results import TargetResult, Weakness
+    from mcproof.testing.outcomes import TestResult
 
 
 TEXT, MARKDOWN, HTML = "text", "markdown", "html"
@@ -92,16 +98,30 @@ class Reason(NamedTuple):
 
     names: Sequence[str]
     why: str
+    suffix: str = ""
+    """What is true of all names."""
 
 
 class Reasons(NamedTuple):
     """Why something is as it is, such as not judged, by reason."""
 
     reasons: Sequence[Reason]
-    heading: str
+    heading: str = "what"
     """What the names are, for a table."""
     noun: str = ""
     """With it, a format with little room counts the names instead of listing them."""
+    are_phrases: bool = False
+    """Whether the names are words for people, not names of tools or rules."""
+
+
+class Names(NamedTuple):
+    """A phrase and some names, of which as many are shown as there is room for."""
+
+    head: str
+    names: Sequence[str]
+    most: int = 6
+    longest: int = 60
+    """The most characters of a name."""
 
 
 class Hint(NamedTuple):
@@ -109,6 +129,8 @@ class Hint(NamedTuple):
 
     text: str
     command: str
+    warning: str = ""
+    """The words before it that are to be noticed."""
 
 
 class Clients(NamedTuple):
@@ -125,10 +147,110 @@ class Graph(NamedTuple):
     """The numbers of edges, in words."""
 
 
-class Findings(NamedTuple):
-    """The findings of a target, and how many there are."""
+class Matrix(NamedTuple):
+    """Tools against kinds of promises or probes."""
 
-    result: Any
+    grid: Grid
+    probes: Sequence[ProbeResult] = ()
+    """The probes that a page lists by tool, to link to them."""
+
+
+class Probes(NamedTuple):
+    """Requests that were sent, and how they were judged."""
+
+    probes: Sequence[ProbeResult]
+
+
+class Evidence(NamedTuple):
+    """The probes of each tool, with requests and responses, folded."""
+
+    probes: Sequence[ProbeResult]
+
+
+class Predicted(NamedTuple):
+    """A kind of promise that rules warned about, and that the server does not keep either."""
+
+    prediction: Prediction
+
+
+class Cases(NamedTuple):
+    """How many cases had each outcome."""
+
+    fuzzing: Fuzzing
+
+
+class Failures(NamedTuple):
+    """The cases that failed, with the command that replays each."""
+
+    failures: Sequence[Failure]
+
+
+class Tests(NamedTuple):
+    """The tests of a suite, with the reasons of those that did not pass."""
+
+    tests: list[TestResult]
+
+
+class Card(NamedTuple):
+    """A grade in large letters, with facts beside it."""
+
+    grade: Grade
+    title: str
+    scope: str
+    target: str
+    """Empty if the title names it."""
+
+
+class Panel(NamedTuple):
+    """A small section, beside others where there is room."""
+
+    title: str
+    blocks: Sequence[Block]
+    gist: str = ""
+
+
+class Deductions(NamedTuple):
+    """What a grade is made of."""
+
+    grade: Grade
+    asides: Sequence[str]
+    """What does not count for the score, in phrases."""
+
+
+class Gains(NamedTuple):
+    """The fixes that gain most, as far as they are worth naming."""
+
+    grade: Grade
+
+
+class Weakest(NamedTuple):
+    """The weakest descriptions, with the costliest flaw of each."""
+
+    descriptions: Sequence[Weakness]
+
+
+class Tokens(NamedTuple):
+    """The tokens of each tool, the most expensive first."""
+
+    tokens: TokenCost
+
+
+class Findings(NamedTuple):
+    """The findings of a target."""
+
+    result: TargetResult
+    findings: list[ReportedFinding]
+    """Those to show; the others are only counted."""
+    covered: Set[tuple[str | None, str]] = frozenset()
+    """The tools and rules whose findings other blocks already show."""
+    has_summary: bool = True
+    """Whether text ends with their numbers."""
+
+
+class Changes(NamedTuple):
+    """The changes since another catalog, by item."""
+
+    result: TargetResult
 
 
 class Document(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.core.errors import McproofError
-    from mcproof.runs.results import Kind, RunResult, TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
 
 
 class Format(NamedTuple):
@@ -118,14 +118,18 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     """Render one target as text, as soon as its result is there; one of several with findings, below its name."""
     kind = result.payload.kind
     if format == "concise":
-        module, name = _CONCISE.get(kind, ("mcproof.report.sections.findings", "concise"))
+        from mcproof.report.concise import concise_lines
+
+        pieces: Iterable[str] = concise_lines(result, style)
     elif kind == "grade" and not is_single:
-        module, name = "mcproof.report.sections.scores", "row"
-    elif kind in ("compat", "scan"):
-        module, name = "mcproof.report.text", "target_text"
+        from mcproof.report.sections.scores import grade_row
+
+        pieces = grade_row(result, style)
     else:
-        module, name = _TEXTS[kind]
-    pieces: Iterable[str] = getattr(import_module(module), name)(result, style)
+        from mcproof.report.sections import document_of
+        from mcproof.report.text import TextRenderer
+
+        pieces = TextRenderer(style).draw(document_of(result).blocks)
     if (
         format == "text"
         and not is_single
@@ -133,23 +137,6 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
     ):
         return chain([style.paint(style.text(result.target), "bold") + "\n\n"], pieces, ["\n"])
     return pieces
-
-
-_TEXTS: dict[Kind, tuple[str, str]] = {
-    "lint": ("mcproof.report.sections.findings", "frames"),
-    "grade": ("mcproof.report.sections.scores", "card"),
-    "diff": ("mcproof.report.sections.findings", "changes_text"),
-    "probe": ("mcproof.report.sections.probes", "probe_text"),
-    "prove": ("mcproof.report.sections.probes", "prove_text"),
-    "fuzz": ("mcproof.report.sections.probes", "fuzz_text"),
-    "suite": ("mcproof.report.sections.outcomes", "tests_text"),
-}
-"""The module and function that render the text of each kind of run."""
-
-_CONCISE: dict[Kind, tuple[str, str]] = {
-    "diff": ("mcproof.report.sections.findings", "changes_concise"),
-    "suite": ("mcproof.report.sections.outcomes", "tests_concise"),
-}
 
 
 def render_failure(error: McproofError, command: str, format: str) -> Iterable[str]:

@@ -8,27 +8,30 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural, safe
-from mcproof.report.blocks import MARKDOWN, Renderer
+from mcproof.report.blocks import MARKDOWN, Renderer, blocks_for
 from mcproof.report.ci import SUPPRESSED
-from mcproof.report.grids import covered_by_failures
-from mcproof.report.phrases import CHANGE_WORDS, gate_sentence, repository_path, scope_of
-from mcproof.report.sections import document_of
-from mcproof.report.sections.outcomes import (
-    merge_unrun,
-    split_static,
+from mcproof.report.grids import symbol_of
+from mcproof.report.phrases import (
+    CHANGE_WORDS,
+    arguments_text,
+    gate_sentence,
+    repository_path,
+    scope_of,
     static_sentence,
-    summary_sentence,
-    tests_sentence,
 )
+from mcproof.report.sections import document_of
+from mcproof.report.sections.outcomes import summary_sentence
+from mcproof.report.sections.scores import score_blocks
+from mcproof.report.sections.suites import merge_unrun
 from mcproof.report.verdicts import run_verdict
-from mcproof.runs.results import CALLING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from mcproof.checks.findings import FindingGroup, Level, ReportedFinding
     from mcproof.report import blocks
-    from mcproof.runs.results import RunResult, TargetResult
+    from mcproof.report.grids import Symbol
+    from mcproof.runs.results import Kind, RunResult, TargetResult
 
 MARK = "<!-- mcproof -->"
 """Marks the comment, so that a workflow can update it instead of adding another."""
@@ -77,37 +80,18 @@ def _pieces(run: RunResult) -> Iterator[str]:
 
 
 def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
-    if run.kind == "suite":
-        yield from _tests(result)
-        return
-    findings, static = split_static(result.findings) if run.kind in CALLING else (result.findings, 0)
-    groups = group_by_fault(findings)
+    document, renderer = document_of(result), MarkdownRenderer()
     sentence = summary_sentence(result)
-    first = f"**{escaped(sentence)}**\n\n" if sentence else ""
-    yield f"\n## {escaped(result.title)}\n\n{first}{_summary(result, groups, run)}\n"
-    if run.kind in CALLING:
-        from mcproof.report.sections.probes import call_sections
-
-        yield from call_sections(result)
-    if result.payload.kind in ("compat", "scan"):
-        yield from _RENDERER.draw(document_of(result).body)
-    if result.scores.grade is not None and result.scores.grade.gains and result.scores.grade.score < 100:
-        helps = [f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in result.scores.grade.gains[:3]]
-        yield f"\nWhat would help most: {', '.join(helps)}.\n"
+    yield f"\n## {escaped(result.title)}\n" + (f"\n**{escaped(sentence)}**\n" if sentence else "")
+    for block in blocks_for(MARKDOWN, document.findings):
+        yield f"\n{_summary(result, block.findings, run)}\n"
+    yield from renderer.draw(document.body)
+    yield from renderer.draw(score_blocks(result))
     if result.scores.polish is not None:
         yield f"\nPolish score: {result.scores.polish} of 100.\n"
     for gate in result.gates:
         yield f"\n{'✅' if gate.passed else '🔴'} {escaped(gate_sentence(gate))}\n"
-    covered = covered_by_failures(result.payload.fuzzing.failures) if result.payload.kind == "fuzz" else set()
-    shown = [group for group in groups if (group.shown.tool, group.shown.rule.id) not in covered]
-    for level in LEVELS:
-        yield from _table(level, [group for group in shown if group.shown.level == level], run)
-    if static:
-        yield f"\n{escaped(static_sentence(static))}\n"
-    if run.kind in CALLING:
-        from mcproof.report.sections.probes import untested_section
-
-        yield from untested_section(result)
+    yield from renderer.draw([*document.findings, *document.after])
     if result.suppressed:
         yield f"\n{_FOLD}<summary>{plural(len(result.suppressed), 'finding')} suppressed</summary>\n\n"
         yield "| rule | where | why |\n| --- | --- | --- |\n"
@@ -120,35 +104,12 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
         yield f"\n{_UNFOLD}\n"
 
 
-_OUTCOMES = {"passed": "✅", "failed": "🔴", "error": "❗"}
-
-
-def _tests(result: TargetResult) -> Iterator[str]:
-    """Write the tests that did not pass, one row each, and the others folded."""
-    yield f"\n## {escaped(result.target)}\n\n**{escaped(tests_sentence(result.tests))}**\n"
-    bad = [test for test in merge_unrun(result.tests) if test.is_bad]
-    others = [test for test in result.tests if not test.is_bad]
-    if bad:
-        yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
-    for test in bad:
-        lines = [failure.sentence for failure in test.failures] or [test.message, *test.detail.splitlines()]
-        why = "<br>".join(map(escaped, lines))
-        where = code(_location(test.file, test.first_line)) if test.file is not None else ""
-        yield f"| {_OUTCOMES[test.outcome]} | {escaped(test.label)} | {where} | {why} |\n"
-    if others:
-        yield f"\n{_FOLD}<summary>{plural(len(others), 'other test')}</summary>\n\n"
-        for test in others:
-            message = f": {escaped(test.message)}" if test.message else ""
-            yield f"- {_OUTCOMES.get(test.outcome, '➖')} {escaped(test.label)}{message}\n"
-        yield f"\n{_UNFOLD}\n"
-
-
-def _summary(result: TargetResult, groups: list[FindingGroup], run: RunResult) -> str:
+def _summary(result: TargetResult, findings: list[ReportedFinding], run: RunResult) -> str:
     parts = []
     if result.scores.grade is not None:
         parts.append(f"grade **{result.scores.grade.letter}** ({result.scores.grade.score} of 100)")
-    levels = [group.shown.level for group in groups]
-    counts = [_counted(levels.count(level), level, run) for level in LEVELS if level in levels]
+    levels = [group.shown.level for group in group_by_fault(findings)]
+    counts = [_counted(levels.count(level), level, run.kind) for level in LEVELS if level in levels]
     parts.append(", ".join(counts) or ("no changes" if run.kind == "diff" else "no findings"))
     if result.suppressed:
         parts.append(f"{len(result.suppressed):,} suppressed")
@@ -165,27 +126,8 @@ def _summary(result: TargetResult, groups: list[FindingGroup], run: RunResult) -
     return " · ".join(parts)
 
 
-def _counted(count: int, level: Level, run: RunResult) -> str:
-    return f"{count:,} {CHANGE_WORDS[level]}" if run.kind == "diff" else plural(count, level)
-
-
-def _table(level: Level, groups: list[FindingGroup], run: RunResult) -> Iterator[str]:
-    """Write the findings of a level; notes are folded."""
-    if not groups:
-        return
-    word = _counted(len(groups), level, run)
-    folded = level == "note"
-    if folded:
-        yield f"\n{_FOLD}<summary>{_SIGNS[level]} {word}</summary>\n"
-    else:
-        yield f"\n### {_SIGNS[level]} {word}\n"
-    yield f"\n| {'change' if run.kind == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
-    for group in groups:
-        shown = group.shown
-        rules = ", ".join(code(rule) for rule in (shown.rule.id, *group.also))
-        yield f"| {rules} | {_where(shown)} | {escaped(shown.message)} |\n"
-    if folded:
-        yield f"\n{_UNFOLD}\n"
+def _counted(count: int, level: Level, kind: Kind) -> str:
+    return f"{count:,} {CHANGE_WORDS[level]}" if kind == "diff" else plural(count, level)
 
 
 def _where(finding: ReportedFinding) -> str:
@@ -203,6 +145,7 @@ _COLUMNS = 12
 _NAMES, _CLIENTS = 8, 12
 """How many tools of a group and clients of a row are named; the rest are counted."""
 _OUTCOME_SIGNS = {"works": "✅", "degraded": "🟡", "lost": "⚪", "breaks": "🔴"}
+_TEST_SIGNS = {"passed": "✅", "failed": "🔴", "error": "❗"}
 _MOST_EDGES = 30
 """How many edges of the tool graph are listed."""
 
@@ -217,8 +160,10 @@ class MarkdownRenderer(Renderer):
 
     def section(self, block: blocks.Section) -> Iterator[str]:
         lead = f"{block.title_and_gist}:" if block.lead is None else block.lead
-        yield f"\n{lead}\n\n" if lead else "\n"
-        yield from self.draw(block.blocks)
+        # In one piece with what follows: a comment that is too long ends after a piece.
+        pieces = self.draw(block.blocks)
+        yield (f"\n{lead}\n\n" if lead else "\n") + next(pieces, "")
+        yield from pieces
 
     def bullets(self, block: blocks.Bullets) -> Iterator[str]:
         yield from (f"- {escaped(item)}\n" for item in block.items)
@@ -231,7 +176,8 @@ class MarkdownRenderer(Renderer):
     def reasons(self, block: blocks.Reasons) -> Iterator[str]:
         yield f"| {block.heading} | why |\n| --- | --- |\n"
         for reason in block.reasons:
-            yield f"| {', '.join(map(code, reason.names))} | {escaped(reason.why)} |\n"
+            names = ", ".join(map(code, reason.names)) if block.noun else _listed(reason.names, 6)
+            yield f"| {names} | {escaped(reason.why)} |\n"
 
     def graph(self, block: blocks.Graph) -> Iterator[str]:
         yield "| tool | names | sentence |\n| --- | --- | --- |\n"
@@ -250,17 +196,99 @@ class MarkdownRenderer(Renderer):
             yield f"| {listed} | {cells} | {escaped(row.summary)} |\n"
         yield "\n"
         for letter, column in zip(letters, grid.columns, strict=True):
-            listed = ", ".join(map(code, column.tools[:_NAMES])) + _more(column.tools, _NAMES)
+            listed = _listed(column.tools, _NAMES)
             yield f"- {letter}: {plural(column.size, 'tool')}{f': {listed}' if listed else ''}\n"
         meanings = [f"{_OUTCOME_SIGNS[symbol.word]} {symbol.meaning or symbol.word}" for symbol in grid.legend()]
         yield f"\n{' · '.join(meanings)}\n"
 
+    def matrix(self, block: blocks.Matrix) -> Iterator[str]:
+        grid = block.grid
+        yield f"| tool | {' | '.join(grid.titles)} |\n|{' --- |' * (len(grid.titles) + 1)}\n"
+        for row in grid.rows:
+            squares = ["" if square is None else square.label(square.symbol.unicode) for square in row.squares]
+            yield f"| {code(row.tool)} | {' | '.join(squares)} |\n"
+        meanings = [_symbol(symbol) + (f" ({symbol.meaning})" if symbol.meaning else "") for symbol in grid.legend()]
+        yield f"\n{'; '.join(meanings)}\n"
 
-def _more(names: list[str], most: int) -> str:
+    def probes(self, block: blocks.Probes) -> Iterator[str]:
+        yield "| probe | result | what |\n| --- | --- | --- |\n"
+        for probe in block.probes:
+            yield f"| {code(probe.probe)} | {_symbol(symbol_of(probe))} | {escaped(probe.reason)} |\n"
+
+    def predicted(self, block: blocks.Predicted) -> Iterator[str]:
+        rules, column, tools = block.prediction
+        warned = f"warned about {plural(len(tools), 'tool')}: {_listed(tools, 6)}"
+        yield f"\n{column} not enforced: {', '.join(map(code, rules))} {warned}\n"
+
+    def cases(self, block: blocks.Cases) -> Iterator[str]:
+        counts = block.fuzzing.counts
+        titles = " | ".join(name.replace("_", " ") for name in counts)
+        cells = " | ".join(f"{count:,}" for count in counts.values())
+        yield f"| {titles} |\n|{' --- |' * len(counts)}\n| {cells} |\n"
+
+    def failures(self, block: blocks.Failures) -> Iterator[str]:
+        yield "| outcome | tool | what | arguments | replay |\n| --- | --- | --- | --- | --- |\n"
+        for failure in block.failures:
+            times = f" ({plural(failure.times, 'case')})" if failure.times > 1 else ""
+            tool = "the server" if failure.tool is None else code(failure.tool)
+            outcome = failure.outcome.replace("_", " ")
+            arguments, replay = code(arguments_text(failure)), code(failure.replay)
+            yield f"| {outcome} | {tool} | {escaped(failure.what)}{times} | {arguments} | {replay} |\n"
+
+    def tests(self, block: blocks.Tests) -> Iterator[str]:
+        """Write the tests that did not pass, one row each, and the others folded."""
+        bad = [test for test in merge_unrun(block.tests) if test.is_bad]
+        others = [test for test in block.tests if not test.is_bad]
+        if bad:
+            yield "\n| | test | where | why |\n| --- | --- | --- | --- |\n"
+        for test in bad:
+            lines = [failure.sentence for failure in test.failures] or [test.message, *test.detail.splitlines()]
+            why = "<br>".join(map(escaped, lines))
+            where = code(_location(test.file, test.first_line)) if test.file is not None else ""
+            yield f"| {_TEST_SIGNS[test.outcome]} | {escaped(test.label)} | {where} | {why} |\n"
+        if others:
+            yield f"\n{_FOLD}<summary>{plural(len(others), 'other test')}</summary>\n\n"
+            for test in others:
+                message = f": {escaped(test.message)}" if test.message else ""
+                yield f"- {_TEST_SIGNS.get(test.outcome, '➖')} {escaped(test.label)}{message}\n"
+            yield f"\n{_UNFOLD}\n"
+
+    def panel(self, block: blocks.Panel) -> Iterator[str]:
+        yield f"\n{block.title}: {''.join(self.draw(block.blocks))}.\n"
+
+    def gains(self, block: blocks.Gains) -> Iterator[str]:
+        yield ", ".join(f"{escaped(gain.remedy)} (+{gain.points or gain.cost})" for gain in block.grade.gains[:3])
+
+    def findings(self, block: blocks.Findings) -> Iterator[str]:
+        """Write a table for each level; notes are folded."""
+        shown: dict[Level, list[FindingGroup]] = {level: [] for level in LEVELS}
+        for group in group_by_fault(block.findings):
+            if (group.shown.tool, group.shown.rule.id) not in block.covered:
+                shown[group.shown.level].append(group)
+        for level, groups in shown.items():
+            if groups:
+                kind, is_folded = block.result.payload.kind, level == "note"
+                title = f"{_SIGNS[level]} {_counted(len(groups), level, kind)}"
+                yield f"\n{_FOLD}<summary>{title}</summary>\n" if is_folded else f"\n### {title}\n"
+                yield f"\n| {'change' if kind == 'diff' else 'rule'} | where | what |\n| --- | --- | --- |\n"
+                for group in groups:
+                    rules = ", ".join(code(rule) for rule in (group.shown.rule.id, *group.also))
+                    yield f"| {rules} | {_where(group.shown)} | {escaped(group.shown.message)} |\n"
+                yield f"\n{_UNFOLD}\n" if is_folded else ""
+        if left_out := len(block.result.findings) - len(block.findings):
+            yield f"\n{escaped(static_sentence(left_out))}\n"
+
+
+def _symbol(symbol: Symbol) -> str:
+    return f"{symbol.unicode} {symbol.word}"
+
+
+def _more(names: Sequence[str], most: int) -> str:
     return f" and {len(names) - most:,} more" if len(names) > most else ""
 
 
-_RENDERER = MarkdownRenderer()
+def _listed(names: Sequence[str], most: int) -> str:
+    return ", ".join(map(code, names[:most])) + _more(names, most)
 
 
 def escaped(text: str) -> str:

@@ -14,7 +14,9 @@ from mcproof.runs.results import BROKEN, COMPLETE, Gate, TargetResult
 
 if TYPE_CHECKING:
     from mcproof.checks.findings import RuleFacts
+    from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.trust import Action, Trust
+    from mcproof.probing.outcomes import Failure
 
 
 _CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
@@ -151,6 +153,35 @@ def gate_sentence(gate: Gate) -> str:
     if gate.gate == COMPLETE:
         return f"{gate.actual}: incomplete"
     return f"{gate.actual:,} tokens, at most {gate.limit:,} allowed"
+
+
+GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "fair"}
+"""The tones of the letters of a grade; any other is bad."""
+
+
+def floor_note(grade: Grade, points: str) -> str:
+    """Return why no single fix raises the score, if so; `points` are those below zero."""
+    if not grade.gains or grade.gains[0].points:
+        return ""
+    below = f"{points} points below zero" if grade.unclamped < 0 else "at zero"
+    return f"the score is {below}: no single fix raises it, so start with the costliest"
+
+
+def outcome_tone(outcome: str) -> str:
+    """Return the tone of the outcome of a case."""
+    return {"clean": "good", "accepted": "fair"}.get(outcome, "bad")
+
+
+def static_sentence(count: int) -> str:
+    """Return where to see the strict findings left out."""
+    return f"{plural(count, 'finding')} of the strict rules not shown; see `mcproof schema-lint`"
+
+
+def arguments_text(failure: Failure) -> str:
+    """Return the arguments of a failed case as readable JSON."""
+    from json import dumps
+
+    return dumps(failure.arguments, ensure_ascii=False)
 
 
 TONES = {"allow": "good", "review": "fair", "block": "bad"}

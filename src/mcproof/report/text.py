@@ -5,17 +5,20 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+from mcproof.checks.findings import level_of
 from mcproof.core.console import Style, display_width, plural, wrapped
 from mcproof.report.blocks import TEXT, Renderer
-from mcproof.report.sections import document_of
+from mcproof.report.frames import command_hint, findings_text, location_of, readable_response
+from mcproof.report.phrases import CHANGE_WORDS, GRADE_TONES, arguments_text, floor_note, outcome_tone
 from mcproof.report.verdicts import run_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mcproof.probing.outcomes import Failure
     from mcproof.report import blocks
-    from mcproof.report.grids import ClientGrid, ClientRow, Symbol
-    from mcproof.runs.results import RunResult, TargetResult
+    from mcproof.report.grids import ClientGrid, ClientRow, Row, Symbol
+    from mcproof.runs.results import RunResult
 
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
@@ -27,6 +30,20 @@ _LABEL, _MOST_LABEL, _SUMMARY = 20, 44, 24
 """The least and most columns of the names of clients, and the least of the summary of a row."""
 _SERVER = "*"
 """The title of the column of the server as a whole."""
+_NAME_WIDTH, _TOOL_WIDTH = 48, 36
+"""The most columns that the name of a tool takes in a matrix, and beside a bar."""
+_BARS, _BAR_WIDTH, _TOKEN_BAR_WIDTH = 10, 32, 24
+"""How many tools have a bar, and the most columns of the bars of outcomes and of tokens."""
+_LEVEL_SYMBOLS = {"error": "!", "warning": "?", "note": " "}
+_TEST_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
+_TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
+_LARGE = {
+    "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
+    "B": ("#### ", "#   #", "#### ", "#   #", "#### "),
+    "C": (" ####", "#    ", "#    ", "#    ", " ####"),
+    "D": ("#### ", "#   #", "#   #", "#   #", "#### "),
+    "F": ("#####", "#    ", "#### ", "#    ", "#    "),
+}
 
 
 class TextRenderer(Renderer):
@@ -80,19 +97,48 @@ class TextRenderer(Renderer):
 
     def reasons(self, block: blocks.Reasons) -> Iterator[str]:
         for reason in block.reasons:
-            is_listed = self._style.examples is None or len(reason.names) == 1
-            names = ", ".join(reason.names) if is_listed else plural(len(reason.names), block.noun)
-            yield from self._wrapped(f"{names}: {self._style.text(reason.why, 500)}", "  - ")
+            if block.noun:
+                is_listed = self._style.examples is None or len(reason.names) == 1
+                names = ", ".join(reason.names) if is_listed else plural(len(reason.names), block.noun)
+                yield from self._wrapped(f"{names}: {self._style.text(reason.why, 500)}", "  - ")
+            else:
+                line = f"{self._listed(reason.names)}{reason.suffix}: {self._style.text(reason.why)}"
+                yield from self._wrapped(line, "  ", indent=4)
+
+    def names(self, block: blocks.Names) -> Iterator[str]:
+        yield from self._wrapped(block.head + self._listed(block.names, block.most, block.longest), "  ", indent=4)
+
+    def _listed(self, names: Sequence[str], most: int = 6, longest: int = 60) -> str:
+        """Return the first names, and the number of the others."""
+        listed = ", ".join(self._style.text(name, longest) for name in names[:most])
+        return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed
 
     def hint(self, block: blocks.Hint) -> Iterator[str]:
-        from mcproof.report.sections.findings import command_hint
-
-        yield "".join(f"{line}\n" for line in command_hint(block.text, block.command, self._style)) + "\n"
+        text = self._style.paint(block.warning, "warning") + block.text
+        yield from (f"{line}\n" for line in command_hint(text, block.command, self._style))
 
     def findings(self, block: blocks.Findings) -> Iterator[str]:
-        from mcproof.report.sections.findings import frames
+        return findings_text(block, self._style)
 
-        return frames(block.result, self._style)
+    def changes(self, block: blocks.Changes) -> Iterator[str]:
+        style, result, item = self._style, block.result, None
+        for finding in result.findings:
+            if (finding.item, finding.item_pointer) != item:
+                yield "" if item is None else "\n"
+                yield style.paint(style.text(finding.label or "server", 100), "bold") + "\n"
+                item = (finding.item, finding.item_pointer)
+            symbol = style.paint(_LEVEL_SYMBOLS[finding.level], finding.level)
+            word = style.paint(CHANGE_WORDS[finding.level], finding.level)
+            yield f"  {symbol} {style.text(finding.message)} ({word})\n"
+            yield "      " + style.paint(f"{finding.rule.id}  {location_of(finding, style)}", "dim") + "\n"
+        older = result.payload.compared_with if result.payload.kind == "diff" else "?"
+        between = f"from {style.text(older)} to {style.text(result.target)}"
+        if not result.findings:
+            yield f"{style.paint(style.symbol('✓', 'ok:'), 'good')} no changes {between}\n"
+            return
+        levels = result.levels()
+        counts = [style.paint(f"{levels[level]:,} {CHANGE_WORDS[level]}", level) for level in levels if levels[level]]
+        yield f"\n{plural(len(result.findings), 'change')} {between}: {', '.join(counts)}\n"
 
     def graph(self, block: blocks.Graph) -> Iterator[str]:
         from mcproof.checks.texts.tool_graph import graph_lines
@@ -154,18 +200,191 @@ class TextRenderer(Renderer):
             counted = plural(column.size, "other tool" if column.is_rest and len(grid.columns) > 1 else "tool")
             yield names if len(column.tools) == 1 else ": ".join(filter(None, (counted, names + more)))
 
+    def matrix(self, block: blocks.Matrix) -> Iterator[str]:
+        """Draw one row a tool, one column a fault, and a legend."""
+        style, grid = self._style, block.grid
+        labels = [
+            ["" if square is None else square.label(self._character(square.symbol)) for square in row.squares]
+            for row in grid.rows
+        ]
+        widest = [max(map(len, column)) for column in zip(grid.titles, *labels, strict=True)]
+        longest = max(display_width(style.fitting(row.tool, _NAME_WIDTH)) for row in grid.rows)
+        if style.width - 4 - sum(widest) - 2 * len(widest) < min(longest, 20):  # no room for the numbers
+            labels = [[label[:1] for label in row] for row in labels]
+            widest = list(map(len, grid.titles))
+        left = style.width - 4 - sum(widest)
+        gap = 2 if left >= 2 * len(widest) + 12 else 1
+        widths = [width + gap for width in widest]
+        room = max(6, min(_NAME_WIDTH, left - gap * len(widths)))
+        names = [style.shortened(row.tool, room) for row in grid.rows]
+        column = max(map(display_width, names))
+        titles = "".join(title.ljust(width) for title, width in zip(grid.titles, widths, strict=True))
+        yield style.paint(f"  {' ' * column}  {titles}".rstrip(), "dim") + "\n"
+        for row, name, shown in zip(grid.rows, names, labels, strict=True):
+            padded = name + " " * (column - display_width(name))
+            tool = style.paint(padded, "dim") if row.was_left_out else padded
+            yield f"  {tool}  {self._squares(row, shown, widths)}\n"
+        yield "\n"
+        yield from self._legend(grid.legend())
+
+    def _squares(self, row: Row, labels: list[str], widths: list[int]) -> str:
+        """Draw the squares of a row, each at the left of its column; the symbols are distinct without colour."""
+        last = max((number for number, label in enumerate(labels) if label), default=-1)  # no blanks after it
+        drawn = ""
+        for number, (square, label, width) in enumerate(zip(row.squares, labels, widths, strict=True)):
+            if number <= last:
+                colour = "dim" if square is None else _COLOURS[square.symbol.tone]
+                drawn += self._style.paint(label, colour) + " " * (width - len(label) if number < last else 0)
+        return drawn
+
+    def probes(self, block: blocks.Probes) -> Iterator[str]:
+        from mcproof.report.grids import symbol_of  # it loads the clients, which few commands need
+
+        longest = max(len(probe.probe) for probe in block.probes)
+        for probe in block.probes:
+            symbol = symbol_of(probe)
+            head = f"  {self._symbol(symbol)} {probe.probe:{longest}}  "
+            yield from self._wrapped(self._style.text(probe.reason or symbol.word), head)
+
+    def cases(self, block: blocks.Cases) -> Iterator[str]:
+        widest = max(1, *block.fuzzing.counts.values())
+        room = min(_BAR_WIDTH, self._style.width - 32)
+        for name, count in block.fuzzing.counts.items():
+            bar = self._bar(room * count / widest) if count else ""
+            painted = self._style.paint(bar, _COLOURS[outcome_tone(name)])
+            yield f"  {name.replace('_', ' '):18} {count:>8,}  {painted}".rstrip() + "\n"
+
+    def _bar(self, length: float) -> str:
+        return self._style.symbol("█", "#") * max(1, round(length))
+
+    def failures(self, block: blocks.Failures) -> Iterator[str]:
+        """Render some of the failed cases of each outcome of a tool, and the number of the others."""
+        groups: dict[tuple[str, str | None], list[Failure]] = {}
+        for failure in block.failures:
+            groups.setdefault((failure.outcome, failure.tool), []).append(failure)
+        for (outcome, tool), members in groups.items():
+            shown = members[: self._style.examples]
+            for failure in shown:
+                yield from self._failure(failure)
+            if hidden := len(members) - len(shown):
+                yield f"and {hidden:,} more: {outcome.replace('_', ' ')} {self._tool(tool)} (--show all)\n\n"
+
+    def _tool(self, tool: str | None) -> str:
+        return self._style.text(tool, 100) if tool is not None else "the server"
+
+    def _failure(self, failure: Failure) -> Iterator[str]:
+        """Render a failed case: the problem, the arguments, the response and the replay command."""
+        style, outcome = self._style, failure.outcome.replace("_", " ")
+        times = f" ({plural(failure.times, 'case')})" if failure.times > 1 else ""
+        what = f"{self._tool(failure.tool)}: {style.text(failure.what or 'invalid response')}{times}"
+        first, *others = wrapped(what, style.width, used=len(outcome) + 1, indent=4)
+        painted = style.paint(outcome, _COLOURS[outcome_tone(failure.outcome)], "bold")
+        yield f"{painted} {style.paint(first, 'bold')}".rstrip() + "\n"
+        yield from (style.paint(line, "bold") + "\n" for line in others)
+        yield f"    arguments  {style.fitting(arguments_text(failure), style.width - 15)}\n"
+        if failure.response and failure.response not in failure.what:
+            yield f"    response   {style.fitting(readable_response(failure.response), style.width - 15)}\n"
+        yield f"    replay     {style.text(failure.replay, 2000)}\n\n"
+
+    def tests(self, block: blocks.Tests) -> Iterator[str]:
+        from mcproof.report.sections.suites import merge_unrun
+        from mcproof.testing.outcomes import reasons
+
+        for test in merge_unrun(block.tests):
+            symbol = self._style.symbol(*_TEST_SYMBOLS.get(test.outcome, ("-", "-")))
+            remark = self._style.text(test.message) if test.message and not test.is_bad else ""
+            label = (
+                f"{self._style.paint(symbol, _TEST_COLOURS.get(test.outcome, 'dim'))} {self._style.text(test.label)}"
+            )
+            yield f"  {label}{self._style.paint(f'  {remark}', 'dim') if remark else ''}\n"
+            yield from (f"      {line}\n" for line in reasons(test, self._style))
+        yield "\n"
+
+    def card(self, block: blocks.Card) -> Iterator[str]:
+        style, grade = self._style, block.grade
+        colour = _COLOURS[GRADE_TONES.get(grade.letter, "bad")]
+        beside = [
+            style.paint(style.text(block.title, 80), "bold"),
+            f"grade {style.paint(grade.letter, colour, 'bold')}, {grade.word}",
+            f"score {style.paint(str(grade.score), 'bold')} of 100",
+            block.scope,
+            style.text(block.target),
+        ]
+        full = style.symbol("█", "#")
+        yield "\n"
+        for drawn, fact in zip(_LARGE[grade.letter], beside, strict=True):
+            wide = "".join((full if cell == "#" else " ") * 2 for cell in drawn)
+            yield f"  {style.paint(wide, colour)}   {fact}".rstrip() + "\n"
+
+    def panel(self, block: blocks.Panel) -> Iterator[str]:
+        yield "\n"
+        if block.title:
+            yield f"{self._style.paint(block.title, 'bold')}{f': {block.gist}' if block.gist else ''}\n"
+        yield from self.draw(block.blocks)
+
+    def deductions(self, block: blocks.Deductions) -> Iterator[str]:
+        from mcproof.checks.scores.grade import BONUS_LENGTH
+
+        style, grade = self._style, block.grade
+        for deduction in grade.deductions:
+            points = f"{style.symbol('−', '-')}{deduction.points}".rjust(6)
+            counted = plural(deduction.times, deduction.severity)
+            yield f"{style.paint(points, level_of(deduction.severity))}  {deduction.rule:28} {counted}\n"
+        if not grade.deductions:
+            yield "        none\n"
+        if grade.is_empty:
+            yield "  an empty server scores 0\n"
+        if grade.bonus:
+            bonus = style.paint(f"+{grade.bonus}".rjust(6), "good")
+            yield f"{bonus}  every description has {BONUS_LENGTH} characters or more\n"
+        yield from (f"    +0  {aside}\n" for aside in block.asides)
+
+    def gains(self, block: blocks.Gains) -> Iterator[str]:
+        grade = block.grade
+        if floor := floor_note(grade, str(-grade.unclamped)):
+            yield from self._wrapped(floor, "  ", indent=4)
+        for gain in grade.gains[:3]:
+            arrow = self._style.symbol("→", "->")
+            change = f", {grade.letter} {arrow} {gain.letter}" if gain.letter != grade.letter else ""
+            points = self._style.paint(f"+{gain.points or gain.cost}", "good")
+            yield from self._wrapped(f"{gain.remedy}: {points}{change}", "  ", indent=4)
+
+    def weakest(self, block: blocks.Weakest) -> Iterator[str]:
+        names = self._column([description.tool for description in block.descriptions])
+        for name, description in zip(names, block.descriptions, strict=True):
+            what, _, cost = self._style.text(description.reason, 80).rpartition("-")
+            head = f"  {name}  {description.score:.2f}  "
+            yield from self._wrapped(f"{what}{self._style.symbol('−', '-')}{cost}", head)
+
+    def tokens(self, block: blocks.Tokens) -> Iterator[str]:
+        """Draw a bar for each tool, the most expensive first."""
+        ranked = sorted(block.tokens.tools.items(), key=lambda item: -item[1])
+        widest = max(1, ranked[0][1])
+        names = self._column([tool for tool, _ in ranked[:_BARS]])
+        room = min(_TOKEN_BAR_WIDTH, self._style.width - display_width(names[0]) - 12)
+        for name, (_, count) in zip(names, ranked, strict=False):
+            bar = self._bar(room * count / widest)
+            yield f"  {name}  {self._style.paint(bar, 'help')}{' ' * (room - len(bar))} {count:>7,}\n"
+        if others := ranked[_BARS:]:
+            rest = sum(count for _, count in others)
+            yield f"  and {plural(len(others), 'more tool')} with {rest:,} tokens\n"
+
+    def _column(self, names: list[str]) -> list[str]:
+        """Return names of the same width."""
+        shown = [self._style.shortened(name, min(_TOOL_WIDTH, self._style.width // 2)) for name in names]
+        widest = max(map(display_width, shown), default=0)
+        return [name + " " * (widest - display_width(name)) for name in shown]
+
     def _symbol(self, symbol: Symbol) -> str:
-        return self._style.paint(self._style.symbol(symbol.unicode, symbol.ascii), _COLOURS[symbol.tone])
+        return self._style.paint(self._character(symbol), _COLOURS[symbol.tone])
+
+    def _character(self, symbol: Symbol) -> str:
+        return self._style.symbol(symbol.unicode, symbol.ascii)
 
     def _legend(self, symbols: Sequence[Symbol]) -> Iterator[str]:
         longest = max((len(symbol.word) for symbol in symbols), default=0)
         for symbol in symbols:
             yield from self._wrapped(symbol.meaning, f"  {self._symbol(symbol)} {symbol.word:{longest}}  ")
-
-
-def target_text(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render one target."""
-    return TextRenderer(style).draw(document_of(result).blocks)
 
 
 _SYMBOLS = {"good": "✓ ", "bad": "✗ "}

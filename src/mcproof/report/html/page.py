@@ -33,7 +33,7 @@ from mcproof.report.html.blocks import (
     words_of,
 )
 from mcproof.report.html.views import TargetView, verdict_tile
-from mcproof.report.sections.outcomes import arguments_text
+from mcproof.report.phrases import arguments_text
 from mcproof.report.verdicts import run_verdict
 from mcproof.testing.outcomes import OUTCOMES
 

@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 
 _BUILDERS: dict[Kind, tuple[str, str]] = {
+    "lint": ("mcproof.report.sections.findings", "lint_document"),
+    "grade": ("mcproof.report.sections.scores", "grade_document"),
     "compat": ("mcproof.report.sections.clients", "compat_document"),
     "scan": ("mcproof.report.sections.scores", "scan_document"),
+    "diff": ("mcproof.report.sections.findings", "diff_document"),
+    "probe": ("mcproof.report.sections.calls", "probe_document"),
+    "prove": ("mcproof.report.sections.calls", "prove_document"),
+    "fuzz": ("mcproof.report.sections.calls", "fuzz_document"),
+    "suite": ("mcproof.report.sections.suites", "suite_document"),
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.console import shell_word
 from mcproof.report.blocks import TEXT, Clients, Document, Findings, Hint, Only, Section, Sentence, Step, Steps
 from mcproof.report.grids import client_counts, client_grid, gain_phrases, shown_outcomes
+from mcproof.report.sections.findings import untested
 
 if TYPE_CHECKING:
     from mcproof.report.blocks import Block
@@ -40,5 +41,5 @@ def compat_document(result: TargetResult) -> Document:
             named = f" --for {','.join(payload.named)}" if payload.named else ""
             command = f"mcproof compat {shell_word(result.target)} --diff{named}"
             hint = Hint("Some of it can be fixed automatically, at no cost for any client", command)
-            body.append(Only((TEXT,), [hint]))
-    return Document(body, [Findings(result)])
+            body.append(Only((TEXT,), [Section("", [hint])]))
+    return Document(body, [Findings(result, result.findings)], untested(result))

@@ -1,19 +1,18 @@
-"""Outcomes of probes, tests and fuzzing in words, and the list of tests on a terminal."""
+"""Outcomes of probes, tests and fuzzing in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.core.console import Style, plural
+from mcproof.core.console import plural
 from mcproof.core.observations.probes import HOSTILE_PROBES
-from mcproof.probing.outcomes import Cell, Failure, Fuzzing, ProbeResult, promises
+from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult, promises
 from mcproof.report.grids import server_probes, symbol_of
-from mcproof.testing.outcomes import TestResult, count_outcomes, reasons
+from mcproof.testing.outcomes import TestResult, count_outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
-    from mcproof.checks.findings import ReportedFinding
     from mcproof.runs.results import TargetResult
 
 
@@ -130,80 +129,3 @@ def tests_headline(tests: Sequence[TestResult]) -> str:
             counts = {outcome: count for outcome, count in counts.items() if outcome == "error"}
     others = [outcome for outcome in ("error", "skipped", "not_applicable") if outcome in counts]
     return ", ".join([*parts, *(f"{counts[name]:,} {_TEST_WORDS.get(name, name)}" for name in others)])
-
-
-def merge_unrun(tests: list[TestResult]) -> list[TestResult]:
-    """Merge tests that could not run on one server for one reason into one entry, for people."""
-    groups: dict[tuple[str, str], list[TestResult]] = {}
-    for test in tests:
-        if _is_unrun(test):
-            groups.setdefault((test.server, test.message), []).append(test)
-    merged = []
-    for test in tests:
-        # The group stands where its first test was; the others find it gone.
-        group = groups.pop((test.server, test.message), None) if _is_unrun(test) else [test]
-        if group is not None and len(group) == 1:
-            merged.append(test)
-        elif group is not None:
-            name = f"{plural(len(group), 'test')} on `{test.server}` could not run"
-            detail = next((member.detail for member in group if member.detail), "")
-            merged.append(test._replace(name=name, block="", detail=detail))
-    return merged
-
-
-def _is_unrun(test: TestResult) -> bool:
-    return test.outcome == "error" and test.block not in ("setup", "teardown")
-
-
-def split_static(findings: Iterable[ReportedFinding]) -> tuple[list[ReportedFinding], int]:
-    """Return the findings to show for a server that was called, and the number of strict findings left out.
-
-    The strict rules say of a schema what probes say of the server; people see only the latter.
-    """
-    all_findings = list(findings)
-    shown = [finding for finding in all_findings if finding.rule.ruleset != "strict"]
-    return shown, len(all_findings) - len(shown)
-
-
-def static_sentence(count: int) -> str:
-    """Return where to see the strict findings left out."""
-    return f"{plural(count, 'finding')} of the strict rules not shown; see `mcproof schema-lint`"
-
-
-def arguments_text(failure: Failure) -> str:
-    """Return the arguments of a failed case as readable JSON."""
-    from json import dumps
-
-    return dumps(failure.arguments, ensure_ascii=False)
-
-
-_OUTCOME_SYMBOLS = {"passed": ("✓", "ok"), "failed": ("✗", "FAIL"), "error": ("!", "ERROR")}
-_TEST_COLOURS = {"passed": "good", "failed": "error", "error": "error"}
-
-
-def tests_text(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render a line for each test, with the reasons below those that did not pass; then the totals."""
-    yield style.paint(style.text(result.target), "bold") + "\n"
-    for test in merge_unrun(result.tests):
-        yield from _lines(test, style)
-    yield f"\n{style.paint(tests_sentence(result.tests), 'bold')}\n"
-
-
-def _lines(test: TestResult, style: Style) -> Iterator[str]:
-    symbol = style.symbol(*_OUTCOME_SYMBOLS.get(test.outcome, ("-", "-")))
-    yield f"  {style.paint(symbol, _TEST_COLOURS.get(test.outcome, 'dim'))} {style.text(test.label)}"
-    if test.message and not test.is_bad:
-        yield style.paint(f"  {style.text(test.message)}", "dim")
-    yield "\n"
-    for line in reasons(test, style):
-        yield f"      {line}\n"
-
-
-def tests_concise(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render one line for each test that did not pass."""
-    for test in merge_unrun(result.tests):
-        if test.is_bad:
-            line = test.first_line
-            location = f"{test.file}:{line}: " if line is not None else ""
-            word = style.paint(test.outcome, "error")
-            yield f"{style.text(location)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcproof.checks.findings import level_of
-from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Gain, Grade
-from mcproof.core.console import Style, display_width, plural, shell_word, wrapped
+from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Grade
+from mcproof.core.console import Style, plural, shell_word
 from mcproof.report.blocks import (
     HTML,
     MARKDOWN,
     TEXT,
     Bullets,
+    Card,
+    Deductions,
     Document,
     Findings,
+    Gains,
     Graph,
     Headline,
+    Hint,
     Only,
+    Panel,
     Reason,
     Reasons,
     Section,
     Sentence,
     Step,
     Steps,
+    Tokens,
+    Weakest,
 )
 from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
-from mcproof.report.sections.findings import command_hint
+from mcproof.report.sections.findings import untested
 from mcproof.report.verdicts import target_verdict
 
 if TYPE_CHECKING:
@@ -34,38 +40,57 @@ if TYPE_CHECKING:
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.scores.trust import Action
     from mcproof.report.blocks import Block
-    from mcproof.runs.results import Descriptions, TargetResult
+    from mcproof.runs.results import TargetResult
 
 
-LARGE = {
-    "A": (" ### ", "#   #", "#####", "#   #", "#   #"),
-    "B": ("#### ", "#   #", "#### ", "#   #", "#### "),
-    "C": (" ####", "#    ", "#    ", "#    ", " ####"),
-    "D": ("#### ", "#   #", "#   #", "#   #", "#### "),
-    "F": ("#####", "#    ", "#### ", "#    ", "#    "),
-}
-_COLOUR = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error"}
-BARS, BAR_WIDTH, NAME_WIDTH = 10, 24, 36
+_COLOURS = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error"}
 
 
-def card(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render the grade of one catalog in full."""
+def grade_document(result: TargetResult) -> Document:
+    """Return the card and the scores for text; other formats have the scores of every kind of run, and findings."""
     grade, tokens = _graded(result)
-    sections = [
-        _headline(result, grade, tokens, style),
-        _deductions(result, grade, style),
-        _advice(grade, style),
-        _descriptions(result.scores.descriptions, style),
-        _bars(tokens, style),
-        _input_findings(result, style),
-    ]
-    yield "\n".join(section for section in sections if section)
+    scope = f"{plural(result.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}"
+    card = Card(grade, result.title, scope, result.target if result.title != result.target else "")
+    body: list[Block] = [card, *score_blocks(result)]
+    if problems := sum(finding.rule.ruleset == "catalog" for finding in result.findings):
+        # Problems with the input itself do not count for the grade.
+        command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
+        body.append(Panel("", [Hint(" with the input itself; see", command, plural(problems, "problem"))]))
+    return Document([Only((TEXT,), body)], [Only((MARKDOWN,), [Findings(result, result.findings)])], untested(result))
 
 
-def row(result: TargetResult, style: Style) -> Iterator[str]:
+def score_blocks(result: TargetResult) -> Iterator[Block]:
+    """Yield what the scores of a target are made of, and what would raise them."""
+    grade, tokens, descriptions = result.scores.grade, result.scores.tokens, result.scores.descriptions
+    if grade is not None:
+        help_panel = Panel("What would help most", [Gains(grade)] if grade.gains and grade.score < 100 else [])
+        if help_panel.blocks:
+            yield Only((MARKDOWN, HTML), [help_panel])
+        yield Only((TEXT, HTML), [Panel("Deductions", [Deductions(grade, list(_asides(result, grade)))])])
+        if help_panel.blocks:
+            yield Only((TEXT,), [help_panel])
+    if descriptions is not None and descriptions.tools:
+        gist = f"{descriptions.mean:.2f} of 1.00 on average"
+        yield Only((TEXT,), [Panel("Descriptions", [Weakest(descriptions.weakest)], gist)])
+    if tokens is not None and tokens.tools:
+        gist = f"{plural(tokens.total, 'token')} in every request"
+        yield Only((TEXT, HTML), [Panel("Context cost", [Tokens(tokens)], gist)])
+
+
+def _asides(result: TargetResult, grade: Grade) -> Iterator[str]:
+    """Yield what does not count for the score."""
+    if grade.short_descriptions and not grade.bonus:
+        yield f"no bonus of {BONUS}: {plural(grade.short_descriptions, 'description')} under {BONUS_LENGTH} characters"
+    for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
+        ignored = sum(finding.suppression is not None and finding.suppression.by == by for finding in result.suppressed)
+        if ignored:
+            yield f"{plural(ignored, 'finding')} ignored by {words}, at no cost"
+
+
+def grade_row(result: TargetResult, style: Style) -> Iterator[str]:
     """Render the grade of one of several catalogs on one line."""
     grade, tokens = _graded(result)
-    letter = style.paint(grade.letter, _COLOUR[grade.letter], "bold")
+    letter = style.paint(grade.letter, _COLOURS[grade.letter], "bold")
     verdict = target_verdict(result)
     failed = f"  {verdict}" if verdict.is_bad else ""
     name = style.text(result.target)
@@ -76,122 +101,6 @@ def _graded(result: TargetResult) -> tuple[Grade, TokenCost]:
     if result.scores.grade is None or result.scores.tokens is None:
         raise ValueError("not a graded result")
     return result.scores.grade, result.scores.tokens
-
-
-def _headline(result: TargetResult, grade: Grade, tokens: TokenCost, style: Style) -> str:
-    beside = [
-        style.paint(style.text(result.title, 80), "bold"),
-        f"grade {style.paint(grade.letter, _COLOUR[grade.letter], 'bold')}, {grade.word}",
-        f"score {style.paint(str(grade.score), 'bold')} of 100",
-        f"{plural(result.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}",
-        style.text(result.target) if result.title != result.target else "",
-    ]
-    block = style.symbol("█", "#")
-    lines = []
-    for drawn, text in zip(LARGE[grade.letter], beside, strict=True):
-        wide = "".join((block if cell == "#" else " ") * 2 for cell in drawn)
-        lines.append(f"  {style.paint(wide, _COLOUR[grade.letter])}   {text}".rstrip())
-    return "\n" + "\n".join(lines) + "\n"
-
-
-def _deductions(result: TargetResult, grade: Grade, style: Style) -> str:
-    minus = style.symbol("−", "-")
-    lines = [style.paint("Deductions", "bold")]
-    for deduction in grade.deductions:
-        points = style.paint(f"{minus}{deduction.points}".rjust(6), level_of(deduction.severity))
-        lines.append(f"{points}  {deduction.rule:28} {plural(deduction.times, deduction.severity)}")
-    if grade.is_empty:
-        lines.append("  an empty server scores 0")
-    if grade.bonus:
-        bonus = style.paint(f"+{grade.bonus}".rjust(6), "good")
-        lines.append(f"{bonus}  every description has {BONUS_LENGTH} characters or more")
-    elif grade.short_descriptions:
-        short = plural(grade.short_descriptions, "description")
-        lines.append(f"    +0  no bonus of {BONUS}: {short} under {BONUS_LENGTH} characters")
-    if not grade.deductions:
-        lines.insert(1, "        none")
-    for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
-        ignored = sum(finding.suppression is not None and finding.suppression.by == by for finding in result.suppressed)
-        if ignored:
-            lines.append(f"    +0  {plural(ignored, 'finding')} ignored by {words}, at no cost")
-    return "\n".join(lines) + "\n"
-
-
-def _advice(grade: Grade, style: Style) -> str:
-    if not grade.gains or grade.score == 100:
-        return ""
-    lines = [style.paint("What would help most", "bold")]
-    if grade.gains[0].points == 0:
-        below = f"{-grade.unclamped} points below zero" if grade.unclamped < 0 else "at zero"
-        lines += _indented(f"the score is {below}: no single fix raises it, so start with the costliest", style)
-    for gain in grade.gains[:3]:
-        lines += _indented(_gain(gain, grade, style), style)
-    return "\n".join(lines) + "\n"
-
-
-def _indented(text: str, style: Style) -> list[str]:
-    first, *others = wrapped(text, style.width, used=2, indent=4)
-    return [f"  {first}", *others]
-
-
-def _gain(gain: Gain, grade: Grade, style: Style) -> str:
-    """Return a line such as "describe 7 parameters: +35, C → A"."""
-    arrow = style.symbol("→", "->")
-    change = f", {grade.letter} {arrow} {gain.letter}" if gain.letter != grade.letter else ""
-    return f"{gain.remedy}: {style.paint(f'+{gain.points or gain.cost}', 'good')}{change}"
-
-
-def _descriptions(descriptions: Descriptions | None, style: Style) -> str:
-    """Render the mean score of the descriptions, and the weakest with the costliest flaw of each."""
-    if descriptions is None or not descriptions.tools:
-        return ""
-    lines = [style.paint("Descriptions", "bold") + f": {descriptions.mean:.2f} of 1.00 on average"]
-    names = [style.shortened(description.tool, _name_width(style)) for description in descriptions.weakest]
-    column = max(map(display_width, names), default=0)
-    for name, description in zip(names, descriptions.weakest, strict=True):
-        padding = " " * (column - display_width(name))
-        what, _, cost = style.text(description.reason, 80).rpartition("-")
-        reason = f"{what}{style.symbol('−', '-')}{cost}"
-        first, *others = wrapped(reason, style.width, used=column + 10, indent=column + 10)
-        lines += [f"  {name}{padding}  {description.score:.2f}  {first}", *others]
-    return "\n".join(lines) + "\n"
-
-
-def _name_width(style: Style) -> int:
-    """Return the most columns that a tool's name takes."""
-    return min(NAME_WIDTH, style.width // 2)
-
-
-def _bars(tokens: TokenCost, style: Style) -> str:
-    """Render the tokens of each tool, the most expensive first."""
-    if not tokens.tools:
-        return ""
-    lines = [style.paint("Context cost", "bold") + f": {tokens.total:,} tokens in every request"]
-    ranked = sorted(tokens.tools.items(), key=lambda item: -item[1])
-    widest = max(1, ranked[0][1])
-    names = {label: style.shortened(label, _name_width(style)) for label, _ in ranked[:BARS]}
-    column = max(display_width(name) for name in names.values())
-    room = min(BAR_WIDTH, style.width - column - 12)
-    block = style.symbol("█", "#")
-    for label, count in ranked[:BARS]:
-        bar = block * max(1, round(room * count / widest))
-        padding = " " * (column - display_width(names[label]))
-        painted = style.paint(bar, "help") + " " * (room - len(bar))
-        lines.append(f"  {names[label]}{padding}  {painted} {count:>7,}")
-    if len(ranked) > BARS:
-        rest = sum(count for _, count in ranked[BARS:])
-        lines.append(f"  and {plural(len(ranked) - BARS, 'more tool')} with {rest:,} tokens")
-    return "\n".join(lines) + "\n"
-
-
-def _input_findings(result: TargetResult, style: Style) -> str:
-    """Mention problems with the input itself, which do not count for the grade."""
-    count = sum(finding.rule.ruleset == "catalog" for finding in result.findings)
-    if not count:
-        return ""
-    what = style.paint(plural(count, "problem"), "warning")
-    command = f"mcproof lint {shell_word(result.target)} --ruleset catalog"
-    return "\n".join(command_hint(f"{what} with the input itself; see", command, style)) + "\n"
 
 
 _NOUNS = {"commands": "command", "hint": "hint", "mentions": "mention"}
@@ -231,7 +140,7 @@ def scan_document(result: TargetResult) -> Document:
             reasons = Reasons([Reason(group.rules, group.why) for group in groups], "not judged", "rule")
             body.append(Only(formats, [Section(title, [reasons], counts, long=title, lead="")]))
     body.append(Only((TEXT, MARKDOWN), pictures))
-    return Document(body, [Findings(result)])
+    return Document(body, [Findings(result, result.findings)])
 
 
 def _step(action: Action, gain: str) -> Step:

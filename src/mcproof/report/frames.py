@@ -1,0 +1,366 @@
+"""Findings on a terminal, grouped by rule: some examples of each, with the offending line or request.
+
+Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, Snippet, group_by_fault
+from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
+from mcproof.core.console import Style, display_width, plural, safe, wrapped
+from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of, static_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcproof.report.blocks import Findings
+    from mcproof.runs.results import TargetResult
+
+
+REQUEST, RESPONSE = "request ", "response"
+_LABEL = len(RESPONSE) + 2
+_ENVELOPE = re.compile(
+    r'\{\s*(?:"(?:jsonrpc|id)"\s*:\s*(?:\d+|"[^"]*"|null)\s*,\s*)*"(?:result|(?P<error>error))"\s*:\s*'
+    r'(?:\{\s*"content"\s*:\s*\[\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*)?"text"\s*:\s*)?'
+)
+"""The beginning of a response, as mcproof or a server writes it."""
+
+
+class SentRequest(NamedTuple):
+    """The parameters of a request as text, and the part to mark."""
+
+    text: str
+    start: int = 0
+    end: int = 0
+
+
+def exchanges_of(shown: ReportedFinding, style: Style) -> list[dict[str, Any]]:
+    """Return the exchanges that show a finding: the first, or all if all findings are shown."""
+    evidence = shown.evidence
+    if evidence is None or not isinstance(evidence.get("sent"), str):
+        return []
+    examples = evidence.get("examples") if style.examples is None else None
+    every = [example for example in examples if isinstance(example, dict)] if isinstance(examples, list) else []
+    return every or [evidence]
+
+
+def exchange_lines(exchange: dict[str, Any], shown: ReportedFinding, style: Style) -> Iterator[str]:
+    """Render the request, marks under the offending argument, and the response unless the message has it."""
+    room = max(8, style.width - _LABEL)
+    request = _marked(exchange, shown.message)
+    start, end = (display_width(style.text(request.text[:at], 1_000)) for at in (request.start, request.end))
+    yield f"{style.paint(REQUEST, 'dim')}  {style.fitting(request.text, room)}"
+    if end > start and start < room - 1:
+        yield " " * (_LABEL + start) + style.paint("^" * (min(end, room) - start), shown.level)
+    response = exchange.get("answer")
+    if isinstance(response, str) and response and response not in shown.message:
+        yield f"{style.paint(RESPONSE, 'dim')}  {style.fitting(readable_response(response), room)}"
+
+
+def _marked(exchange: dict[str, Any], message: str) -> SentRequest:
+    """Return a request with the argument to mark: the one that the exchange is about, or an undeclared one."""
+    sent = str(exchange["sent"])
+    arguments = _parsed(sent)
+    if not isinstance(arguments, dict):
+        return SentRequest(sent)
+    about = str(exchange.get("argument", ""))
+    names = [key for key in arguments if about == key or about.startswith((f"{key}.", f"{key}["))]
+    names = names or [key for key in arguments if f"undeclared `{key}`" in message]
+    marked = max(names, key=len, default=None)
+    text, start, end = "{", 0, 0
+    for key, value in arguments.items():
+        member = f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(value, ensure_ascii=False)}"
+        text += ", " if len(text) > 1 else ""
+        if key == marked:
+            start, end = len(text), len(text) + len(member)
+        text += member
+    return SentRequest(f"{text}}}", start, end)
+
+
+def readable_response(response: str) -> str:
+    """Return a response without its envelope; a result that is one text as that text."""
+    message = _parsed(response)
+    if message is None and (envelope := _ENVELOPE.match(response)) is not None:  # cropped
+        return f"{'error ' if envelope['error'] else ''}{response[envelope.end() :]}"
+    if not isinstance(message, dict):
+        return response
+    if "error" in message:
+        return f"error {json.dumps(message['error'], ensure_ascii=False)}"
+    result = message.get("result")
+    if not isinstance(result, dict):
+        return response
+    content = result.get("content")
+    if isinstance(content, list) and len(content) == 1:
+        block = content[0]
+        is_text = isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        if is_text and _repeats(block["text"], result):
+            return ("isError: " if result.get("isError") is True else "") + json.dumps(
+                block["text"], ensure_ascii=False
+            )
+    return json.dumps(result, ensure_ascii=False)
+
+
+def _repeats(text: str, result: dict[str, Any]) -> bool:
+    """Whether the structured content of a result has nothing but its text, as SDKs write it; also if it has none."""
+    structured = result.get("structuredContent")
+    if "structuredContent" not in result or structured == _parsed(text):
+        return True
+    return isinstance(structured, dict) and list(structured.values()) in ([text], [_parsed(text)])
+
+
+def _parsed(text: str) -> Any:
+    """Return a text as JSON; None if it is not, such as a cropped one."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+_TAB = "    "
+_INDENT = "  "
+NAMES = 3
+"""How many items are named of those that share a finding, or that have more; the rest are counted."""
+
+
+def findings_text(block: Findings, style: Style) -> Iterator[str]:
+    """Render findings by rule: a headline, the advice, some examples, and the number of the others; then a summary."""
+    result, hidden = block.result, 0
+    groups = group_by_fault(
+        finding for finding in block.findings if (finding.tool, finding.rule.id) not in block.covered
+    )
+    for group in group_by_rule(groups, merges=style.examples is not None):
+        code_help = _in_code(result, group.rule.id, style) if block.has_summary else ""
+        if len(group.entries) == 1:
+            yield f"{_single(group, style)}{code_help}\n"
+        else:
+            shown = group.entries[: style.examples]
+            yield _common(group, style) + code_help
+            yield from _examples(group, shown, style)
+            hidden += group.size - count_findings(shown)
+    if hidden:
+        hint = f"{plural(hidden, 'finding')} not shown: --show all lists everything, --statistics counts by rule"
+        yield "\n".join(wrapped(hint, style.width, indent=4)) + "\n\n"
+    if left_out := len(result.findings) - len(block.findings):
+        yield "\n".join(wrapped(static_sentence(left_out), style.width, indent=4)) + "\n\n"
+    if block.has_summary:
+        yield _summary(result, groups, style)
+
+
+def _single(group: RuleGroup, style: Style) -> str:
+    """Return the only finding of a rule, with its line, if any, and the advice."""
+    (entry,) = group.entries
+    head = _head(group, _entry_sentence(entry, style), style)
+    notes = [("help", group.rule.fix), *_notes(entry), ("also", ", ".join(entry.also))]
+    return "\n".join([head, *_frame(entry.shown, style), *_noted(notes, _gutter(entry.shown), style)]) + "\n"
+
+
+def _common(group: RuleGroup, style: Style) -> str:
+    """Return what several findings of a rule have in common."""
+    summary = f"{plural(group.size, 'finding')}: {style.text(group.rule.summary.removesuffix('.'))}"
+    notes = [("help", group.rule.fix), ("also", ", ".join(_common_rules(group) or ()))]
+    return "\n".join([_head(group, summary, style), *_noted(notes, 2, style)]) + "\n"
+
+
+def _common_rules(group: RuleGroup) -> list[str] | None:
+    """Return the ids of other rules that report the same as all findings of a group; None if they differ."""
+    also = group.entries[0].also
+    return also if all(entry.also == also for entry in group.entries) else None
+
+
+def _examples(group: RuleGroup, shown: list[FindingEntry], style: Style) -> Iterator[str]:
+    """Render the findings to show, and the number of the others."""
+    is_common = _common_rules(group) is not None
+    inner = style.narrower(len(_INDENT))
+    for entry in shown:
+        own = [*_notes(entry), ("also", "" if is_common else ", ".join(entry.also))]
+        sentence = [inner.paint(line, "bold") for line in wrapped(_entry_sentence(entry, inner), inner.width, indent=4)]
+        lines = [*sentence, *_frame(entry.shown, inner), *_noted(own, _gutter(entry.shown), inner)]
+        yield "\n" + "".join(f"{_INDENT}{line}\n" for line in lines)
+    if rest := group.entries[len(shown) :]:
+        yield "\n"
+        more = f"and {count_findings(rest):,} more{_in_items(rest, style)}"
+        yield from (f"{_INDENT}{line}\n" for line in wrapped(more, inner.width, indent=4))
+    yield "\n"
+
+
+def _head(group: RuleGroup, sentence: str, style: Style) -> str:
+    """Return level and rule, followed by a sentence."""
+    head = f"{group.rule.level}[{group.rule.id}]"
+    first, *others = wrapped(sentence, style.width, used=len(head) + 1, indent=4)
+    line = f"{style.paint(head, group.rule.level, 'bold')} {style.paint(first, 'bold')}".rstrip()
+    return "\n".join([line, *(style.paint(other, "bold") for other in others)])
+
+
+def _entry_sentence(entry: FindingEntry, style: Style) -> str:
+    """Return the message of an entry, with the name of its item, or of those that share it."""
+    message = style.text(entry.shown.message)
+    if len(entry.items) > 1:
+        return f"{message}, in {len(entry.items):,} {_kind(entry.shown)}s: {_named(entry.items, style)}"
+    return f"{style.text(entry.shown.label, 100)}: {message}" if entry.shown.label else message
+
+
+def _kind(shown: ReportedFinding) -> str:
+    return shown.item.partition(":")[0]
+
+
+def _in_items(entries: list[FindingEntry], style: Style) -> str:
+    """Return the items of findings that are not shown, as a phrase after their number."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry.items if name))
+    return f" in {_named(names, style)}" if names else ""
+
+
+def _named(names: list[str], style: Style) -> str:
+    """Return the first names, and the number of the others."""
+    listed = ", ".join(style.text(name, 60) for name in names[:NAMES])
+    return f"{listed} and {len(names) - NAMES:,} more" if len(names) > NAMES else listed
+
+
+def location_of(shown: ReportedFinding, style: Style) -> str:
+    """Return file, line and column as far as known; a live server has only a name."""
+    parts = [style.text(shown.file), shown.line, shown.column]
+    return ":".join(str(part) for part in parts if part is not None)
+
+
+def fitting_target(name: str, room: int, style: Style) -> str:
+    """Return the name of a target; a command that does not fit is cropped, a path is not, so that it can be opened."""
+    return style.shortened(name, room) if " " in name.strip() else style.text(name)
+
+
+def command_hint(hint: str, command: str, style: Style) -> list[str]:
+    """Return a hint with a command, which is not broken, so that it can be copied."""
+    line = ": ".join(filter(None, (hint, command)))
+    if not line or display_width(line) <= style.width or not command:
+        return wrapped(line, style.width, indent=4) if line else []
+    return [*wrapped(f"{hint}:", style.width, indent=4), f"    {command}"]
+
+
+def _gutter(shown: ReportedFinding) -> int:
+    """Return the width of the column with the line number."""
+    return len(str(shown.line or " ")) + 1
+
+
+def _notes(entry: FindingEntry) -> list[tuple[str, str]]:
+    """Return how to replay the request of a finding, if there is one."""
+    failure = entry.shown.evidence.get("failure") if entry.shown.evidence is not None else None
+    return [("replay", f"mcproof replay {safe(failure)}")] if isinstance(failure, str) else []
+
+
+def _noted(notes: Iterable[tuple[str, str]], gutter: int, style: Style) -> list[str]:
+    """Return notes below a finding, each with its label; an empty one is left out."""
+    bullet, lines = style.paint("=", "help"), []
+    for label, text in notes:
+        if text:
+            used = gutter + 4 + len(label)
+            first, *others = wrapped(text, style.width, used=used, indent=used)
+            lines += [f"{' ' * gutter}{bullet} {style.paint(label, 'bold')}: {first}", *others]
+    return lines
+
+
+def _frame(shown: ReportedFinding, style: Style) -> list[str]:
+    """Return the location of a finding, and its line, if it has one."""
+    gutter = _gutter(shown)
+    room = style.width - gutter - 3
+    location = location_of(shown, style) if shown.line is not None else fitting_target(shown.file, room, style)
+    arrow = f"{' ' * (gutter - 1)}{style.paint('-->', 'help')} {location}"
+    pointer, lines = style.text(shown.pointer), []
+    if pointer:
+        used = gutter + 3 + display_width(location)
+        if used + 2 + display_width(pointer) <= style.width:
+            arrow += style.paint(f"  {pointer}", "dim")
+        else:
+            lines.append(" " * (gutter + 3) + style.paint(_tail(pointer, room, style), "dim"))
+    return [arrow, *lines, *_evidence(shown, gutter, style)]
+
+
+def _evidence(shown: ReportedFinding, gutter: int, style: Style) -> list[str]:
+    """Return the request and the response that show a finding, or else its line in the catalog."""
+    if shown.rule.ruleset == "wire" and (exchanges := exchanges_of(shown, style)):
+        bar = f"{' ' * gutter}{style.paint('|', 'help')}"
+        inner = style.narrower(gutter + 2)
+        lines = [f"{bar} {line}" for exchange in exchanges for line in exchange_lines(exchange, shown, inner)]
+        return [bar, *lines]
+    return _excerpt(shown, shown.snippet, gutter, style) if shown.snippet is not None else []
+
+
+def _tail(pointer: str, room: int, style: Style) -> str:
+    """Return the end of a pointer that fits; its last part is never cropped."""
+    if display_width(pointer) <= room:
+        return pointer
+    ellipsis = style.symbol("…", "...")
+    parts = pointer.split("/")
+    while len(parts) > 2 and display_width("/".join(parts)) + len(ellipsis) + 1 > room:
+        parts.pop(0)
+    return f"{ellipsis}/{'/'.join(parts)}"
+
+
+def _excerpt(shown: ReportedFinding, snippet: Snippet, gutter: int, style: Style) -> list[str]:
+    """Return the line of the file, cropped around the location, with carets under it."""
+    before, marked, after = _cropped(snippet, style.width - gutter - 2, style)
+    bar = style.paint("|", "help")
+    shown_number = shown.line if shown.column is not None else ""  # a live catalog has no lines
+    number = style.paint(str(shown_number).rjust(gutter - 1), "help")
+    carets = style.paint("^" * max(1, display_width(marked)), shown.level)
+    return [
+        f"{' ' * gutter}{bar}",
+        f"{number} {bar} {before}{marked}{after}",
+        f"{' ' * gutter}{bar} {' ' * display_width(before)}{carets}",
+    ]
+
+
+def _cropped(snippet: Snippet, room: int, style: Style) -> list[str]:
+    """Return the line in three parts, the second to be highlighted; cropped around that part if it is too wide."""
+    line, start, end = snippet.text, snippet.start, snippet.end
+    before, marked, after = (part.replace("\t", _TAB) for part in (line[:start], line[start:end], line[end:]))
+    shown = [style.text(part, 1_000) for part in (before, marked, after)]
+    cut_before, cut_after = snippet.cut_before, snippet.cut_after
+    ellipsis = style.symbol("…", "...")
+    room -= len(ellipsis) * (cut_before + cut_after)
+    if sum(map(display_width, shown)) > room:
+        room -= len(ellipsis) * (2 - cut_before - cut_after)
+        before = before if cut_before else before.lstrip(" ")
+        shown[1] = style.beginning(marked, room * 2 // 3)
+        shown[0] = style.ending(before, max(room // 3, room - display_width(shown[1] + shown[2])))
+        is_whole = shown[1] == style.text(marked, 1_000)
+        shown[2] = style.beginning(after, room - display_width(shown[0] + shown[1])) if is_whole else ""
+        cut_before = cut_before or shown[0] != style.text(before, 1_000)
+        cut_after = cut_after or not is_whole or shown[2] != style.text(after, 1_000)
+    return [ellipsis * cut_before + shown[0], shown[1], shown[2] + ellipsis * cut_after]
+
+
+def _in_code(result: TargetResult, rule: str, style: Style) -> str:
+    """Return what to write in the server's code about the findings of a rule."""
+    bullet, lines = style.paint("=", "help"), []
+    for line in code_help_lines(result, rule):
+        text = style.text(line, 200)
+        if line.startswith(" ") or not line:
+            lines.append(f"     {text}".rstrip())
+        else:
+            first, *others = wrapped(text, style.width, used=4, indent=4)
+            lines += [f"  {bullet} {first}", *others]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _summary(result: TargetResult, groups: list[FindingGroup], style: Style) -> str:
+    """Return the last lines: the numbers of findings, and how many can be fixed automatically."""
+    target = fitting_target(result.target, style.width // 2, style)
+    scope = f"{scope_of(result)} of {target}"
+    hidden = f" ({len(result.suppressed):,} suppressed)" if result.suppressed else ""
+    polish = "" if result.scores.polish is None else f"polish score {result.scores.polish} of 100\n"
+    if not result.findings:
+        tick = style.paint(style.symbol("✓", "ok:"), "good")
+        return _wrapped(f"{tick} no findings in {scope}{hidden}", target, style) + polish
+    levels = [group.shown.level for group in groups]
+    counts = [(level, levels.count(level)) for level in LEVELS]
+    parts = [style.paint(plural(count, level), level) for level, count in counts if count]
+    counted = _wrapped(f"{', '.join(parts)} in {scope}{hidden}", target, style)
+    return counted + "".join(f"{line}\n" for line in command_hint(*fixing_hint(result), style)) + polish
+
+
+def _wrapped(line: str, target: str, style: Style) -> str:
+    """Wrap the line that ends with the target; a long target stays on it, as in a list of many."""
+    is_long = display_width(target) > style.width // 2
+    return "\n".join([line] if is_long else wrapped(line, style.width, indent=4)) + "\n"
