@@ -6,8 +6,8 @@ import pytest
 
 from mcproof.core.errors import Notice
 from mcproof.probing.outcomes import Cell, Failure, Fuzzing
-from mcproof.report.html.blocks import MOST, MOST_ROWS
 from mcproof.report.html.page import document
+from mcproof.report.html.parts import MOST, MOST_ROWS
 from mcproof.runs.results import FuzzPayload, ProvePayload, RunResult, SuitePayload, TargetResult
 from mcproof.testing import outcomes
 

@@ -10,7 +10,7 @@ import junitparser
 import pytest
 
 from mcproof.report.formats import FORMATS
-from mcproof.report.html.blocks import duration
+from mcproof.report.html.parts import duration
 from mcproof.runs.results import RunResult, SuitePayload, TargetResult, Trouble
 from mcproof.runs.stored import read_run, run_document
 

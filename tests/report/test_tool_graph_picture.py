@@ -8,8 +8,8 @@ import pytest
 
 from mcproof.checks.texts.tool_graph import KINDS, ToolEdge, ToolGraph
 from mcproof.report.blocks import Graph
-from mcproof.report.html.blocks import MOST_GRAPH_ROWS, graph_picture
 from mcproof.report.html.page import environment, page_environment
+from mcproof.report.html.parts import MOST_GRAPH_ROWS, graph_picture
 
 
 def graph_with(count: int, name: str = "tool_{}") -> ToolGraph:

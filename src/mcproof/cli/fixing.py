@@ -37,9 +37,9 @@ def run_fix(request: LintRequest | CompatRequest, options: FixOptions) -> int:
     finally:
         listener.clear()
     if result.exit_code == FINDINGS:
-        from mcproof.report.verdicts import run_verdict
+        from mcproof.report.formats import verdict_sentence
 
-        tell(str(run_verdict(result)))
+        tell(verdict_sentence(result))
     return result.exit_code
 
 

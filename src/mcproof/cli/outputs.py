@@ -25,7 +25,17 @@ from mcproof.core.console import (
 )
 from mcproof.core.errors import FINDINGS, INTERRUPTED, UsageError
 from mcproof.core.text.files import leads_out
-from mcproof.report.formats import FORMATS, Output, closing, harmless, parse_output, render_target
+from mcproof.report.formats import (
+    FORMATS,
+    Output,
+    closing,
+    harmless,
+    parse_output,
+    render,
+    render_target,
+    statistics,
+    verdict_sentence,
+)
 from mcproof.runs.requests import Detail
 
 if TYPE_CHECKING:
@@ -262,10 +272,8 @@ class Outputs:
     def print(self, run: RunResult) -> None:
         """Print the document of a machine format, the statistics, or the verdict, which is the last line of text."""
         if self._options.statistics:
-            from mcproof.report.concise import rule_counts
-
             configurations, self._configurations = self._configurations, []
-            counts = rule_counts(run, self._style)
+            counts = statistics(run, self._style)
             _print_if_read(lambda: print_lines([*configurations, *counts, closing(run, self._style)], sys.stdout))
         elif not self._format.is_text:
             pieces = list(harmless(run, self._format.name, self._style))
@@ -273,10 +281,8 @@ class Outputs:
         elif self._format.name == "text":
             _print_if_read(lambda: print_lines([closing(run, self._style)], sys.stdout))
         elif run.exit_code == FINDINGS and not _is_listed(run):
-            from mcproof.report.verdicts import run_verdict
-
             _print_if_read(sys.stdout.flush)
-            tell(str(run_verdict(run)))
+            tell(verdict_sentence(run))
 
 
 def _is_listed(run: RunResult) -> bool:
@@ -302,9 +308,8 @@ def _append_job_summary(run: RunResult) -> None:
     """Append the findings to the summary page of a GitHub Actions job."""
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         from mcproof.core.text.files import append_file
-        from mcproof.report.markdown import document
 
-        append_file(file, "".join(document(run)).encode("utf-8", "backslashreplace"))
+        append_file(file, "".join(render(run, "markdown", Style())).encode("utf-8", "backslashreplace"))
 
 
 def refuse_unwritable(files: list[str]) -> None:

@@ -16,7 +16,7 @@ from mcproof.core.console import safe, without_commands
 from mcproof.core.errors import INTERRUPTED
 from mcproof.report.grids import PROBED_RULES, PROBING, UNUSED_RULES, covered_by_probes, rules_judging
 from mcproof.report.phrases import gate_sentence, relative_path, repository_path
-from mcproof.report.sections.suites import merge_unrun
+from mcproof.report.sections.outcomes import merge_unrun
 from mcproof.report.verdicts import run_verdict
 from mcproof.runs.records import encode, printable
 from mcproof.runs.results import COMPLETE, RunResult, TargetResult

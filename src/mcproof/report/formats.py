@@ -114,11 +114,25 @@ def closing(run: RunResult, style: Style) -> str:
     return closing_line(run, style)
 
 
+def verdict_sentence(run: RunResult) -> str:
+    """Return the verdict and its reason."""
+    from mcproof.report.verdicts import run_verdict
+
+    return str(run_verdict(run))
+
+
+def statistics(run: RunResult, style: Style) -> Iterator[str]:
+    """Render the number of findings of each rule."""
+    from mcproof.report.frames import rule_counts
+
+    return rule_counts(run, style)
+
+
 def render_target(result: TargetResult, format: str, style: Style, *, is_single: bool) -> Iterable[str]:
     """Render one target as text, as soon as its result is there; one of several with findings, below its name."""
     kind = result.payload.kind
     if format == "concise":
-        from mcproof.report.concise import concise_lines
+        from mcproof.report.frames import concise_lines
 
         pieces: Iterable[str] = concise_lines(result, style)
     elif kind == "grade" and not is_single:

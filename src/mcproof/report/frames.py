@@ -1,5 +1,6 @@
 """Findings on a terminal, grouped by rule: some examples of each, with the offending line or request.
 
+Also findings, changes and tests one a line, and the findings of each rule counted.
 Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
 """
 
@@ -9,16 +10,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, Snippet, group_by_fault
+from mcproof.checks.findings import LEVELS, FindingGroup, ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.checks.reporting import FindingEntry, RuleGroup, count_findings, group_by_rule
 from mcproof.core.console import Style, display_width, plural, safe, wrapped
-from mcproof.report.phrases import code_help_lines, fixing_hint, scope_of, static_sentence
+from mcproof.report.phrases import CHANGE_WORDS, code_help_lines, fixing_hint, scope_of, static_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mcproof.report.blocks import Findings
-    from mcproof.runs.results import TargetResult
+    from mcproof.runs.results import RunResult, TargetResult
 
 
 REQUEST, RESPONSE = "request ", "response"
@@ -364,3 +365,77 @@ def _wrapped(line: str, target: str, style: Style) -> str:
     """Wrap the line that ends with the target; a long target stays on it, as in a list of many."""
     is_long = display_width(target) > style.width // 2
     return "\n".join([line] if is_long else wrapped(line, style.width, indent=4)) + "\n"
+
+
+def concise_lines(result: TargetResult, style: Style) -> Iterator[str]:
+    """Render one line for each finding or change, or for each test that did not pass."""
+    kind = result.payload.kind
+    return (_changes if kind == "diff" else _tests if kind == "suite" else _findings)(result, style)
+
+
+def _findings(result: TargetResult, style: Style) -> Iterator[str]:
+    for group in group_by_fault(result.findings):
+        shown = group.shown
+        others = f" [also {', '.join(group.also)}]" if group.also else ""
+        yield f"{_line(shown, shown.level, style)}{others}\n"
+
+
+def _changes(result: TargetResult, style: Style) -> Iterator[str]:
+    for finding in result.findings:
+        yield f"{_line(finding, CHANGE_WORDS[finding.level], style)}\n"
+
+
+def _line(finding: ReportedFinding, word: str, style: Style) -> str:
+    """Return location, level, rule, item and message."""
+    item = f"{style.text(finding.label, 100)}: " if finding.label else ""
+    painted = style.paint(word, finding.level)
+    return f"{location_of(finding, style)}: {painted} {finding.rule.id} {item}{style.text(finding.message)}"
+
+
+def _tests(result: TargetResult, style: Style) -> Iterator[str]:
+    from mcproof.report.sections.outcomes import merge_unrun  # it loads what tests and probes are made of
+
+    for test in merge_unrun(result.tests):
+        if test.is_bad:
+            location = f"{test.file}:{test.first_line}: " if test.first_line is not None else ""
+            word = style.paint(test.outcome, "error")
+            yield f"{style.text(location)}{word} {style.text(test.label)}: {style.text(test.message, 1000)}\n"
+
+
+class RuleCount(NamedTuple):
+    """How many findings a rule has, and how many of them have an automatic fix."""
+
+    rule: RuleFacts
+    total: int
+    fixable: int
+
+
+def rule_counts(run: RunResult, style: Style) -> Iterator[str]:
+    """Render one line a rule: the number of findings, the level, the id and the name; then the total."""
+    counts = count_rules(run)
+    checked = [result for result in run.targets if result.trouble is None]
+    scope = plural(len(checked), "target")
+    if not counts:
+        yield f"no findings in {scope}\n"
+        return
+    digits = max(len(f"{count.total:,}") for count in counts)
+    level = max(len(count.rule.level) for count in counts)
+    ids = max(len(count.rule.id) for count in counts)
+    for rule, total, fixable in counts:
+        painted = style.paint(f"{rule.level:{level}}", rule.level)
+        name = rule.name if rule.name != rule.id else ""
+        yield f"{total:>{digits},}  {painted}  {rule.id:{ids}}  [{'*' if fixable else ' '}] {name}".rstrip() + "\n"
+    yield f"{plural(sum(count.total for count in counts), 'finding')} of {plural(len(counts), 'rule')} in {scope}\n"
+    if fixable := sum(count.fixable for count in counts):
+        yield f"[*] {fixable:,} can be fixed automatically\n"
+
+
+def count_rules(run: RunResult) -> list[RuleCount]:
+    """Count the findings of all targets by rule: the most frequent first, then the worst level, then by id."""
+    counts: dict[str, RuleCount] = {}
+    for result in run.targets:
+        is_file = result.connection is None  # the schemas of a live server are in its code
+        for finding in result.findings:
+            rule, total, fixable = counts.get(finding.rule.id, RuleCount(finding.rule, 0, 0))
+            counts[finding.rule.id] = RuleCount(rule, total + 1, fixable + (is_file and finding.fix is not None))
+    return sorted(counts.values(), key=lambda count: (-count.total, LEVELS.index(count.rule.level), count.rule.id))

@@ -20,9 +20,8 @@ from mcproof.report.phrases import (
     static_sentence,
 )
 from mcproof.report.sections import document_of
-from mcproof.report.sections.outcomes import summary_sentence
+from mcproof.report.sections.outcomes import merge_unrun, summary_sentence
 from mcproof.report.sections.scores import score_blocks
-from mcproof.report.sections.suites import merge_unrun
 from mcproof.report.verdicts import run_verdict
 
 if TYPE_CHECKING:

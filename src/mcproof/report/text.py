@@ -287,7 +287,7 @@ class TextRenderer(Renderer):
         yield f"    replay     {style.text(failure.replay, 2000)}\n\n"
 
     def tests(self, block: blocks.Tests) -> Iterator[str]:
-        from mcproof.report.sections.suites import merge_unrun
+        from mcproof.report.sections.outcomes import merge_unrun
         from mcproof.testing.outcomes import reasons
 
         for test in merge_unrun(block.tests):

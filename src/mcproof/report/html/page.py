@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from mcproof.checks.findings import LEVELS
+from mcproof.checks.findings import LEVELS, level_of
 from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
 from mcproof.core.console import plural, safe
-from mcproof.probing.outcomes import predictions
-from mcproof.report.blocks import blocks_for
-from mcproof.report.grids import MEANINGS, symbol_of
-from mcproof.report.html import blocks
-from mcproof.report.html.blocks import (
-    GRADE_TONES,
+from mcproof.report.blocks import Matrix, blocks_for
+from mcproof.report.grids import MEANINGS, matrix_grid, symbol_of
+from mcproof.report.html import parts
+from mcproof.report.html.parts import (
     LOOKS,
     MOST,
     MOST_ROWS,
@@ -33,7 +31,7 @@ from mcproof.report.html.blocks import (
     words_of,
 )
 from mcproof.report.html.views import TargetView, verdict_tile
-from mcproof.report.phrases import arguments_text
+from mcproof.report.phrases import GRADE_TONES, arguments_text, floor_note, outcome_tone
 from mcproof.report.verdicts import run_verdict
 from mcproof.testing.outcomes import OUTCOMES
 
@@ -56,7 +54,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters.update(crop=crop, number=number, plural=plural, code_parts=code_parts, words=words)
+    pages.filters.update(crop=crop, number=number, plural=plural, code_parts=code_parts, words=words, sentence=sentence)
     return pages
 
 
@@ -78,6 +76,11 @@ def number(value: int) -> str:
 def words(value: str) -> str:
     """Return an identifier such as `not_tested` in words."""
     return value.replace("_", " ")
+
+
+def sentence(value: str) -> str:
+    """Return a phrase as a sentence."""
+    return f"{value[:1].upper()}{value[1:]}."
 
 
 def code_parts(value: str) -> list[str]:
@@ -115,20 +118,29 @@ _ICON_COLOURS = {"good": "#1a6b3c", "fair": "#8a5300", "bad": "#b3261e"}
 _HELPERS = {
     "BONUS_LENGTH": BONUS_LENGTH,
     "MEANINGS": MEANINGS,
+    "MOST_ROWS": MOST_ROWS,
+    "OPEN_TESTS": parts.OPEN_TESTS,
+    "ROOM": PageRoom(),
+    "anchors_of": parts.anchors_of,
     "arguments_text": arguments_text,
+    "bar_width": parts.bar_width,
     "blocks_for": blocks_for,
+    "by_outcome": by_outcome,
     "class_of": lambda block: type(block).__name__,
-    "graph_picture": blocks.graph_picture,
-    "duration": blocks.duration,
-    "failures_shown": blocks.failures_shown,
+    "duration": parts.duration,
+    "evidence_of": parts.evidence_of,
+    "failures_shown": parts.failures_shown,
+    "floor_note": floor_note,
+    "graph_picture": parts.graph_picture,
+    "level_of": level_of,
+    "outcome_tone": outcome_tone,
+    "rows_shown": parts.rows_shown,
+    "segments": parts.segments,
+    "servers_of": parts.servers_of,
+    "square_title": parts.square_title,
     "symbol_of": symbol_of,
-    "outcome_bars": blocks.outcome_bars,
-    "outcome_tone": blocks.outcome_tone,
-    "predictions": predictions,
-    "probes_of": blocks.ProbeView,
-    "segments": blocks.segments,
-    "square_title": blocks.square_title,
-    "test_shares": blocks.test_shares,
+    "test_shares": parts.test_shares,
+    "token_rows": parts.token_rows,
 }
 """The functions and tables that templates use."""
 
@@ -145,6 +157,11 @@ def document(run: RunResult) -> list[str]:
     """Return the page."""
     template = page_environment().get_template("page.html")
     return [template.render(page=PageView(run), policy=content_policy("report.css", "report.js"))]
+
+
+def contract_matrix(run: RunResult) -> Matrix:
+    """Return what a page about a server shows of a run of `prove`."""
+    return Matrix(matrix_grid(run.targets[0].matrix))
 
 
 class PageView:
@@ -165,11 +182,12 @@ class PageView:
 
     def _share_room(self) -> None:
         """Give each target the room that those before it leave."""
-        room = PageRoom(findings=self.most, probes=self.most, tests=self.most)
+        room = PageRoom(1, self.most, self.most, self.most)
         for target in self.targets:
             target.room, target.findings.most = room, room.findings
             findings = len(target.findings.shown) + len(target.findings.suppressed)
             room = PageRoom(
+                number=target.number + 1,
                 findings=max(0, room.findings - findings),
                 probes=max(0, room.probes - len(target.result.probes)),
                 tests=max(0, room.tests - len(target.result.tests)),
@@ -236,16 +254,16 @@ class PageView:
         return sum(len(target.findings.suppressed) for target in self.targets)
 
     @property
-    def tests(self) -> list[blocks.OutcomeGroup]:
+    def tests(self) -> list[parts.OutcomeGroup]:
         """The tests of all suites, by outcome."""
         return by_outcome(all_tests(self.run))
 
     @property
-    def shares(self) -> list[blocks.Share]:
-        return blocks.test_shares(all_tests(self.run))
+    def shares(self) -> list[parts.Share]:
+        return parts.test_shares(all_tests(self.run))
 
     @property
-    def outcome_columns(self) -> list[tuple[str, blocks.Look]]:
+    def outcome_columns(self) -> list[tuple[str, parts.Look]]:
         """The outcomes that occur, as columns of the overview of suites."""
         occurring = {group.outcome for group in self.tests}
         return [(outcome, LOOKS[outcome]) for outcome in OUTCOMES if outcome in occurring]

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.findings import LEVELS, Level, level_of
-from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, THRESHOLDS, Gain, Grade
+from mcproof.checks.findings import LEVELS, Level
+from mcproof.checks.scores.grade import THRESHOLDS, Grade
 from mcproof.core.console import plural
 from mcproof.probing.outcomes import promises
-from mcproof.report.blocks import Document
 from mcproof.report.grids import shown_outcomes
-from mcproof.report.html.blocks import (
-    GRADE_TONES,
-    OPEN_TESTS,
+from mcproof.report.html.parts import (
     Findings,
-    OutcomeGroup,
     PageRoom,
     Share,
     Words,
-    bar_width,
-    by_outcome,
     duration,
     servers_of,
     test_shares,
 )
-from mcproof.report.phrases import SYMBOLS, TONES, failing_words, fixing_hint, gate_sentence, scope_of
+from mcproof.report.phrases import GRADE_TONES, SYMBOLS, TONES, failing_words, fixing_hint, gate_sentence, scope_of
 from mcproof.report.sections import document_of
 from mcproof.report.sections.outcomes import summary_sentence, tests_headline
+from mcproof.report.sections.scores import score_blocks
 from mcproof.report.verdicts import FAILED, INCOMPLETE, GateVerdict, called_sentence, target_verdict
 from mcproof.runs.results import CALLING, Scores, TargetResult
+
+if TYPE_CHECKING:
+    from mcproof.report.blocks import Block, Document
+
 
 _SYMBOLS = {"good": ("✓", "good"), "bad": ("✕", "bad"), "fair": ("?", "fair"), "none": ("–", "fair")}
 """The character of a verdict by its tone, and the tone of its tile."""
@@ -134,33 +133,6 @@ def gate_rows(result: TargetResult, findings: Findings, words: Words, stale: int
     return rows
 
 
-BARS = 12
-"""How many tools the token chart names; the rest are summed up."""
-
-ADVICE = 3
-"""How many gains are shown."""
-
-
-class CostRow(NamedTuple):
-    """A deduction, with its bar."""
-
-    rule: str
-    findings: str
-    width: float
-    level: str
-    points: int
-
-
-class TokenRow(NamedTuple):
-    """The tokens of one tool, or of all others together."""
-
-    name: str
-    tokens: int
-    width: float
-    percent: float
-    is_rest: bool
-
-
 class Band(NamedTuple):
     """The range of a grade on the scale."""
 
@@ -176,7 +148,7 @@ class TargetView:
         self.result = result
         self.number = number
         self.words = words
-        self.room = PageRoom()
+        self.room = PageRoom(number)
         """How much the page has room for; the page may lower it."""
         self.verdict = target_verdict(result) if verdict is None else verdict
 
@@ -186,7 +158,7 @@ class TargetView:
 
     @cached_property
     def document(self) -> Document:
-        return document_of(self.result) if self.kind in ("compat", "scan") else Document()
+        return document_of(self.result)
 
     @cached_property
     def findings(self) -> Findings:
@@ -284,79 +256,9 @@ class TargetView:
         return gate_rows(self.result, self.findings, self.words, stale)
 
     @property
-    def advice(self) -> list[Gain]:
-        """The largest gains."""
-        grade = self.grade
-        return [] if grade is None or grade.score == 100 else grade.gains[:ADVICE]
-
-    @property
-    def floor_note(self) -> str:
-        """Why no single fix raises the score, if so."""
-        grade = self.grade
-        if grade is None or not grade.gains or grade.gains[0].points:
-            return ""
-        below = f"{-grade.unclamped:,} points below zero" if grade.unclamped < 0 else "at zero"
-        return f"The score is {below}: no single fix raises it, so start with the costliest."
-
-    @property
-    def costs(self) -> list[CostRow]:
-        """The deductions, with bars."""
-        deductions = self.grade.deductions if self.grade is not None else []
-        widest = max((deduction.points for deduction in deductions), default=1) or 1
-        return [
-            CostRow(
-                deduction.rule,
-                plural(deduction.times, deduction.severity[:20]),
-                bar_width(deduction.points / widest),
-                level_of(deduction.severity),
-                deduction.points,
-            )
-            for deduction in deductions
-        ]
-
-    @property
-    def calculation(self) -> str:
-        """The deductions and the bonus as the left side of a sum."""
-        grade = self.grade
-        if grade is None:
-            return ""
-        cost = sum(deduction.points for deduction in grade.deductions)
-        return f"100{f' − {cost:,}' if cost else ''}{f' + {grade.bonus}' if grade.bonus else ''}"
-
-    @property
-    def asides(self) -> list[str]:
-        """What does not count for the score."""
-        lines = []
-        grade = self.grade
-        if grade is not None and not grade.bonus and grade.short_descriptions:
-            short = plural(grade.short_descriptions, "description")
-            lines.append(f"No bonus of {BONUS}: {short} under {BONUS_LENGTH} characters.")
-        for by, words in (("ignore-for", "the configuration"), ("comment", "comments in the source")):
-            ignored = [
-                finding
-                for finding in self.result.suppressed
-                if finding.suppression is not None and finding.suppression.by == by
-            ]
-            if ignored:
-                lines.append(f"{plural(len(ignored), 'finding')} ignored by {words}, at no cost.")
-        return lines
-
-    @property
-    def token_rows(self) -> list[TokenRow]:
-        """The tokens of each tool, the most expensive first."""
-        tokens = self.result.scores.tokens
-        if tokens is None or not tokens.tools:
-            return []
-        ranked = sorted(tokens.tools.items(), key=lambda item: -item[1])
-        widest, total = max(1, ranked[0][1]), max(1, tokens.total)
-        rows = [
-            TokenRow(name, count, bar_width(count / widest), 100 * count / total, is_rest=False)
-            for name, count in ranked[:BARS]
-        ]
-        if others := ranked[BARS:]:
-            rest = sum(count for _, count in others)
-            rows.append(TokenRow(plural(len(others), "more tool"), rest, 0, 100 * rest / total, is_rest=True))
-        return rows
+    def scores_shown(self) -> list[Block]:
+        """What the scores are made of."""
+        return list(score_blocks(self.result))
 
     @property
     def fixing_hint(self) -> tuple[str, str]:
@@ -366,15 +268,6 @@ class TargetView:
     def is_called(self) -> bool:
         """Whether the run called the tools of the server."""
         return self.kind in CALLING
-
-    @property
-    def outcomes(self) -> list[OutcomeGroup]:
-        """The tests by outcome."""
-        return by_outcome(self.result.tests, self.room.tests)
-
-    @property
-    def has_few_tests(self) -> bool:
-        return len(self.result.tests) <= OPEN_TESTS
 
     @property
     def servers(self) -> list[str]:

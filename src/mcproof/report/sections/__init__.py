@@ -8,21 +8,23 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Changes, Document, Findings, Only, Reason, Reasons, Section
+
 if TYPE_CHECKING:
-    from mcproof.report.blocks import Document
+    from mcproof.report.blocks import Block
     from mcproof.runs.results import Kind, TargetResult
 
 
 _BUILDERS: dict[Kind, tuple[str, str]] = {
-    "lint": ("mcproof.report.sections.findings", "lint_document"),
+    "lint": ("mcproof.report.sections", "lint_document"),
     "grade": ("mcproof.report.sections.scores", "grade_document"),
     "compat": ("mcproof.report.sections.clients", "compat_document"),
     "scan": ("mcproof.report.sections.scores", "scan_document"),
-    "diff": ("mcproof.report.sections.findings", "diff_document"),
+    "diff": ("mcproof.report.sections", "diff_document"),
     "probe": ("mcproof.report.sections.calls", "probe_document"),
     "prove": ("mcproof.report.sections.calls", "prove_document"),
     "fuzz": ("mcproof.report.sections.calls", "fuzz_document"),
-    "suite": ("mcproof.report.sections.suites", "suite_document"),
+    "suite": ("mcproof.report.sections.outcomes", "suite_document"),
 }
 
 
@@ -31,3 +33,22 @@ def document_of(result: TargetResult) -> Document:
     module, name = _BUILDERS[result.payload.kind]
     document: Document = getattr(import_module(module), name)(result)
     return document
+
+
+def lint_document(result: TargetResult) -> Document:
+    """Return the findings."""
+    return Document(findings=[Findings(result, result.findings)], after=untested(result))
+
+
+def diff_document(result: TargetResult) -> Document:
+    """Return the changes: by item in text, as a table like findings elsewhere."""
+    tables = Only((MARKDOWN,), [Findings(result, result.findings)])
+    return Document(findings=[Only((TEXT,), [Changes(result)]), tables], after=untested(result))
+
+
+def untested(result: TargetResult) -> list[Block]:
+    """Return what could not be checked without a call, which a page names."""
+    if not result.untested:
+        return []
+    reasons = Reasons([Reason([one.what], one.why) for one in result.untested], are_phrases=True)
+    return [Only((HTML,), [Section("Not tested", [reasons], anchor="untested")])]

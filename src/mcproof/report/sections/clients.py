@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.console import shell_word
 from mcproof.report.blocks import TEXT, Clients, Document, Findings, Hint, Only, Section, Sentence, Step, Steps
 from mcproof.report.grids import client_counts, client_grid, gain_phrases, shown_outcomes
-from mcproof.report.sections.findings import untested
+from mcproof.report.sections import untested
 
 if TYPE_CHECKING:
     from mcproof.report.blocks import Block

@@ -31,7 +31,7 @@ from mcproof.report.blocks import (
     Weakest,
 )
 from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
-from mcproof.report.sections.findings import untested
+from mcproof.report.sections import untested
 from mcproof.report.verdicts import target_verdict
 
 if TYPE_CHECKING:

@@ -214,11 +214,12 @@ def _chosen(arguments: Arguments, roots: Sequence[str], name: str = "target") ->
 
 def _document(request: RunRequest) -> dict[str, Any]:
     """Run a request for one catalog, and return the document of its result."""
-    from mcproof.report.json import document
+    from mcproof.core.console import Style
+    from mcproof.report.formats import render
 
     run = execute(request, _refuse)
     _raise_trouble(run)
-    parsed: dict[str, Any] = json.loads("".join(document(run._replace(is_single=True))))
+    parsed: dict[str, Any] = json.loads("".join(render(run._replace(is_single=True), "json", Style())))
     return parsed
 
 

@@ -16,8 +16,8 @@ from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.console import ProgressLine, Style, plural
 from mcproof.core.errors import UsageError, WriteError, reason_of
 from mcproof.core.text.files import write_file
-from mcproof.report.html.blocks import GRADE_TONES
 from mcproof.report.html.page import content_policy, environment
+from mcproof.report.phrases import GRADE_TONES
 from mcproof.runs.records import printable
 from mcproof.services.sweep.results import CHECKED, OUTCOMES, rows_of
 

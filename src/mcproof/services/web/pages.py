@@ -21,8 +21,7 @@ from mcproof.checks.rule import VERDICTS, Rule, all_rules, find_rule
 from mcproof.checks.rulebook import cases_of, facts_of, sentence
 from mcproof.checks.scores.grade import LETTERS
 from mcproof.core.errors import InputError, McproofError, UsageError
-from mcproof.report.html.blocks import ProbeView
-from mcproof.report.html.page import document
+from mcproof.report.html.page import contract_matrix, document
 from mcproof.report.phrases import CHANGE_WORDS
 from mcproof.runs import execute
 from mcproof.runs.requests import CatalogDocument, DiffRequest, SettingsSource, TargetSelection
@@ -218,7 +217,7 @@ def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> st
         firing=_firing(database, name),
         reports=list({each.command: each for each in history.runs}.values())[::-1],
         proof=proof,
-        promises=None if proof is None else _promises(database, proof.uid),
+        promises=None if proof is None else contract_matrix(read_run(run_report(database, proof.uid), "the run")),
         base=str(request.base_url).rstrip("/"),
     )
 
@@ -237,11 +236,6 @@ def _firing(database: Database, name: str) -> list[_Firing]:
     known = {each.id: each for each in all_rules()}
     found = [_Firing(each.rule, each.findings, known.get(each.rule)) for each in firing_rules(database, name)]
     return sorted(found, key=lambda each: (_LEVELS.index(each.known.level) if each.known else 3, -each.findings))
-
-
-def _promises(database: Database, uid: str) -> ProbeView:
-    """Return the contract matrix of a run."""
-    return ProbeView(read_run(run_report(database, uid), "the run").targets[0], 1)
 
 
 def _chosen(runs: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:

@@ -17,10 +17,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from mcproof import __version__
 from mcproof.checks.scores.grade import LETTERS
-from mcproof.report.html.blocks import GRADE_TONES
 from mcproof.report.html.page import page_environment
-from mcproof.report.phrases import TONES
-from mcproof.report.phrases import TONES as VERDICT_TONES
+from mcproof.report.phrases import GRADE_TONES, TONES
 from mcproof.services.store.servers import ListedServer, Totals, find_server
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ def asset(name: str) -> Asset | None:
 
 router = APIRouter()
 _COLOURS = {"good": "#1a6b3c", "fair": "#825000", "bad": "#b3261e", "none": "#5a5d61"}
-_TONES = {letter: tone_of(letter) for letter in LETTERS} | VERDICT_TONES
+_TONES = {letter: tone_of(letter) for letter in LETTERS} | TONES
 _CHARACTER, _PADDING = 7, 10
 """The width of a character and of the space around a text, in pixels: an estimate for a font that is not known."""
 _SECONDS = 300

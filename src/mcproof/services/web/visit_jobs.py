@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
+from mcproof.core.console import Style
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
 from mcproof.core.text.json_document import unified_diff
+from mcproof.report.formats import render
 from mcproof.report.html.page import PageView, page_environment
-from mcproof.report.html.page import document as html_document
-from mcproof.report.json import document
 from mcproof.runs import execute
 from mcproof.runs.events import FixPlanned, TargetFailed, TargetFinished, TargetStarted
 from mcproof.runs.requests import (
@@ -170,7 +170,7 @@ def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcom
         run = execute(run_request(job), listen)
     if failure is not None:
         raise failure
-    written = _bounded(document(run))
+    written = _bounded(render(run, "json", Style()))
     if not job.is_whole:
         return VisitOutcome(document=written)
     report_step("fixing")
@@ -182,7 +182,7 @@ def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcom
         title=page.title,
         page=_bounded([str(parts.report)]),  # type: ignore[attr-defined]
         rules=_bounded([str(parts.rules)]),  # type: ignore[attr-defined]
-        html=_bounded(html_document(run)),
+        html=_bounded(render(run, "html", Style())),
         catalog=catalog,
     )
     return _tightened(whole) if catalog else whole

@@ -7,7 +7,6 @@ Why markup lives in templates: docs/decisions/0028-html-markup.md.
 from __future__ import annotations
 
 import json
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mcproof.checks.findings import (
@@ -24,16 +23,11 @@ from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
 from mcproof.core.console import plural
 from mcproof.report.grids import (
     LENIENT,
-    TITLES,
     Grid,
     Row,
     Square,
-    matrix_grid,
-    probe_grid,
-    server_probes,
 )
 from mcproof.report.phrases import CHANGE_WORDS
-from mcproof.report.sections.outcomes import server_sentence
 from mcproof.testing.outcomes import OUTCOMES, TestResult
 
 if TYPE_CHECKING:
@@ -41,7 +35,8 @@ if TYPE_CHECKING:
 
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import Suppression
-    from mcproof.probing.outcomes import Failure, Fuzzing, ProbeResult
+    from mcproof.checks.scores.tokens import TokenCost
+    from mcproof.probing.outcomes import Failure, ProbeResult
     from mcproof.runs.results import Kind, RunResult, TargetResult
 
 
@@ -57,6 +52,8 @@ Entry = TypeVar("Entry")
 class PageRoom(NamedTuple):
     """How many findings, probes and tests of a target the page has room for."""
 
+    number: int = 1
+    """The number of the target on the page."""
     findings: int = MOST
     probes: int = MOST
     tests: int = MOST
@@ -434,12 +431,6 @@ LOOKS = {
 }
 """The outcomes of tests, the most urgent first."""
 
-GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "fair"}
-"""The tones of the letters of a grade; any other is bad."""
-
-
-_TONES = {"clean": "good", "accepted": "fair"}
-
 
 class ToolEvidence(NamedTuple):
     """The probes of one tool, and the anchor of its section."""
@@ -453,83 +444,31 @@ class ToolEvidence(NamedTuple):
     total: int
 
 
-class OutcomeBar(NamedTuple):
-    """The number of cases with one outcome."""
-
-    name: str
-    cases: int
-    tone: str
-    width: float
+def rows_shown(grid: Grid) -> list[Row]:
+    """Return as many rows as a page shows, those with a failure first."""
+    return first_entries(
+        grid.rows, MOST_ROWS, lambda row: any(square and square.symbol.tone == "bad" for square in row.squares)
+    )
 
 
-class ProbeView:
-    """The probes of a target."""
-
-    def __init__(self, result: TargetResult, number: int, most: int = MOST) -> None:
-        self._result = result
-        self._number = number
-        self._most = most
-        """How many probes the page has room for."""
-
-    @property
-    def title(self) -> str:
-        return TITLES[self._result.payload.kind]
-
-    @property
-    def gist(self) -> str:
-        """The totals of the probes of the server, for a page whose other totals count promises."""
-        return server_sentence(self._result.probes) if self._result.payload.kind == "prove" else ""
-
-    @property
-    def grid(self) -> Grid:
-        """As many rows as the page has room for, those with a failure first."""
-        rows = first_entries(self._whole_grid.rows, MOST_ROWS, _has_failed)
-        return self._whole_grid._replace(rows=rows)
-
-    @property
-    def rows_left_out(self) -> int:
-        return max(0, len(self._whole_grid.rows) - MOST_ROWS)
-
-    @cached_property
-    def _whole_grid(self) -> Grid:
-        is_matrix = self._result.payload.kind == "prove"
-        return matrix_grid(self._result.matrix) if is_matrix else probe_grid(self._result.probes)
-
-    @property
-    def of_server(self) -> list[ProbeResult]:
-        return server_probes(self._result.probes)
-
-    @property
-    def probes_left_out(self) -> int:
-        """The number of probes worth showing that the page has no room for."""
-        shown = sum(len(evidence.probes) for evidence in self.of_tools)
-        return sum(len(evidence.probes) for evidence in self._evidence) - shown
-
-    @cached_property
-    def of_tools(self) -> list[ToolEvidence]:
-        """The probes by tool, as many as the page has room for; failed ones are left out last."""
-        worth = [(at, probe) for at, evidence in enumerate(self._evidence) for probe in evidence.probes]
-        shown: dict[int, list[ProbeResult]] = {}
-        for at, probe in first_entries(worth, self._most, lambda pair: pair[1].passed is False):
-            shown.setdefault(at, []).append(probe)
-        return [self._evidence[at]._replace(probes=probes) for at, probes in shown.items()]
-
-    @cached_property
-    def _evidence(self) -> list[ToolEvidence]:
-        """The probes by tool; the anchors of several targets on a page differ."""
-        tools: dict[str, list[ProbeResult]] = {}
-        for probe in self._result.probes:
-            if probe.tool is not None:
-                tools.setdefault(probe.tool, []).append(probe)
-        return [_evidence(name, f"e{self._number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
-
-    @property
-    def anchors(self) -> dict[str, str]:
-        return {evidence.tool: evidence.anchor for evidence in self.of_tools}
+def anchors_of(probes: Sequence[ProbeResult], room: PageRoom) -> dict[str, str]:
+    """Return the anchors of the tools whose probes are shown."""
+    return {evidence.tool: evidence.anchor for evidence in evidence_of(probes, room)[0]}
 
 
-def _has_failed(row: Row) -> bool:
-    return any(square is not None and square.symbol.tone == "bad" for square in row.squares)
+def evidence_of(probes: Sequence[ProbeResult], room: PageRoom) -> tuple[list[ToolEvidence], int]:
+    """Return the probes by tool, as many as there is room for, failed ones first; and the number of those left out."""
+    tools: dict[str, list[ProbeResult]] = {}
+    for probe in probes:
+        if probe.tool is not None:
+            tools.setdefault(probe.tool, []).append(probe)
+    # The anchors of several targets on a page differ.
+    every = [_evidence(name, f"e{room.number}-{at}", tools[name]) for at, name in enumerate(tools, 1)]
+    worth = [(at, probe) for at, evidence in enumerate(every) for probe in evidence.probes]
+    shown: dict[int, list[ProbeResult]] = {}
+    for at, probe in first_entries(worth, room.probes, lambda pair: pair[1].passed is False):
+        shown.setdefault(at, []).append(probe)
+    return [every[at]._replace(probes=kept) for at, kept in shown.items()], max(0, len(worth) - room.probes)
 
 
 def _evidence(tool: str, anchor: str, probes: list[ProbeResult]) -> ToolEvidence:
@@ -551,22 +490,37 @@ def square_title(square: Square, column: str) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def outcome_bars(fuzzing: Fuzzing) -> list[OutcomeBar]:
-    """Return the number of cases of each outcome, with bars."""
-    widest = max(1, *fuzzing.counts.values())
-    return [
-        OutcomeBar(name, count, outcome_tone(name), bar_width(count / widest)) for name, count in fuzzing.counts.items()
-    ]
-
-
-def outcome_tone(outcome: str) -> str:
-    """Return the tone of the outcome of a case."""
-    return _TONES.get(outcome, "bad")
-
-
-def failures_shown(fuzzing: Fuzzing) -> list[Failure]:
+def failures_shown(failures: Sequence[Failure]) -> list[Failure]:
     """Return as many failed cases as the page has room for; accepted violations are left out first."""
-    return first_entries(fuzzing.failures, MOST, lambda failure: failure.outcome != "accepted")
+    return first_entries(failures, MOST, lambda failure: failure.outcome != "accepted")
+
+
+_BARS = 12
+"""How many tools the token chart names; the rest are summed up."""
+
+
+class TokenRow(NamedTuple):
+    """The tokens of one tool, or of all others together."""
+
+    name: str
+    tokens: int
+    width: float
+    percent: float
+    is_rest: bool
+
+
+def token_rows(tokens: TokenCost) -> list[TokenRow]:
+    """Return the tokens of each tool, the most expensive first."""
+    ranked = sorted(tokens.tools.items(), key=lambda item: -item[1])
+    widest, total = max(1, ranked[0][1]), max(1, tokens.total)
+    rows = [
+        TokenRow(name, count, bar_width(count / widest), 100 * count / total, is_rest=False)
+        for name, count in ranked[:_BARS]
+    ]
+    if others := ranked[_BARS:]:
+        rest = sum(count for _, count in others)
+        rows.append(TokenRow(plural(len(others), "more tool"), rest, 0, 100 * rest / total, is_rest=True))
+    return rows
 
 
 OPEN_TESTS = 30
