@@ -253,12 +253,23 @@ class Changes(NamedTuple):
     result: TargetResult
 
 
+class Share(NamedTuple):
+    """A part of a whole, for a bar with a key."""
+
+    tone: str
+    symbol: str
+    amount: int
+    word: str
+
+
 class Document(NamedTuple):
     """The blocks of a target. Markdown and HTML have the verdict, gates and scores before the findings."""
 
     body: Sequence[Block] = ()
     findings: Sequence[Block] = ()
     after: Sequence[Block] = ()
+    shares: Sequence[Share] = ()
+    """The result as one bar, for the head of a page."""
 
     @property
     def blocks(self) -> list[Block]:

@@ -7,7 +7,7 @@ Why markup lives in templates: docs/decisions/0028-html-markup.md.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,25 +15,23 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from mcproof.checks.findings import LEVELS, level_of
 from mcproof.checks.scores.grade import BONUS_LENGTH, LETTERS
 from mcproof.core.console import plural, safe
-from mcproof.report.blocks import Matrix, blocks_for
+from mcproof.report.blocks import Matrix, Share, blocks_for
 from mcproof.report.grids import MEANINGS, matrix_grid, symbol_of
 from mcproof.report.html import parts
 from mcproof.report.html.parts import (
-    LOOKS,
     MOST,
     MOST_ROWS,
     PageRoom,
-    all_tests,
     by_outcome,
     count_levels,
     rules_used,
-    rulesets_used,
     words_of,
 )
 from mcproof.report.html.views import TargetView, verdict_tile
 from mcproof.report.phrases import GRADE_TONES, arguments_text, floor_note, outcome_tone
+from mcproof.report.sections.outcomes import LOOKS, Look, test_shares
 from mcproof.report.verdicts import run_verdict
-from mcproof.testing.outcomes import OUTCOMES
+from mcproof.testing.outcomes import OUTCOMES, TestResult
 
 if TYPE_CHECKING:
     from mcproof.runs.results import RunResult
@@ -136,10 +134,9 @@ _HELPERS = {
     "outcome_tone": outcome_tone,
     "rows_shown": parts.rows_shown,
     "segments": parts.segments,
-    "servers_of": parts.servers_of,
     "square_title": parts.square_title,
     "symbol_of": symbol_of,
-    "test_shares": parts.test_shares,
+    "test_shares": test_shares,
     "token_rows": parts.token_rows,
 }
 """The functions and tables that templates use."""
@@ -177,7 +174,6 @@ class PageView:
         self.most, self.most_rows = MOST, MOST_ROWS
         self._share_room()
         self.rules = rules_used(run)
-        self.rulesets = rulesets_used(self.rules)
         self.silent_rules = [rule.id for rule in run.rules if rule.id not in self.rules]
 
     def _share_room(self) -> None:
@@ -253,17 +249,21 @@ class PageView:
     def suppressed(self) -> int:
         return sum(len(target.findings.suppressed) for target in self.targets)
 
+    @cached_property
+    def _every_test(self) -> list[TestResult]:
+        return [test for result in self.run.targets for test in result.tests]
+
     @property
     def tests(self) -> list[parts.OutcomeGroup]:
         """The tests of all suites, by outcome."""
-        return by_outcome(all_tests(self.run))
+        return by_outcome(self._every_test)
 
     @property
-    def shares(self) -> list[parts.Share]:
-        return parts.test_shares(all_tests(self.run))
+    def shares(self) -> list[Share]:
+        return test_shares(self._every_test)
 
     @property
-    def outcome_columns(self) -> list[tuple[str, parts.Look]]:
+    def outcome_columns(self) -> list[tuple[str, Look]]:
         """The outcomes that occur, as columns of the overview of suites."""
         occurring = {group.outcome for group in self.tests}
         return [(outcome, LOOKS[outcome]) for outcome in OUTCOMES if outcome in occurring]

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from mcproof.checks.findings import (
     LEVELS,
     FindingGroup,
-    FixFacts,
     Level,
     ReportedFinding,
     RuleFacts,
@@ -28,16 +27,17 @@ from mcproof.report.grids import (
     Square,
 )
 from mcproof.report.phrases import CHANGE_WORDS
-from mcproof.testing.outcomes import OUTCOMES, TestResult
+from mcproof.report.sections.outcomes import LOOKS, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mcproof.checks.fixes.snippets import CodeHelp
-    from mcproof.checks.ignores import Suppression
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.probing.outcomes import Failure, ProbeResult
+    from mcproof.report.blocks import Share
     from mcproof.runs.results import Kind, RunResult, TargetResult
+    from mcproof.testing.outcomes import TestResult
 
 
 MOST = 5_000
@@ -120,31 +120,6 @@ def _code_help(run: RunResult, rule: str) -> list[CodeHelp]:
     return next((snippets for snippets in by_target if snippets), [])
 
 
-class RulesetUse(NamedTuple):
-    """A ruleset and its rules with findings."""
-
-    number: int
-    name: str
-    rules: list[RuleUse]
-
-
-def rulesets_used(rules: dict[str, RuleUse]) -> list[RulesetUse]:
-    """Return the rules with findings by ruleset, sorted by name."""
-    names = sorted({use.rule.ruleset for use in rules.values()})
-    return [
-        RulesetUse(number, name, [use for use in rules.values() if use.rule.ruleset == name])
-        for number, name in enumerate(names, 1)
-    ]
-
-
-class Excerpt(NamedTuple):
-    """The line of a finding without its indentation, with the part to mark."""
-
-    before: str
-    marked: str
-    after: str
-
-
 class FindingView:
     """One finding: message, rules, location, line, and how it is fixed or suppressed."""
 
@@ -162,7 +137,8 @@ class FindingView:
         return f"line {':'.join(parts)}" if parts else ""
 
     @property
-    def excerpt(self) -> Excerpt | None:
+    def excerpt(self) -> tuple[str, str, str] | None:
+        """The line without its indentation, in three parts; the second is to be marked."""
         snippet: Snippet | None = self.shown.snippet
         if snippet is None:
             return None
@@ -175,19 +151,11 @@ class FindingView:
         )
         before = f"…{before}" if first or snippet.cut_before else before.lstrip()
         after = f"{after}…" if last < len(snippet.text) or snippet.cut_after else after
-        return Excerpt(before, marked, after.rstrip())
-
-    @property
-    def fix(self) -> FixFacts | None:
-        return self.shown.fix
+        return before, marked, after.rstrip()
 
     @property
     def fix_value(self) -> str:
         return json.dumps(self.shown.fix.value, ensure_ascii=False) if self.shown.fix is not None else ""
-
-    @property
-    def suppression(self) -> Suppression | None:
-        return self.shown.suppression
 
     @property
     def suppressed_by(self) -> str:
@@ -374,62 +342,24 @@ def words_of(kind: Kind) -> Words:
     return {"diff": _CHANGES, "suite": _TESTS}.get(kind, _FINDINGS)
 
 
-class Share(NamedTuple):
-    """A part of a whole, for a bar with a key."""
-
-    tone: str
-    symbol: str
-    amount: int
-    word: str
-
-
-class Segment(NamedTuple):
-    """A share as drawn, in percent."""
-
-    tone: str
-    start: float
-    width: float
-
-
 SLIVER = 0.015
 """The least part of a bar that a share takes, so that one in a thousand is visible."""
 
 
-def segments(shares: list[Share]) -> list[Segment]:
-    """Return the segments of a bar."""
+def segments(shares: Sequence[Share]) -> Iterator[tuple[str, float, float]]:
+    """Yield the tone, the start and the width of each segment of a bar, in percent."""
     total = sum(share.amount for share in shares)
     weights = [max(share.amount, total * SLIVER) for share in shares]
-    drawn, start = [], 0.0
+    start = 0.0
     for share, weight in zip(shares, weights, strict=True):
         width = 100 * weight / sum(weights)
-        drawn.append(Segment(share.tone, start, width))
+        yield share.tone, start, width
         start += width
-    return drawn
 
 
 def bar_width(share: float) -> float:
     """Return the width of a bar in percent, never invisible."""
     return min(100.0, max(0.5, 100 * share))
-
-
-class Look(NamedTuple):
-    """How the page shows the outcome of a test."""
-
-    tone: str
-    symbol: str
-    word: str
-    is_open: bool = False
-    """Whether its tests are always shown unfolded."""
-
-
-LOOKS = {
-    "failed": Look("bad", "✗", "failed", is_open=True),
-    "error": Look("unmade", "!", "could not run", is_open=True),
-    "skipped": Look("open", "–", "skipped"),
-    "not_applicable": Look("none", "·", "not applicable"),
-    "passed": Look("good", "✓", "passed"),
-}
-"""The outcomes of tests, the most urgent first."""
 
 
 class ToolEvidence(NamedTuple):
@@ -557,21 +487,6 @@ def by_outcome(tests: Sequence[TestResult], most: int = MOST) -> list[OutcomeGro
     return shown
 
 
-def test_shares(tests: Sequence[TestResult]) -> list[Share]:
-    """Return the number of tests of each outcome that occurs, for a bar."""
-    groups = {group.outcome: group for group in by_outcome(tests)}
-    return [
-        Share(
-            groups[outcome].look.tone,
-            groups[outcome].look.symbol,
-            groups[outcome].total,
-            groups[outcome].look.word,
-        )
-        for outcome in OUTCOMES
-        if outcome in groups
-    ]
-
-
 def duration(seconds: float) -> str:
     """Return a duration in words; empty if unknown."""
     seconds = round(seconds, 4)  # as a stored report has it, so that its page is the same
@@ -583,13 +498,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes:,} min {rest} s"
-
-
-def servers_of(tests: Sequence[TestResult]) -> list[str]:
-    """Return the servers of tests, in order of occurrence."""
-    return list(dict.fromkeys(test.server for test in tests if test.server))
-
-
-def all_tests(run: RunResult) -> list[TestResult]:
-    """Return the tests of all suites of a run."""
-    return [test for result in run.targets for test in result.tests]

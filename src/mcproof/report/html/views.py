@@ -5,19 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.findings import LEVELS, Level
+from mcproof.checks.findings import LEVELS
 from mcproof.checks.scores.grade import THRESHOLDS, Grade
 from mcproof.core.console import plural
-from mcproof.probing.outcomes import promises
-from mcproof.report.grids import shown_outcomes
 from mcproof.report.html.parts import (
     Findings,
     PageRoom,
-    Share,
     Words,
     duration,
-    servers_of,
-    test_shares,
 )
 from mcproof.report.phrases import GRADE_TONES, SYMBOLS, TONES, failing_words, fixing_hint, gate_sentence, scope_of
 from mcproof.report.sections import document_of
@@ -27,7 +22,7 @@ from mcproof.report.verdicts import FAILED, INCOMPLETE, GateVerdict, called_sent
 from mcproof.runs.results import CALLING, Scores, TargetResult
 
 if TYPE_CHECKING:
-    from mcproof.report.blocks import Block, Document
+    from mcproof.report.blocks import Block, Document, Share
 
 
 _SYMBOLS = {"good": ("✓", "good"), "bad": ("✕", "bad"), "fair": ("?", "fair"), "none": ("–", "fair")}
@@ -62,83 +57,6 @@ def verdict_tile(verdict: GateVerdict) -> Tile:
     """Return the tile of a target without a grade."""
     character, tone = _SYMBOLS[verdict.tone]
     return Tile(character, tone, verdict.word or _SPOKEN.get(verdict.tone, "no verdict"))
-
-
-def target_tile(result: TargetResult, verdict: GateVerdict, levels: dict[Level, int]) -> Tile:
-    """Return the grade, or the verdict."""
-    if result.trouble is not None:
-        return Tile("!", "bad", "could not be checked")
-    if result.payload.kind == "diff" and not verdict.is_bad and levels["warning"]:
-        return Tile("?", "fair", "cannot tell")
-    if result.payload.kind == "diff" and not verdict.is_bad:
-        return Tile("✕", "bad", "breaking") if levels["error"] else Tile("✓", "good", "compatible")
-    if result.payload.kind == "scan" and result.payload.trust is not None:
-        word = result.payload.trust.verdict
-        return Tile(SYMBOLS[word], TONES[word], word)
-    grade = result.scores.grade
-    if grade is not None:
-        return Tile(grade.letter, GRADE_TONES.get(grade.letter, "bad"), "grade")
-    return verdict_tile(verdict)
-
-
-def headlines(result: TargetResult, verdict: GateVerdict, findings: Findings) -> list[str]:
-    """Return the result in phrases, the worst true statement first."""
-    if result.trouble is not None:
-        return ["could not be checked"]
-    if result.payload.kind == "suite":
-        return [str(verdict)] if ": " in verdict.word else [tests_headline(result.tests)]
-    summary = _summary(result, findings)
-    if not verdict.is_bad:
-        # "Nothing was tested" comes before what was found anyway.
-        return [str(verdict), summary] if verdict.tone == "fair" else [summary, str(verdict)]
-    return [str(verdict)] if result.payload.kind == "diff" else [str(verdict), summary]
-
-
-def _summary(result: TargetResult, findings: Findings) -> str:
-    if sentence := summary_sentence(result):
-        return sentence
-    levels = findings.levels
-    if result.payload.kind == "diff":
-        if levels["error"]:
-            return plural(levels["error"], "breaking change")
-        if levels["warning"]:
-            return f"{plural(levels['warning'], 'change')} that may break callers"
-        return f"{plural(levels['note'], 'change')}, none breaking" if levels["note"] else "no changes"
-    if result.scores.grade is not None:
-        return f"{result.scores.grade.score} of 100, {result.scores.grade.word[:40]}"
-    return plural(len(findings.shown), "finding") if findings.shown else "no findings"
-
-
-def gate_rows(result: TargetResult, findings: Findings, words: Words, stale: int) -> list[GateRow]:
-    """Return what was gated, with the result, and what was not gated or not tested."""
-    if result.fail_on == "never":
-        rows = [GateRow("not gated", f"{words.noun}s (--fail-on never)")]
-    else:
-        failing = sum(result.fails(group.shown) for group in findings.shown)
-        count = plural(failing, words.noun) if failing else f"no {words.noun}s"
-        level = words.levels[result.fail_on] if result.fail_on in LEVELS else result.fail_on
-        rows = [GateRow(FAILED if result.failing else "met", f"{count} {failing_words(level)}")]
-    rows += [GateRow("met" if gate.passed else FAILED, gate_sentence(gate)) for gate in result.gates]
-    if stale:
-        rows.append(GateRow(FAILED, f"{stale:,} stale in the baseline"))
-    grade = result.scores.grade
-    if grade is not None and words.noun == "finding" and all(gate.gate != "min-grade" for gate in result.gates):
-        rows.append(GateRow("not gated", f"grade {grade.letter[:3]}"))
-    if result.payload.kind in CALLING:
-        called, total = len(result.called_tools), result.counts.get("tools", 0)
-        if called < total:
-            rows.append(GateRow("not tested", f"{plural(total - called, 'tool')}: {called_sentence(called, total)}"))
-    elif result.payload.kind != "diff":
-        rows.append(GateRow("not tested", "behaviour: no tool was called"))
-    return rows
-
-
-class Band(NamedTuple):
-    """The range of a grade on the scale."""
-
-    letter: str
-    start: int
-    width: int
 
 
 class TargetView:
@@ -181,12 +99,50 @@ class TargetView:
     @property
     def tile(self) -> Tile:
         """The grade, or the verdict."""
-        return target_tile(self.result, self.verdict, self.findings.levels)
+        result, verdict, levels = self.result, self.verdict, self.findings.levels
+        if result.trouble is not None:
+            return Tile("!", "bad", "could not be checked")
+        if result.payload.kind == "diff" and not verdict.is_bad and levels["warning"]:
+            return Tile("?", "fair", "cannot tell")
+        if result.payload.kind == "diff" and not verdict.is_bad:
+            return Tile("✕", "bad", "breaking") if levels["error"] else Tile("✓", "good", "compatible")
+        if result.payload.kind == "scan" and result.payload.trust is not None:
+            word = result.payload.trust.verdict
+            return Tile(SYMBOLS[word], TONES[word], word)
+        grade = result.scores.grade
+        if grade is not None:
+            return Tile(grade.letter, GRADE_TONES.get(grade.letter, "bad"), "grade")
+        return verdict_tile(verdict)
 
     @property
     def headlines(self) -> list[str]:
         """The result in phrases, the worst true statement first."""
-        return headlines(self.result, self.verdict, self.findings)
+        result, verdict = self.result, self.verdict
+        if result.trouble is not None:
+            return ["could not be checked"]
+        if result.payload.kind == "suite":
+            return [str(verdict)] if ": " in verdict.word else [tests_headline(result.tests)]
+        summary = self._summary
+        if not verdict.is_bad:
+            # "Nothing was tested" comes before what was found anyway.
+            return [str(verdict), summary] if verdict.tone == "fair" else [summary, str(verdict)]
+        return [str(verdict)] if result.payload.kind == "diff" else [str(verdict), summary]
+
+    @property
+    def _summary(self) -> str:
+        result, findings = self.result, self.findings
+        if sentence := summary_sentence(result):
+            return sentence
+        levels = findings.levels
+        if result.payload.kind == "diff":
+            if levels["error"]:
+                return plural(levels["error"], "breaking change")
+            if levels["warning"]:
+                return f"{plural(levels['warning'], 'change')} that may break callers"
+            return f"{plural(levels['note'], 'change')}, none breaking" if levels["note"] else "no changes"
+        if result.scores.grade is not None:
+            return f"{result.scores.grade.score} of 100, {result.scores.grade.word[:40]}"
+        return plural(len(findings.shown), "finding") if findings.shown else "no findings"
 
     @property
     def verdict_word(self) -> str:
@@ -197,42 +153,7 @@ class TargetView:
 
     @property
     def shares(self) -> list[Share]:
-        """The result as the shares of one bar."""
-        payload = self.result.payload
-        shares = []
-        if payload.kind == "prove":
-            counts = promises(payload.matrix)
-            shares = [
-                Share("good", "✓", counts.kept, "kept"),
-                Share("bad", "✗", counts.broken, "broken"),
-                Share("fair", "?", counts.not_shown, "not shown"),
-                Share("none", "·", counts.not_tested, "not tested"),
-            ]
-        elif payload.kind == "probe":
-            judged = [probe.passed for probe in payload.probes]
-            idle = sum(probe.outcome == "not_tested" for probe in payload.probes)
-            shares = [
-                Share("good", "✓", judged.count(True), "passed"),
-                Share("bad", "✗", judged.count(False), "failed"),
-                Share("none", "·", idle, "not tested"),
-            ]
-        elif payload.kind == "fuzz":
-            clean, accepted = (payload.fuzzing.outcomes.get(name, 0) for name in ("clean", "accepted"))
-            shares = [
-                Share("good", "✓", clean, "clean"),
-                Share("fair", "!", accepted, "invalid but accepted"),
-                Share("bad", "✗", max(0, payload.fuzzing.cases - clean - accepted), "failed"),
-            ]
-        elif payload.kind == "compat":
-            verdicts = [outcome.verdict for outcome in shown_outcomes(payload) if outcome.kind == "client"]
-            shares = [
-                Share("good", "✓", verdicts.count("works"), "work"),
-                Share("fair", "!", verdicts.count("degraded"), "degraded"),
-                Share("bad", "✗", verdicts.count("breaks"), "break"),
-            ]
-        elif payload.kind == "suite":
-            shares = test_shares(payload.tests)
-        return [share for share in shares if share.amount]
+        return [share for share in self.document.shares if share.amount]
 
     @property
     def compared_with(self) -> str | None:
@@ -243,17 +164,39 @@ class TargetView:
         return scope_of(self.result) if self.result.counts else ""
 
     @property
-    def scale(self) -> list[Band]:
-        """The ranges of the grades."""
+    def scale(self) -> list[tuple[str, int, int]]:
+        """The letter, the start and the width of the range of each grade."""
         uppers = (100, *(threshold for _, threshold, _ in THRESHOLDS))
         return [
-            Band(letter, threshold, upper - threshold)
+            (letter, threshold, upper - threshold)
             for (letter, threshold, _), upper in zip(THRESHOLDS, uppers, strict=False)
         ]
 
     def gate_rows(self, stale: int) -> list[GateRow]:
-        """What was gated, and what was not; stale baseline entries fail the run, too."""
-        return gate_rows(self.result, self.findings, self.words, stale)
+        """What was gated, and what was not gated or not tested; stale baseline entries fail the run, too."""
+        result, words = self.result, self.words
+        if result.fail_on == "never":
+            rows = [GateRow("not gated", f"{words.noun}s (--fail-on never)")]
+        else:
+            failing = sum(result.fails(group.shown) for group in self.findings.shown)
+            count = plural(failing, words.noun) if failing else f"no {words.noun}s"
+            level = words.levels[result.fail_on] if result.fail_on in LEVELS else result.fail_on
+            rows = [GateRow(FAILED if result.failing else "met", f"{count} {failing_words(level)}")]
+        rows += [GateRow("met" if gate.passed else FAILED, gate_sentence(gate)) for gate in result.gates]
+        if stale:
+            rows.append(GateRow(FAILED, f"{stale:,} stale in the baseline"))
+        grade = result.scores.grade
+        if grade is not None and words.noun == "finding" and all(gate.gate != "min-grade" for gate in result.gates):
+            rows.append(GateRow("not gated", f"grade {grade.letter[:3]}"))
+        if result.payload.kind in CALLING:
+            called, total = len(result.called_tools), result.counts.get("tools", 0)
+            if called < total:
+                rows.append(
+                    GateRow("not tested", f"{plural(total - called, 'tool')}: {called_sentence(called, total)}")
+                )
+        elif result.payload.kind != "diff":
+            rows.append(GateRow("not tested", "behaviour: no tool was called"))
+        return rows
 
     @property
     def scores_shown(self) -> list[Block]:
@@ -271,7 +214,7 @@ class TargetView:
 
     @property
     def servers(self) -> list[str]:
-        return servers_of(self.result.tests)
+        return list(dict.fromkeys(test.server for test in self.result.tests if test.server))
 
     @property
     def took(self) -> str:

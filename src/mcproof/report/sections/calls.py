@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import plural
-from mcproof.probing.outcomes import predictions
+from mcproof.probing.outcomes import predictions, promises
 from mcproof.probing.permission import HOW_TO_ALLOW, MAY_CHANGE
 from mcproof.report.blocks import (
     HTML,
@@ -25,6 +25,7 @@ from mcproof.report.blocks import (
     Reasons,
     Section,
     Sentence,
+    Share,
 )
 from mcproof.report.grids import TITLES, covered_by_failures, matrix_grid, probe_grid, server_probes
 from mcproof.report.sections.outcomes import fuzz_sentence, probe_sentence, promise_sentence, server_sentence
@@ -44,15 +45,29 @@ _MOST_CHANGING = 20
 def prove_document(result: TargetResult) -> Document:
     """Return the contract matrix, what is wrong and what was not tested."""
     server = server_sentence(result.probes)
-    totals = [Sentence(total) for total in (promise_sentence(result.matrix), server) if total]
+    totals: list[Block] = [Sentence(total) for total in (promise_sentence(result.matrix), server) if total]
     title = f"{TITLES['prove']}: what the schemas promise and the server keeps"
-    return _document(result, title, matrix_grid(result.matrix), totals, server)
+    counts = promises(result.matrix)
+    shares = [
+        Share("good", "✓", counts.kept, "kept"),
+        Share("bad", "✗", counts.broken, "broken"),
+        Share("fair", "?", counts.not_shown, "not shown"),
+        Share("none", "·", counts.not_tested, "not tested"),
+    ]
+    return _document(result, title, matrix_grid(result.matrix), totals, server)._replace(shares=shares)
 
 
 def probe_document(result: TargetResult) -> Document:
     """Return the probes of each tool, what is wrong and what was not tested."""
     title = f"{TITLES['probe']}: bad requests, and whether the server rejects them"
-    return _document(result, title, probe_grid(result.probes), [Sentence(probe_sentence(result.probes))])
+    judged = [probe.passed for probe in result.probes]
+    shares = [
+        Share("good", "✓", judged.count(True), "passed"),
+        Share("bad", "✗", judged.count(False), "failed"),
+        Share("none", "·", sum(probe.outcome == "not_tested" for probe in result.probes), "not tested"),
+    ]
+    totals: list[Block] = [Sentence(probe_sentence(result.probes))]
+    return _document(result, title, probe_grid(result.probes), totals)._replace(shares=shares)
 
 
 def _document(result: TargetResult, title: str, grid: Grid, totals: list[Block], server: str = "") -> Document:
@@ -100,7 +115,13 @@ def fuzz_document(result: TargetResult) -> Document:
         body += [Only((TEXT,), [failures]), Only((MARKDOWN, HTML), [section])]
     totals = [Sentence(fuzz_sentence(fuzzing)), Sentence(f"seed {fuzzing.seed}", is_strong=False)]
     findings = _findings(result)._replace(covered=covered_by_failures(fuzzing.failures))
-    return Document(body, [findings], [*_untested(result), Only((TEXT,), totals)])
+    clean, accepted = (fuzzing.outcomes.get(name, 0) for name in ("clean", "accepted"))
+    shares = [
+        Share("good", "✓", clean, "clean"),
+        Share("fair", "!", accepted, "invalid but accepted"),
+        Share("bad", "✗", max(0, fuzzing.cases - clean - accepted), "failed"),
+    ]
+    return Document(body, [findings], [*_untested(result), Only((TEXT,), totals)], shares)
 
 
 def _findings(result: TargetResult) -> Findings:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import shell_word
-from mcproof.report.blocks import TEXT, Clients, Document, Findings, Hint, Only, Section, Sentence, Step, Steps
+from mcproof.report.blocks import TEXT, Clients, Document, Findings, Hint, Only, Section, Sentence, Share, Step, Steps
 from mcproof.report.grids import client_counts, client_grid, gain_phrases, shown_outcomes
 from mcproof.report.sections import untested
 
@@ -42,4 +42,10 @@ def compat_document(result: TargetResult) -> Document:
             command = f"mcproof compat {shell_word(result.target)} --diff{named}"
             hint = Hint("Some of it can be fixed automatically, at no cost for any client", command)
             body.append(Only((TEXT,), [Section("", [hint])]))
-    return Document(body, [Findings(result, result.findings)], untested(result))
+    verdicts = [outcome.verdict for outcome in shown_outcomes(payload) if outcome.kind == "client"]
+    shares = [
+        Share("good", "✓", verdicts.count("works"), "work"),
+        Share("fair", "!", verdicts.count("degraded"), "degraded"),
+        Share("bad", "✗", verdicts.count("breaks"), "break"),
+    ]
+    return Document(body, [Findings(result, result.findings)], untested(result), shares)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.core.console import plural
 from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult, promises
-from mcproof.report.blocks import TEXT, Document, Headline, Only, Tests
+from mcproof.report.blocks import TEXT, Document, Headline, Only, Share, Tests
 from mcproof.report.grids import server_probes, symbol_of
-from mcproof.testing.outcomes import TestResult, count_outcomes
+from mcproof.testing.outcomes import OUTCOMES, TestResult, count_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,11 +132,38 @@ def tests_headline(tests: Sequence[TestResult]) -> str:
     return ", ".join([*parts, *(f"{counts[name]:,} {_TEST_WORDS.get(name, name)}" for name in others)])
 
 
+class Look(NamedTuple):
+    """How the page shows the outcome of a test."""
+
+    tone: str
+    symbol: str
+    word: str
+    is_open: bool = False
+    """Whether its tests are always shown unfolded."""
+
+
+LOOKS = {
+    "failed": Look("bad", "✗", "failed", is_open=True),
+    "error": Look("unmade", "!", "could not run", is_open=True),
+    "skipped": Look("open", "–", "skipped"),
+    "not_applicable": Look("none", "·", "not applicable"),
+    "passed": Look("good", "✓", "passed"),
+}
+"""The outcomes of tests, the most urgent first."""
+
+
+def test_shares(tests: Sequence[TestResult]) -> list[Share]:
+    """Return the number of tests of each outcome, for a bar."""
+    counts = count_outcomes(tests)
+    looks = [(LOOKS[outcome], counts[outcome]) for outcome in OUTCOMES if counts[outcome]]
+    return [Share(look.tone, look.symbol, count, look.word) for look, count in looks]
+
+
 def suite_document(result: TargetResult) -> Document:
     """Return the tests, and in text the totals below them."""
     tests = result.tests
     title, totals = (Only((TEXT,), [Headline(words)]) for words in (result.target, tests_sentence(tests)))
-    return Document([title, Tests(tests), totals])
+    return Document([title, Tests(tests), totals], shares=test_shares(tests))
 
 
 def merge_unrun(tests: list[TestResult]) -> list[TestResult]:
