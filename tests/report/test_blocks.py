@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +9,7 @@ import pytest
 
 from mcproof.checks.scores.trust import Trust
 from mcproof.checks.texts.tool_graph import ToolGraph
-from mcproof.report import blocks
-from mcproof.report.blocks import HTML, MARKDOWN, TEXT, blocks_for
+from mcproof.report.blocks import HTML, MARKDOWN, TEXT, Block, Only, blocks_for
 from mcproof.report.html.page import page_environment
 from mcproof.report.markdown import MarkdownRenderer
 from mcproof.report.sections import document_of
@@ -25,11 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-PARTS = {"Only", "Step", "Reason", "Document", "Renderer"}
-"""The classes that are no blocks themselves."""
-CLASSES = {
-    name for name, item in vars(blocks).items() if inspect.isclass(item) and item.__module__ == blocks.__name__
-} - PARTS
+CLASSES = {block.__name__ for block in Block.__subclasses__() if block is not Only}
 TEMPLATE = page_environment().loader.get_source(page_environment(), "blocks.html")[0]  # type: ignore[union-attr]
 DRAWN = {
     TEXT: {name for name in CLASSES if hasattr(TextRenderer, name.lower())},

@@ -7,7 +7,7 @@ Why there is a value between payloads and formats: docs/decisions/0067-one-docum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, dataclass_transform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -24,18 +24,27 @@ if TYPE_CHECKING:
 
 TEXT, MARKDOWN, HTML = "text", "markdown", "html"
 
-Block = Any
-"""An instance of any class of this module. Renderers dispatch on the class, and a test finds a missing method."""
+
+@dataclass_transform(frozen_default=True)
+class Block:
+    """A value that renderers draw. They dispatch on its class, and a test finds a missing method.
+
+    Type checkers see a frozen dataclass. A NamedTuple or a dataclass compiles code for each class, and importing these
+    would cost every command 4 ms more.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        self.__dict__.update(zip(self.__annotations__, values, strict=False), **named)
 
 
-class Only(NamedTuple):
+class Only(Block):
     """Blocks for some of the formats: where formats differ on purpose, the builder says so."""
 
     formats: tuple[str, ...]
     blocks: Sequence[Block]
 
 
-class Headline(NamedTuple):
+class Headline(Block):
     """A line that is never broken: a word to stress, and the rest of the sentence."""
 
     word: str
@@ -43,7 +52,7 @@ class Headline(NamedTuple):
     tone: str = "none"
 
 
-class Sentence(NamedTuple):
+class Sentence(Block):
     """A sentence of its own."""
 
     text: str
@@ -52,7 +61,7 @@ class Sentence(NamedTuple):
     """Whether text leaves a line blank below it."""
 
 
-class Section(NamedTuple):
+class Section(Block):
     """A heading and what is below it."""
 
     title: str
@@ -71,7 +80,7 @@ class Section(NamedTuple):
         return f"{self.title}, {self.gist}" if self.gist else self.title
 
 
-class Bullets(NamedTuple):
+class Bullets(Block):
     """A list without an order."""
 
     items: Sequence[str]
@@ -87,7 +96,7 @@ class Step(NamedTuple):
     """How the three form a sentence, in a format that has no columns for them."""
 
 
-class Steps(NamedTuple):
+class Steps(Block):
     """A list to work through in its order; text shows the first few unless everything is wanted."""
 
     steps: Sequence[Step]
@@ -102,7 +111,7 @@ class Reason(NamedTuple):
     """What is true of all names."""
 
 
-class Reasons(NamedTuple):
+class Reasons(Block):
     """Why something is as it is, such as not judged, by reason."""
 
     reasons: Sequence[Reason]
@@ -114,7 +123,7 @@ class Reasons(NamedTuple):
     """Whether the names are words for people, not names of tools or rules."""
 
 
-class Names(NamedTuple):
+class Names(Block):
     """A phrase and some names, of which as many are shown as there is room for."""
 
     head: str
@@ -124,7 +133,7 @@ class Names(NamedTuple):
     """The most characters of a name."""
 
 
-class Hint(NamedTuple):
+class Hint(Block):
     """A hint with a command to copy."""
 
     text: str
@@ -133,13 +142,13 @@ class Hint(NamedTuple):
     """The words before it that are to be noticed."""
 
 
-class Clients(NamedTuple):
+class Clients(Block):
     """Clients against tools; how many columns there are depends on the room."""
 
     arrange: Callable[[int], ClientGrid]
 
 
-class Graph(NamedTuple):
+class Graph(Block):
     """Which tool names which other: as lines, as a table, or as a picture."""
 
     graph: ToolGraph
@@ -147,7 +156,7 @@ class Graph(NamedTuple):
     """The numbers of edges, in words."""
 
 
-class Matrix(NamedTuple):
+class Matrix(Block):
     """Tools against kinds of promises or probes."""
 
     grid: Grid
@@ -155,43 +164,43 @@ class Matrix(NamedTuple):
     """The probes that a page lists by tool, to link to them."""
 
 
-class Probes(NamedTuple):
+class Probes(Block):
     """Requests that were sent, and how they were judged."""
 
     probes: Sequence[ProbeResult]
 
 
-class Evidence(NamedTuple):
+class Evidence(Block):
     """The probes of each tool, with requests and responses, folded."""
 
     probes: Sequence[ProbeResult]
 
 
-class Predicted(NamedTuple):
+class Predicted(Block):
     """A kind of promise that rules warned about, and that the server does not keep either."""
 
     prediction: Prediction
 
 
-class Cases(NamedTuple):
+class Cases(Block):
     """How many cases had each outcome."""
 
     fuzzing: Fuzzing
 
 
-class Failures(NamedTuple):
+class Failures(Block):
     """The cases that failed, with the command that replays each."""
 
     failures: Sequence[Failure]
 
 
-class Tests(NamedTuple):
+class Tests(Block):
     """The tests of a suite, with the reasons of those that did not pass."""
 
     tests: list[TestResult]
 
 
-class Card(NamedTuple):
+class Card(Block):
     """A grade in large letters, with facts beside it."""
 
     grade: Grade
@@ -201,7 +210,7 @@ class Card(NamedTuple):
     """Empty if the title names it."""
 
 
-class Panel(NamedTuple):
+class Panel(Block):
     """A small section, beside others where there is room."""
 
     title: str
@@ -209,7 +218,7 @@ class Panel(NamedTuple):
     gist: str = ""
 
 
-class Deductions(NamedTuple):
+class Deductions(Block):
     """What a grade is made of."""
 
     grade: Grade
@@ -217,25 +226,25 @@ class Deductions(NamedTuple):
     """What does not count for the score, in phrases."""
 
 
-class Gains(NamedTuple):
+class Gains(Block):
     """The fixes that gain most, as far as they are worth naming."""
 
     grade: Grade
 
 
-class Weakest(NamedTuple):
+class Weakest(Block):
     """The weakest descriptions, with the costliest flaw of each."""
 
     descriptions: Sequence[Weakness]
 
 
-class Tokens(NamedTuple):
+class Tokens(Block):
     """The tokens of each tool, the most expensive first."""
 
     tokens: TokenCost
 
 
-class Findings(NamedTuple):
+class Findings(Block):
     """The findings of a target."""
 
     result: TargetResult
@@ -247,7 +256,7 @@ class Findings(NamedTuple):
     """Whether text ends with their numbers."""
 
 
-class Changes(NamedTuple):
+class Changes(Block):
     """The changes since another catalog, by item."""
 
     result: TargetResult

@@ -78,7 +78,7 @@ def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
             "warnings": grade.findings_of("warning"),
             "infos": grade.findings_of("info"),
         },
-        "rules": {each.rule: each.times for each in sorted(grade.deductions)},
+        "rules": {deduction.rule: deduction.times for deduction in sorted(grade.deductions)},
         "tokens": {"total": tokens.total, "tools": tokens.tools},
         **({} if descriptions is None else {"descriptions": descriptions.tools}),
         "gates": codec.encode(result.gates),
@@ -89,7 +89,7 @@ def _grade_document(result: TargetResult, notices: Record) -> Iterator[str]:
 def _compat_document(result: TargetResult, notices: Record) -> Iterator[str]:
     if result.payload.kind != "compat":
         raise ValueError("not a result about clients")
-    clients = {each.client: client_record(each) for each in result.payload.outcomes}
+    clients = {outcome.client: client_record(outcome) for outcome in result.payload.outcomes}
     head = {
         "clients": clients,
         "improvements": codec.encode(result.payload.improvements),
@@ -119,20 +119,10 @@ def _diff_document(result: TargetResult, _: Record) -> Iterator[str]:
     yield _members({"summary": summary}) + "}"
 
 
-def _change_line(each: ReportedFinding) -> str:
-    return encode(
-        {
-            "tool": each.tool,
-            "pointer": each.pointer,
-            "kind": each.rule.id,
-            "breaking": IS_BREAKING[each.rule.severity],
-            "message": each.message,
-            "subject": each.subject,
-            "file": each.file,
-            "line": each.line,
-            "column": each.column,
-        }
-    )
+def _change_line(finding: ReportedFinding) -> str:
+    head: Record = {"tool": finding.tool, "pointer": finding.pointer, "kind": finding.rule.id}
+    head["breaking"] = IS_BREAKING[finding.rule.severity]
+    return encode(head | {key: getattr(finding, key) for key in ("message", "subject", "file", "line", "column")})
 
 
 def _probe_document(result: TargetResult, notices: Record) -> Iterator[str]:
@@ -156,7 +146,7 @@ def _calls_document(
     result: TargetResult, lists: dict[str, list[Record]], members: Record, notices: Record
 ) -> Iterator[str]:
     """Write a document of a server that was called: the lists, then the numbers."""
-    lists = {**lists, "not_tested": [{"what": each.what, "why": each.why} for each in result.untested]}
+    lists = {**lists, "not_tested": [{"what": part.what, "why": part.why} for part in result.untested]}
     lines: dict[str, Iterable[str]] = {key: map(encode, records) for key, records in lists.items()}
     return _findings_document({}, result, {"summary": summary_record(result), **members, **notices}, lines)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import LEVELS, group_by_fault
 from mcproof.core.console import plural, safe
-from mcproof.report.blocks import MARKDOWN, Renderer, blocks_for
+from mcproof.report.blocks import MARKDOWN, Findings, Renderer, blocks_for
 from mcproof.report.ci import SUPPRESSED
 from mcproof.report.grids import symbol_of
 from mcproof.report.phrases import (
@@ -83,7 +83,8 @@ def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     sentence = summary_sentence(result)
     yield f"\n## {escaped(result.title)}\n" + (f"\n**{escaped(sentence)}**\n" if sentence else "")
     for block in blocks_for(MARKDOWN, document.findings):
-        yield f"\n{_summary(result, block.findings, run)}\n"
+        if isinstance(block, Findings):
+            yield f"\n{_summary(result, block.findings, run)}\n"
     yield from renderer.draw(document.body)
     yield from renderer.draw(score_blocks(result))
     if result.scores.polish is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import level_of
@@ -28,6 +27,8 @@ _NAMES = 4
 """How many tools of a column are named; the rest are counted."""
 _LABEL, _MOST_LABEL, _SUMMARY = 20, 44, 24
 """The least and most columns of the names of clients, and the least of the summary of a row."""
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""The titles of columns; a table is written out, as importing `string` costs more than all of it."""
 _SERVER = "*"
 """The title of the column of the server as a whole."""
 _NAME_WIDTH, _TOOL_WIDTH = 48, 36
@@ -154,9 +155,9 @@ class TextRenderer(Renderer):
         """Draw one row for each group of clients, one column for each group of tools, and a key."""
         style = self._style
         # As many columns as fit beside the names and the summaries.
-        most = max(2, min(len(ascii_uppercase), (style.width - 6 - _LABEL - _SUMMARY) // 2 - 1))
+        most = max(2, min(len(_LETTERS), (style.width - 6 - _LABEL - _SUMMARY) // 2 - 1))
         grid = block.arrange(most)
-        letters = [*([_SERVER] if grid.has_server_column else []), *ascii_uppercase[: len(grid.columns)]]
+        letters = [*([_SERVER] if grid.has_server_column else []), *_LETTERS[: len(grid.columns)]]
         heading = " ".join(letters)
         room = max(_LABEL, min(_MOST_LABEL, style.width - 6 - len(heading) - _SUMMARY))
         labels = [self._label(row, room) for row in grid.rows]

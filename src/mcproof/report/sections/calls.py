@@ -32,6 +32,8 @@ from mcproof.report.sections.outcomes import fuzz_sentence, probe_sentence, prom
 from mcproof.runs.results import IN_PART
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from mcproof.report.blocks import Block
     from mcproof.report.grids import Grid
     from mcproof.runs.results import TargetResult, UntestedReason
@@ -114,7 +116,7 @@ def fuzz_document(result: TargetResult) -> Document:
         section = Section("Failed cases", [failures], lead="### Failed cases")
         body += [Only((TEXT,), [failures]), Only((MARKDOWN, HTML), [section])]
     totals = [Sentence(fuzz_sentence(fuzzing)), Sentence(f"seed {fuzzing.seed}", is_strong=False)]
-    findings = _findings(result)._replace(covered=covered_by_failures(fuzzing.failures))
+    findings = _findings(result, covered_by_failures(fuzzing.failures))
     clean, accepted = (fuzzing.outcomes.get(name, 0) for name in ("clean", "accepted"))
     shares = [
         Share("good", "✓", clean, "clean"),
@@ -124,10 +126,10 @@ def fuzz_document(result: TargetResult) -> Document:
     return Document(body, [findings], [*_untested(result), Only((TEXT,), totals)], shares)
 
 
-def _findings(result: TargetResult) -> Findings:
+def _findings(result: TargetResult, covered: Set[tuple[str | None, str]] = frozenset()) -> Findings:
     """The strict rules say of a schema what probes say of the server; people see only the latter."""
     shown = [finding for finding in result.findings if finding.rule.ruleset != "strict"]
-    return Findings(result, shown, has_summary=False)
+    return Findings(result, shown, covered, has_summary=False)
 
 
 def _untested(result: TargetResult) -> list[Block]:
