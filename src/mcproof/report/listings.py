@@ -152,32 +152,6 @@ def _lines(text: str, style: Style, indent: int = _INDENT) -> list[str]:
     return [f"{' ' * indent}{first}\n", *(f"{line}\n" for line in others)]
 
 
-def clients_page(profiles: Sequence[Profile]) -> str:
-    """Return the documentation page with the table of profiles, as Markdown."""
-    facts = sum(len(profile.constraints) for profile in profiles)
-    lines = [
-        "# Clients",
-        "",
-        f"The {len(profiles)} profiles of [`mcproof compat`](compat.md), with {facts} facts. "
-        "`mcproof clients NAME` shows the facts about one, with sources and dates.",
-        "",
-        "| id | name | kind | passes tools on to | facts | checked | newest fact |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for profile in profiles:
-        cells = (
-            f"`{profile.id}`",
-            f"{profile.name} ({profile.about})" if profile.about else profile.name,
-            KIND_WORDS.get(profile.kind, profile.kind),
-            ", ".join(f"`{api}`" for api in profile.sends_to),
-            str(len(profile.constraints)),
-            profile.checked,
-            newest_date(profile),
-        )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
 def client_document(profiles: Sequence[Profile]) -> Record:
     """Return the profiles with all their facts as a JSON document."""
     return {"schema_version": SCHEMA_VERSION, "clients": [_client(profile) for profile in profiles]}
