@@ -136,9 +136,9 @@ def render_target(result: TargetResult, format: str, style: Style, *, is_single:
 
         pieces: Iterable[str] = concise_lines(result, style)
     elif kind == "grade" and not is_single:
-        from mcproof.report.sections.scores import grade_row
+        from mcproof.report.text import grade_line
 
-        pieces = grade_row(result, style)
+        pieces = [grade_line(result, style)]
     else:
         from mcproof.report.sections import document_of
         from mcproof.report.text import TextRenderer

@@ -45,9 +45,7 @@ def _advisory(advisory: Advisory, style: Style) -> Iterator[str]:
     condition = conditions(advisory)
     texts = [advisory.summary, f"Applies if {condition}." if condition else "", advisory.note, advisory.reference]
     for text in filter(None, texts):
-        first, *others = wrapped(text, style.width, used=_INDENT, indent=_INDENT)
-        yield f"{' ' * _INDENT}{first}\n"
-        yield from (f"{line}\n" for line in others)
+        yield from _lines(text, style, deeper=0)
 
 
 def advisory_document(advisories: Sequence[Advisory], checked: str) -> Record:
@@ -130,9 +128,8 @@ def client_page(profile: Profile, profiles: Mapping[str, Profile], style: Style)
 
 def _fact(fact: Constraint, style: Style) -> Iterator[str]:
     """Render one constraint with its effect, conditions, doubts and sources."""
-    first, *others = _lines(style.text(in_a_sentence(fact), 600), style, 0)
-    yield style.paint(first.rstrip("\n"), "bold") + "\n"
-    yield from (style.paint(line.rstrip("\n"), "bold") + "\n" for line in others)
+    for line in _lines(style.text(in_a_sentence(fact), 600), style, 0):
+        yield style.paint(line.rstrip("\n"), "bold") + "\n"
     level, effect = fact.level, EFFECTS[fact.effect][1].removesuffix(" in")
     flags = (("opt-in", fact.opt_in), ("conditional", fact.conditional), ("disputed", fact.disputed))
     status = ", ".join([fact.status, *(word for word, holds in flags if holds), fact.rule])
@@ -147,8 +144,8 @@ def _fact(fact: Constraint, style: Style) -> Iterator[str]:
         yield f"{' ' * _INDENT}{style.text(source.date, 10)} {style.text(word, 20)}: {style.text(source.url)}\n"
 
 
-def _lines(text: str, style: Style, indent: int = _INDENT) -> list[str]:
-    first, *others = wrapped(text, style.width, used=indent, indent=indent + 4)
+def _lines(text: str, style: Style, indent: int = _INDENT, deeper: int = 4) -> list[str]:
+    first, *others = wrapped(text, style.width, used=indent, indent=indent + deeper)
     return [f"{' ' * indent}{first}\n", *(f"{line}\n" for line in others)]
 
 
@@ -171,26 +168,16 @@ def _client(profile: Profile) -> Record:
     }
 
 
+_FACT_KEYS = (
+    *("id", "rule", "kind", "params", "says", "effect", "level", "status", "opt_in", "conditional", "disputed", "when"),
+    *("doubt", "error", "fixed_version", "fixed_date", "sources"),
+)
+
+
 def _constraint(fact: Constraint) -> Record:
-    return {
-        "id": fact.id,
-        "rule": fact.rule,
-        "kind": fact.kind,
-        "params": dict(fact.params),
-        "says": in_a_sentence(fact),
-        "effect": fact.effect,
-        "level": fact.level,
-        "status": fact.status,
-        "opt_in": fact.opt_in,
-        "conditional": fact.conditional,
-        "disputed": fact.disputed,
-        "when": fact.when,
-        "doubt": fact.doubt,
-        "error": fact.error,
-        "fixed_version": fact.fixed_version,
-        "fixed_date": fact.fixed_date,
-        "sources": [source._asdict() for source in fact.sources],
-    }
+    sources = [source._asdict() for source in fact.sources]
+    other = {"params": dict(fact.params), "says": in_a_sentence(fact), "sources": sources}
+    return {key: other[key] if key in other else getattr(fact, key) for key in _FACT_KEYS}
 
 
 _LONGEST_LINE = 400
@@ -242,7 +229,10 @@ def _target_record(target: LockedTarget) -> Record:
         "status": target.status,
         "hash": target.hash or None,
         "tools": target.counts.get("tools", 0),
-        "differences": [{"kind": one.kind, "subject": one.item.subject, **one.evidence} for one in differences],
+        "differences": [
+            {"kind": difference.kind, "subject": difference.item.subject, **difference.evidence}
+            for difference in differences
+        ],
     }
 
 

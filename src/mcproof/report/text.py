@@ -9,7 +9,7 @@ from mcproof.core.console import Style, display_width, plural, wrapped
 from mcproof.report.blocks import TEXT, Renderer
 from mcproof.report.frames import command_hint, findings_text, location_of, readable_response
 from mcproof.report.phrases import CHANGE_WORDS, GRADE_TONES, arguments_text, floor_note, outcome_tone
-from mcproof.report.verdicts import run_verdict
+from mcproof.report.verdicts import run_verdict, target_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcproof.probing.outcomes import Failure
     from mcproof.report import blocks
     from mcproof.report.grids import ClientGrid, ClientRow, Row, Symbol
-    from mcproof.runs.results import RunResult
+    from mcproof.runs.results import RunResult, TargetResult
 
 
 _COLOURS = {"good": "good", "fair": "warning", "bad": "error", "open": "note", "none": "dim"}
@@ -154,7 +154,7 @@ class TextRenderer(Renderer):
     def clients(self, block: blocks.Clients) -> Iterator[str]:
         """Draw one row for each group of clients, one column for each group of tools, and a key."""
         style = self._style
-        # As many columns as fit beside the names and the summaries.
+        # As many columns as fit beside the names and the summaries; tools beyond them share the last one.
         most = max(2, min(len(_LETTERS), (style.width - 6 - _LABEL - _SUMMARY) // 2 - 1))
         grid = block.arrange(most)
         letters = [*([_SERVER] if grid.has_server_column else []), *_LETTERS[: len(grid.columns)]]
@@ -386,6 +386,17 @@ class TextRenderer(Renderer):
         longest = max((len(symbol.word) for symbol in symbols), default=0)
         for symbol in symbols:
             yield from self._wrapped(symbol.meaning, f"  {self._symbol(symbol)} {symbol.word:{longest}}  ")
+
+
+def grade_line(result: TargetResult, style: Style) -> str:
+    """Return the grade of one of several catalogs."""
+    grade, tokens = result.scores.grade, result.scores.tokens
+    if grade is None or tokens is None:
+        raise ValueError("not a graded result")
+    letter = style.paint(grade.letter, _COLOURS[GRADE_TONES.get(grade.letter, "bad")], "bold")
+    verdict = target_verdict(result)
+    failed = style.paint(f"  {verdict}" if verdict.is_bad else "", "error")
+    return f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {style.text(result.target)}{failed}\n"
 
 
 _SYMBOLS = {"good": "✓ ", "bad": "✗ "}

@@ -42,6 +42,7 @@ def lint_document(result: TargetResult) -> Document:
 
 def diff_document(result: TargetResult) -> Document:
     """Return the changes: by item in text, as a table like findings elsewhere."""
+    # A comment shows changes and findings alike; a page draws both in its own frame, below the filters.
     tables = Only((MARKDOWN,), [Findings(result, result.findings)])
     return Document(findings=[Only((TEXT,), [Changes(result)]), tables], after=untested(result))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mcproof.checks.scores.grade import BONUS, BONUS_LENGTH, Grade
-from mcproof.core.console import Style, plural, shell_word
+from mcproof.core.console import plural, shell_word
 from mcproof.report.blocks import (
     HTML,
     MARKDOWN,
@@ -32,23 +32,20 @@ from mcproof.report.blocks import (
 )
 from mcproof.report.phrases import TONES, action_gain, outcome_counts, trust_sentence, unseen_rules
 from mcproof.report.sections import untested
-from mcproof.report.verdicts import target_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.scores.trust import Action
     from mcproof.report.blocks import Block
     from mcproof.runs.results import TargetResult
 
 
-_COLOURS = {"A": "good", "B": "good", "C": "warning", "D": "warning", "F": "error"}
-
-
 def grade_document(result: TargetResult) -> Document:
     """Return the card and the scores for text; other formats have the scores of every kind of run, and findings."""
-    grade, tokens = _graded(result)
+    grade, tokens = result.scores.grade, result.scores.tokens
+    if grade is None or tokens is None:
+        raise ValueError("not a graded result")
     scope = f"{plural(result.counts.get('tools', 0), 'tool')}, {plural(tokens.total, 'token')}"
     card = Card(grade, result.title, scope, result.target if result.title != result.target else "")
     body: list[Block] = [card, *score_blocks(result)]
@@ -64,6 +61,7 @@ def score_blocks(result: TargetResult) -> Iterator[Block]:
     grade, tokens, descriptions = result.scores.grade, result.scores.tokens, result.scores.descriptions
     if grade is not None:
         help_panel = Panel("What would help most", [Gains(grade)] if grade.gains and grade.score < 100 else [])
+        # A page begins with the advice, and text ends with it: each where the eye is.
         if help_panel.blocks:
             yield Only((MARKDOWN, HTML), [help_panel])
         yield Only((TEXT, HTML), [Panel("Deductions", [Deductions(grade, list(_asides(result, grade)))])])
@@ -85,22 +83,6 @@ def _asides(result: TargetResult, grade: Grade) -> Iterator[str]:
         ignored = sum(finding.suppression is not None and finding.suppression.by == by for finding in result.suppressed)
         if ignored:
             yield f"{plural(ignored, 'finding')} ignored by {words}, at no cost"
-
-
-def grade_row(result: TargetResult, style: Style) -> Iterator[str]:
-    """Render the grade of one of several catalogs on one line."""
-    grade, tokens = _graded(result)
-    letter = style.paint(grade.letter, _COLOURS[grade.letter], "bold")
-    verdict = target_verdict(result)
-    failed = f"  {verdict}" if verdict.is_bad else ""
-    name = style.text(result.target)
-    yield f"{letter} {grade.score:>3}  {tokens.total:>8,} tokens  {name}{style.paint(failed, 'error')}\n"
-
-
-def _graded(result: TargetResult) -> tuple[Grade, TokenCost]:
-    if result.scores.grade is None or result.scores.tokens is None:
-        raise ValueError("not a graded result")
-    return result.scores.grade, result.scores.tokens
 
 
 _NOUNS = {"commands": "command", "hint": "hint", "mentions": "mention"}
@@ -130,6 +112,7 @@ def scan_document(result: TargetResult) -> Document:
         gist = ", ".join(plural(count, _NOUNS[kind]) for kind, count in kinds.items() if count)
         title = "Tools that name each other"
         pictures = [Section(title, [Graph(graph, gist)], gist, long=title, lead="")]
+    # A page has the picture before the long table of rules; elsewhere it is the longer of the two.
     body.append(Only((HTML,), pictures))
     unseen = unseen_rules(trust)
     for formats, title, groups in (
