@@ -24,6 +24,7 @@ from mcproof.runs.results import COMPLETE, RunResult, TargetResult
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.core.errors import Notice
     from mcproof.testing.outcomes import TestFailure, TestResult
 
 
@@ -67,38 +68,27 @@ class CheckSuite(NamedTuple):
 def suites_of(run: RunResult) -> list[CheckSuite]:
     """Return a suite for each target, one for the notices, and one for an interrupted run."""
     suites = [CheckSuite(result.target, list(_checks(result, run))) for result in run.targets]
-    notices = [
-        Check(
-            group=notice.kind,
-            name=" ".join((notice.kind, notice.file if notice.line is None else f"{notice.file}:{notice.line}")),
-            outcome="failed" if notice.level == "error" else "passed",
-            kind=notice.level,
-            message=notice.message,
-            file=notice.file,
-            line=notice.line,
-        )
-        for notice in run.notices
-    ]
-    if notices:
-        suites.append(CheckSuite("configuration", notices))
+    if run.notices:
+        suites.append(CheckSuite("configuration", list(map(_notice_check, run.notices))))
     if run.exit_code == INTERRUPTED and not any(result.incomplete for result in run.targets):
         unfinished = Check("run", COMPLETE, "error", "error", str(run_verdict(run)))
         suites.append(CheckSuite("run", [unfinished]))
     return suites
 
 
+def _notice_check(notice: Notice) -> Check:
+    name = f"{notice.kind} {_place(notice.file, notice.line)}"
+    outcome: Outcome = "failed" if notice.level == "error" else "passed"
+    return Check(notice.kind, name, outcome, notice.level, notice.message, file=notice.file, line=notice.line)
+
+
+def _place(file: str, line: int | None) -> str:
+    return file if line is None else f"{file}:{line}"
+
+
 def _checks(result: TargetResult, run: RunResult) -> Iterator[Check]:
-    if result.trouble is not None:
-        trouble = result.trouble
-        yield Check(
-            group="target",
-            name="can be checked",
-            outcome="error",
-            kind="error",
-            message=trouble.message,
-            file=trouble.file,
-            line=trouble.line,
-        )
+    if (trouble := result.trouble) is not None:
+        yield Check("target", "can be checked", "error", "error", trouble.message, "", trouble.file, trouble.line)
         return
 
     is_probing = run.kind in PROBING
@@ -174,18 +164,8 @@ def _test_check(test: TestResult) -> Check:
     lines = [line for failure in test.failures for line in (failure.sentence, *failure.difference)]
     if test.detail:
         lines += [test.message, *test.detail.splitlines()]
-    return Check(
-        group=test.block,
-        name=test.label,
-        outcome=outcome,
-        kind=kind,
-        message=test.message,
-        detail=detail,
-        file=test.file,
-        line=test.first_line,
-        lines=tuple(lines),
-        seconds=test.seconds,
-    )
+    head = Check(test.block, test.label, outcome, kind, test.message, detail, test.file, test.first_line)
+    return head._replace(lines=tuple(lines), seconds=test.seconds)
 
 
 def _difference(failure: TestFailure) -> str:
@@ -215,16 +195,7 @@ def _check(finding: ReportedFinding, outcome: Outcome) -> Check:
         message, detail = _suppressed_by(finding), finding.message
     name = " ".join(part for part in (finding.rule.id, f"{finding.label}{finding.pointer}") if part)
     where = finding.file if finding.line is not None else None  # a live server is not a file
-    return Check(
-        group=finding.rule.ruleset,
-        name=name,
-        outcome=outcome,
-        kind=finding.level,
-        message=message,
-        detail=detail,
-        file=where,
-        line=finding.line,
-    )
+    return Check(finding.rule.ruleset, name, outcome, finding.level, message, detail, where, finding.line)
 
 
 def _suppressed_by(finding: ReportedFinding) -> str:
@@ -232,8 +203,7 @@ def _suppressed_by(finding: ReportedFinding) -> str:
     if finding.suppression is None:
         return ""
     by, reason, file, line = finding.suppression
-    place = file if line is None else f"{file}:{line}"
-    return f"{SUPPRESSED[by]} {place}" + (f": {reason}" if reason else "")
+    return f"{SUPPRESSED[by]} {_place(file, line)}" + (f": {reason}" if reason else "")
 
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
