@@ -81,10 +81,11 @@ def _pieces(run: RunResult) -> Iterator[str]:
 def _target(result: TargetResult, run: RunResult) -> Iterator[str]:
     document, renderer = document_of(result), MarkdownRenderer()
     sentence = summary_sentence(result)
-    yield f"\n## {escaped(result.title)}\n" + (f"\n**{escaped(sentence)}**\n" if sentence else "")
+    head = f"\n## {escaped(result.title)}\n" + (f"\n**{escaped(sentence)}**\n" if sentence else "")
     for block in blocks_for(MARKDOWN, document.findings):
         if isinstance(block, Findings):
-            yield f"\n{_summary(result, block.findings, run)}\n"
+            head += f"\n{_summary(result, block.findings, run)}\n"
+    yield head
     yield from renderer.draw(document.body)
     yield from renderer.draw(score_blocks(result))
     if result.scores.polish is not None:

@@ -18,15 +18,7 @@ from mcproof.core.console import plural, safe
 from mcproof.report.blocks import Matrix, Share, blocks_for
 from mcproof.report.grids import MEANINGS, matrix_grid, symbol_of
 from mcproof.report.html import parts
-from mcproof.report.html.parts import (
-    MOST,
-    MOST_ROWS,
-    PageRoom,
-    by_outcome,
-    count_levels,
-    rules_used,
-    words_of,
-)
+from mcproof.report.html.parts import MOST, MOST_ROWS, PageRoom, by_outcome, count_levels, rules_used, words_of
 from mcproof.report.html.views import TargetView, verdict_tile
 from mcproof.report.phrases import GRADE_TONES, arguments_text, floor_note, outcome_tone
 from mcproof.report.sections.outcomes import LOOKS, Look, test_shares

@@ -1,4 +1,4 @@
-"""The parts of a page about a target: findings, probes, clients, tests, the tool graph, and their words.
+"""The parts of a page: findings by item, and the values that the macros of blocks draw, as many as there is room for.
 
 Views are plain values and hold the logic; templates only show them. `PageRoom` bounds how much a page shows.
 Why markup lives in templates: docs/decisions/0028-html-markup.md.
@@ -9,23 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from mcproof.checks.findings import (
-    LEVELS,
-    FindingGroup,
-    Level,
-    ReportedFinding,
-    RuleFacts,
-    Snippet,
-    group_by_fault,
-)
+from mcproof.checks.findings import LEVELS, FindingGroup, Level, ReportedFinding, RuleFacts, Snippet, group_by_fault
 from mcproof.checks.texts.tool_graph import KINDS, EdgeKind, ToolEdge, ToolGraph
 from mcproof.core.console import plural
-from mcproof.report.grids import (
-    LENIENT,
-    Grid,
-    Row,
-    Square,
-)
+from mcproof.report.grids import LENIENT, Grid, Row, Square
 from mcproof.report.phrases import CHANGE_WORDS
 from mcproof.report.sections.outcomes import LOOKS, Look
 

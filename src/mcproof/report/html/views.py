@@ -1,4 +1,4 @@
-"""A target and its verdict as a page shows them: tile, headline, gates, deductions, tokens."""
+"""A target and its verdict as the frame of a page shows them: tile, headline, gates, facts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.checks.findings import LEVELS
 from mcproof.checks.scores.grade import THRESHOLDS, Grade
 from mcproof.core.console import plural
-from mcproof.report.html.parts import (
-    Findings,
-    PageRoom,
-    Words,
-    duration,
-)
+from mcproof.report.html.parts import Findings, PageRoom, Words, duration
 from mcproof.report.phrases import GRADE_TONES, SYMBOLS, TONES, failing_words, fixing_hint, gate_sentence, scope_of
 from mcproof.report.sections import document_of
 from mcproof.report.sections.outcomes import summary_sentence, tests_headline
