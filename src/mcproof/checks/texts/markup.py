@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.texts.pieces import RareSearch, rare_signs
+from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,6 +193,11 @@ def secret_path(lowered: str) -> bool:
     )
 
 
+RUINOUS_WORDS = word_set(
+    "rm drop truncate delete mkfs dd format shutdown kill killall chmod del rmdir git terraform kubectl docker"
+)
+"""Words of which every match of `is_ruinous` has one; likewise `SHELL_WORDS`, unless it has an operator."""
+SHELL_WORDS = word_set("sudo curl wget chmod chown scp powershell iex whoami crontab")
 is_ruinous = re.compile(
     r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
     r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"

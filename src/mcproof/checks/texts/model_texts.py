@@ -279,9 +279,9 @@ class ModelTexts:
     @cached_property
     def tool_names(self) -> ToolNames:
         """The names of the server's tools, for the analysis of sentences."""
-        from mcproof.checks.texts.tool_graph import tool_names
+        from mcproof.checks.texts.tool_graph import ToolNames
 
-        return tool_names(tool.name for tool in self.catalog.tools if tool.name)
+        return ToolNames(tool.name for tool in self.catalog.tools if tool.name)
 
     def text_at(self, offset: int) -> str:
         """The text at an offset of `joined`."""

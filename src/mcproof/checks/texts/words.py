@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.texts.markup import secret_path
 from mcproof.checks.texts.tool_graph import ToolNames, is_ruining, is_secretive
-from mcproof.core.text.english import word_set
+from mcproof.core.text.english import ascii_words, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,10 +105,10 @@ def commands_model(text: str) -> bool:
     return any(word.lower() in COMMANDS for word in (*_first_words(text), *_commanded_words(text)))
 
 
-WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "TELLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
+WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "SECRETIVE", "OWN", "PATH", "ADDRESS", "FUNCTION")
 """Classes that follow from how a word is written: first of a clause; in a quotation of several words; a quoted word; a
-number; the name of another tool, also one that shows its purpose, or of this one; a path of keys or settings; a URL, an
-email or IP address."""
+number; the name of another tool, one that shows access to secrets, the name of this one; a path of keys or settings; a
+URL, an email or IP address."""
 
 SPACED = ("es", "pt", "fr", "it", "de", "nl", "pl", "tr")
 """Languages in Latin script."""
@@ -217,6 +217,19 @@ def foreign_function_words() -> frozenset[str]:
     return _all_function_words() - ENGLISH
 
 
+def is_foreign(text: str, suspects: list[str]) -> bool:
+    """Whether a text may be in another language in Latin script; only its suspicious sentences have words of one."""
+    words = {word for sentence in suspects for word in ascii_words(sentence)}
+    foreign = len(foreign_ascii_words() & words)
+    return foreign > 1 and (foreign > 3 or foreign > len(ENGLISH.intersection(ascii_words(text))))
+
+
+@cache
+def foreign_ascii_words() -> frozenset[str]:
+    """The words by which other languages are recognised, as `ascii_words` has them: of some only the longest part."""
+    return frozenset(max(ascii_words(word), key=len, default=" ") for word in foreign_function_words())
+
+
 def has_other_script(text: str) -> bool:
     """Whether a text has letters of a script other than Latin for which there is a lexicon."""
     return not text.isascii() and _language_by_script(text) is not None
@@ -261,6 +274,10 @@ _address = re.compile(
     r"(?:https?|wss?|ftps?|smtp|tcp|hxxps?)://[^\s/]|[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}"
     r"|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"
 ).search
+may_have_address = re.compile(
+    r"://|@|\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
+).search
+"""Finds something in every text in lower case that has an address."""
 _domain = re.compile(
     r"(?:[a-z0-9-]{1,63}\.){1,4}"
     r"(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|example|test)(?:/|$)"
@@ -314,7 +331,7 @@ def words_of(sentence: str, names: ToolNames, own_name: str, vocabulary: Lexicon
 
 def _purpose(name: str, bits: dict[str, int]) -> int:
     """What the name of a tool shows of its purpose."""
-    return (bits["SECRET"] if is_secretive(name) else 0) | (bits["RUINER"] if is_ruining(name) else 0)
+    return (bits["SECRETIVE"] if is_secretive(name) else 0) | (bits["RUINER"] if is_ruining(name) else 0)
 
 
 class _Quotations:

@@ -68,6 +68,19 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _BOUNDARY.split(name) if word]
 
 
+_WORD_BYTES = bytes(
+    ord(chr(code).lower()) if code < 128 and (chr(code).isalnum() or chr(code) == "_") else ord(" ")
+    for code in range(256)
+)
+"""Maps letters to lower case, and everything that is not part of a word to spaces."""
+
+
+def ascii_words(text: str) -> list[str]:
+    """The words of a text in lower case: runs of ASCII letters, digits and underscores."""
+    # Translating bytes and splitting at spaces is ten times faster than a regular expression for words.
+    return text.encode("ascii", "replace").translate(_WORD_BYTES).decode("ascii").split()
+
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, for word lists that are easier to read without quotes."""
     return frozenset(text.split())

@@ -52,13 +52,9 @@ def _instructs(text: str, texts: ModelTexts) -> bool:
 
 
 def _has_signals(text: str, texts: ModelTexts) -> bool:
-    from mcproof.checks.texts.prefilter import suspicions
+    from mcproof.checks.texts.signals import may_have_signals, signals_in
 
-    if text not in suspicions(texts):
-        return False
-    from mcproof.checks.texts.signals import signals_in
-
-    return bool(signals_in(text[:_LONGEST], texts.tool_names))
+    return may_have_signals(text) and bool(signals_in(text[:_LONGEST], texts.tool_names))
 
 
 def _is_instructing_name(text: str) -> bool:
