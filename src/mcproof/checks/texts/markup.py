@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.texts.pieces import RareSearch, rare_signs
 from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:
@@ -32,13 +31,11 @@ def without_code(text: str) -> str:
 
 
 _SIGNS = (
-    RareSearch(b"<", rb"(?i:\||<|/?im_|/?start_of|/?end_of|system|assistant|user>|instruction|important)"),
-    rare_signs(b"]", b"INST]"),
-    rare_signs(b'"', b'role"'),
-    rare_signs(b"'", b"role'"),
-    rare_signs(b":", b"Human: ", b"HUMAN: ", b"ssistant: ", b"ASSISTANT: ", b"ystem: ", b"SYSTEM: "),
-    RareSearch(b"#", rb"(?=## {1,3}(?:System|Instruction|Response|Human|Assistant):|#(?:System|Instr))"),
+    *("<|", "inst]", "<<", "im_start", "im_end", "_of_turn>", 'role"', "role'", "human: ", "assistant: ", "system: "),
+    *("<system", "<assistant", "<user>", "<instruction", "<important", "##system", "##instr", "###  "),
+    *("### system", "### instruction", "### response", "### human", "### assistant"),
 )
+"""Strings in lower case of which a text with markup of a chat template has one. `## Response:` alone is a heading."""
 
 _MARKUP = (
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id|end|start|channel"
@@ -65,8 +62,11 @@ class ChatMarkup(NamedTuple):
 
 def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
     """The texts of a server with markup of chat templates, each with its first marker."""
-    offsets = [match.start() for search in _SIGNS for match in search(texts.joined_bytes)]
-    suspects = dict.fromkeys(texts.text_at(offset) for offset in offsets)
+    joined = texts.joined.lower()
+    signs = [sign for sign in _SIGNS if sign in joined]
+    if not signs:
+        return []
+    suspects = [text for text in texts.distinct if any(sign in text.lower() for sign in signs)]
     markers = ((text, chat_marker(text)) for text in suspects)
     return [ChatMarkup(text, marker) for text, marker in markers if marker]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from binascii import Error as InvalidDataError
 from binascii import a2b_base64
+from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from mcproof.checks.texts.codes import MARKER_WORDS, ciphers_of
-from mcproof.checks.texts.pieces import RareSearch, occurrences, rare_signs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcproof.checks.texts.model_texts import ModelTexts
 
@@ -49,39 +49,35 @@ _TEXT = bytes((9, 10, 13, *range(32, 127)))
 _NEVER_FIRST = b"BEFGghijklmnopqrstuv"
 """Letters with which base64 starts only if the first byte is a control character, or no first byte of UTF-8."""
 _UTF8_TEXT = rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})*+"
-_mixed_cases = rare_signs(b"U", b"lUU")
-_mixed_digits = rare_signs(b"0", b"l0U", b"U0l", b"0lU")
-"""Sequences that base64 has every few letters and words hardly ever."""
-_digits_for_letters = rare_signs(b"0", b"a0a", b" 0a", b"a0 ")
 _LEAST_MIXED, _LEAST_DIGITS = 3, 4
-_codes = RareSearch(b"0", rb"(?:0(?: 0a|(?<= 00) 00 00 00 |0 (?:000 000| 000  000)|0{6} 0{8}|0{46})|a(?: 00|00  0a))")
+
+# Each expression starts with a character that is rare in the texts that it searches, and looks behind it for the rest:
+# `re` skips to the next one of these characters, while for a longer sign it would look at every character.
+_MIXED = rb"U(?<=lUU)|0(?:(?<=l0)U|(?<=U0)l|lU)"
+"""Sequences that base64 has every few letters and words hardly ever."""
+_DIGITS_FOR_LETTERS = rb"0(?:(?<=a0)[a ]|(?<= 0)a)"
+_CODES = rb"0(?:0(?: 0a|(?<= 00) 00 00 00 |0 (?:000 000| 000  000)|0{6} 0{8}|0{46})|a(?: 00|00  0a))"
 """Rows of numbers with two or three digits, of hexadecimal and of binary ones."""
-_spaced_letters = re.compile(b" a a a a ").finditer
-_hyphened_letters = rare_signs(b"-", b"-a-a-a-")
-_SIGNS: tuple[tuple[bytes, tuple[bytes, ...], Encoding], ...] = (
-    (b"\\", (b"\\u", b"\\x", b"\\1"), "escapes"),
-    (b"&", (b"&#",), "escapes"),
-    (b"%", (b"%",), "escapes"),
-    (b"=", (b"=6",), "escapes"),
-    (b"+", (b"U+",), "codes"),
-    (b"~", (b"<~",), "base85"),
-    (b"-", (b"-.",), "morse"),
+_HYPHENED_LETTERS = rb"-(?=a-a-a-)"
+_WRITTEN: tuple[tuple[Encoding, bytes, bytes], ...] = (
+    ("escapes", b"\\", rb"\\[ux1]"),
+    ("escapes", b"&", rb"&#"),
+    ("escapes", b"%", rb"%"),
+    ("escapes", b"=", rb"=6"),
+    ("codes", b"+", rb"\+(?<=U\+)"),
+    ("base85", b"~", rb"~(?<=<~)"),
+    ("morse", b"-", rb"-\."),
+    # `the`, `and`, `to` and `user` in rot47, in which `@` is an o.
+    ("ciphers", b"@", rb"9(?<= E9)6 |\?(?<= 2\?)5 |@(?<= E@) |6(?<=FD6)C"),
 )
-"""Signs of written codes, each with its rarest character."""
-_WRITTEN = tuple((rare_signs(rarest, *signs), encoding) for rarest, signs, encoding in _SIGNS)
-_rotated = tuple(rare_signs(*each) for each in ((b"9", b" E96 "), (b"?", b" 2?5 "), (b"@", b" E@ "), (b"6", b"FD6C")))
-"""`the`, `and`, `to` and `user` in rot47."""
+"""The signs of written codes, each with a character that every text with one of them has."""
 _UNUSUAL_LETTER = "[ɐǝɥɹʇʌʍʎ\u2801-\u28ff]"
 
-_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
 _CONCEALING = (
-    RareSearch(b"<", rb"(?=!--|[a-zA-Z][a-zA-Z0-9]*+\s[^<>]{0,300}?(?i:hidden|none|font-size|opacity|color))"),
-    RareSearch(b"]", rb"(?=:[ \t]{0,9}(?:#|<>))"),
-    RareSearch(b"\t", rb"(?=[ \t]{5})"),
-    RareSearch(b"\n", rb"(?=[ \t\r]*+\n[ \t\r]*+\n[ \t\r]*+\n[ \t\r]*+\n)"),
-    rare_signs(b"&", b"&nbsp;", b"&#160;", b"&emsp;"),
+    rb"<(?:!--|[a-zA-Z][a-zA-Z0-9]*+\s[^<>]{0,300}?(?i:hidden|none|font-size|opacity|color))|\](?=:[ \t]{0,9}(?:#|<>))"
+    rb"|\t(?=[ \t]{5})|\n(?=(?:[ \t\r]*+\n){4})|&(?:nbsp|\#160|emsp);|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
-"""Comments, elements that are not shown, and much whitespace."""
+"""Comments, elements that are not shown, much whitespace, control characters."""
 _GAP = b" " * 35
 
 HARMLESS = (
@@ -95,56 +91,70 @@ _NOTABLE = f"[^\x00-\x7f{HARMLESS}]"
 def hiding_suspects(texts: ModelTexts) -> list[str]:
     """The texts of a server that may hide something from people."""
     data = texts.joined_bytes
-    offsets = [match.start() for search in _CONCEALING for match in search(data)]
-    if not texts.is_plain and len(data.translate(None, _CONTROLS)) < len(data):
-        offsets += [match.start() for match in re.finditer(b"[" + re.escape(_CONTROLS) + b"]", data)]
-    found = dict.fromkeys(texts.text_at(offset) for offset in (*offsets, *occurrences(data, _GAP)))
-    found |= dict.fromkeys(texts.with_any(_NOTABLE))
-    return list(found)
+    offsets = [match.start() for match in re.finditer(_CONCEALING, data)]
+    if _GAP in data:
+        offsets += [match.start() for match in re.finditer(re.escape(_GAP), data)]
+    return list(dict.fromkeys((*map(texts.text_at, offsets), *texts.with_any(_NOTABLE))))
 
 
 def encoded_suspects(texts: ModelTexts) -> dict[str, list[Encoding]]:
     """The texts of a server that may have encoded parts, each with the encodings to try."""
-    found: dict[str, list[Encoding]] = {}
-    for offset, encoding in _suspicions(texts):
-        encodings = found.setdefault(texts.text_at(offset), [])
+    suspects: dict[str, list[Encoding]] = {}
+    for text, encoding in _suspicions(texts):
+        encodings = suspects.setdefault(text, [])
         if encoding not in encodings:
             encodings.append(encoding)
-    for text in texts.with_any(_UNUSUAL_LETTER):
-        found.setdefault(text, []).append("other letters")
-    return found
+    return suspects
 
 
-def _suspicions(texts: ModelTexts) -> Iterator[tuple[int, Encoding]]:
+def _suspicions(texts: ModelTexts) -> Iterator[tuple[str, Encoding]]:
     data = texts.joined_bytes
-    known: dict[bytes, bool] = {}
+    cases, rows = data.translate(_CASES), data.translate(_LETTERS)
+
+    def texts_with(rare: bytes, expression: bytes, searched: bytes) -> Iterator[str]:
+        # Most servers have no text with the rare character, so the expression is not even compiled.
+        if rare in searched:
+            yield from (texts.text_at(match.start()) for match in re.finditer(expression, searched))
+
+    runs: dict[bytes, bool] = {}
     for start, end in _runs(data.translate(_RUNS)):
         run = data[start:end]
-        may_decode = known.get(run)
-        if may_decode is None:
-            may_decode = known[run] = _may_decode(run)
-        if may_decode:
-            yield start, "runs"
-    cases, rows = data.translate(_CASES), data.translate(_LETTERS)
-    mixed = [match.start() for search in (_mixed_cases, _mixed_digits) for match in search(cases)]
-    for offset in _frequent(texts, mixed, _LEAST_MIXED):
-        yield offset, "pieces"
-        yield offset, "base85"
-    for offset in _frequent(texts, [match.start() for match in _digits_for_letters(rows)], _LEAST_DIGITS):
-        yield offset, "leet"
-    for search in (_spaced_letters, _hyphened_letters):
-        for match in search(rows):
-            yield match.start() + 1, "spaced letters"
-    for match in _codes(rows):
-        yield match.start(), "codes"
-    for search, encoding in _WRITTEN:
-        for match in search(data):
-            yield match.start(), encoding
-    if b"@" in data:
-        for search in _rotated:
-            for match in search(data):
-                yield match.start(), "ciphers"
-    yield from _ciphers(data.translate(_WORDS))
+        if run not in runs:
+            runs[run] = _may_decode(run)
+        if runs[run]:
+            yield texts.text_at(start), "runs"
+    for text, count in Counter(texts_with(b"U", _MIXED, cases)).items():
+        if count >= _LEAST_MIXED:
+            yield text, "pieces"
+            yield text, "base85"
+    for text, count in Counter(texts_with(b"0", _DIGITS_FOR_LETTERS, rows)).items():
+        if count >= _LEAST_DIGITS:
+            yield text, "leet"
+    # One character further, since the text may start with the row.
+    for at in (match.start() + 1 for match in re.finditer(b" a a a a ", rows)):
+        yield texts.text_at(at), "spaced letters"
+    for text in texts_with(b"-", _HYPHENED_LETTERS, rows):
+        yield text, "spaced letters"
+    for text in texts_with(b"0", _CODES, rows):
+        yield text, "codes"
+    for encoding, rare, expression in _WRITTEN:
+        for text in texts_with(rare, expression, data):
+            yield text, encoding
+    words = data.translate(_WORDS)
+    for word in _cipher_words(words.split()):
+        for match in re.finditer(b" " + word + b" ", words):
+            yield texts.text_at(match.start() + 1), "ciphers"
+    for text in texts.with_any(_UNUSUAL_LETTER):
+        yield text, "other letters"
+
+
+def _cipher_words(words: Iterable[bytes]) -> list[bytes]:
+    """The words that are usual ones in a cipher, if there are at least two of one cipher."""
+    by_cipher: dict[str, list[bytes]] = {}
+    for word in sorted(MARKER_WORDS.intersection(words)):
+        for cipher in ciphers_of(word):
+            by_cipher.setdefault(cipher, []).append(word)
+    return [word for words_in_cipher in by_cipher.values() if len(words_in_cipher) > 1 for word in words_in_cipher]
 
 
 def _runs(marked: bytes) -> Iterator[tuple[int, int]]:
@@ -185,28 +195,3 @@ def _starts_as_text(run: bytes) -> bool:
     if as_text is not None and as_text.end() >= len(data) - 3:
         return True
     return data.startswith((b"\x1f\x8b", b"x\x9c", b"x\xda")) or data.count(0) * 3 >= len(data)
-
-
-def _ciphers(lowered: bytes) -> Iterator[tuple[int, Encoding]]:
-    """Words that are usual ones in a cipher, if there are at least two of one cipher."""
-    counts: dict[str, list[bytes]] = {}
-    for word in sorted(MARKER_WORDS.intersection(lowered.split())):
-        for code in ciphers_of(word):
-            counts.setdefault(code, []).append(word)
-    for markers in counts.values():
-        if len(markers) >= 2:
-            for word in markers:
-                for at in occurrences(lowered, b" " + word + b" "):
-                    yield at + 1, "ciphers"
-
-
-def _frequent(texts: ModelTexts, offsets: list[int], least: int) -> Iterator[int]:
-    """The offsets in texts that have at least so many of them."""
-    if len(offsets) < least:
-        return
-    counts: dict[str, int] = {}
-    for offset in offsets:
-        text = texts.text_at(offset)
-        counts[text] = counts.get(text, 0) + 1
-        if counts[text] == least:
-            yield offset
