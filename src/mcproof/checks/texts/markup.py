@@ -31,11 +31,14 @@ def without_code(text: str) -> str:
 
 
 _SIGNS = (
-    *("<|", "inst]", "<<", "im_start", "im_end", "_of_turn>", 'role"', "role'", "human: ", "assistant: ", "system: "),
-    *("<system", "<assistant", "<user>", "<instruction", "<important", "##system", "##instr", "###  "),
-    *("### system", "### instruction", "### response", "### human", "### assistant"),
+    (b"<", rb"<(?i:\||<|/?im_|/?start_of|/?end_of|system|assistant|user>|instruction|important)"),
+    (b"]", rb"\](?<=INST\])"),
+    (b'"', rb'"(?<=role")'),
+    (b"'", rb"'(?<=role')"),
+    (b":", rb":(?:(?<=Human:)|(?<=HUMAN:)|(?<=ssistant:)|(?<=ASSISTANT:)|(?<=ystem:)|(?<=SYSTEM:)) "),
+    (b"#", rb"#(?=## {1,3}(?:System|Instruction|Response|Human|Assistant):|#(?:System|Instr))"),
 )
-"""Strings in lower case of which a text with markup of a chat template has one. `## Response:` alone is a heading."""
+"""What a text with markup of a chat template has, each with its rarest character."""
 
 _MARKUP = (
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id|end|start|channel"
@@ -62,11 +65,7 @@ class ChatMarkup(NamedTuple):
 
 def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
     """The texts of a server with markup of chat templates, each with its first marker."""
-    joined = texts.joined.lower()
-    signs = [sign for sign in _SIGNS if sign in joined]
-    if not signs:
-        return []
-    suspects = [text for text in texts.distinct if any(sign in text.lower() for sign in signs)]
+    suspects = dict.fromkeys(text for sign in _SIGNS for text in texts.with_match(*sign))
     markers = ((text, chat_marker(text)) for text in suspects)
     return [ChatMarkup(text, marker) for text, marker in markers if marker]
 

@@ -239,9 +239,9 @@ def _languages(text: str, spans: list[tuple[int, int]], found: list[int]) -> lis
     foreign = [span for span, outline in zip(spans, found, strict=True) if may_be_foreign(outline)]
     if has_other_script(text):
         foreign = spans
-    elif not is_foreign(text, [text[start:end] for start, end in foreign]):
-        foreign = []
-    of_text = language_of(text[:2_000]) if foreign else "en"
+    elif not foreign or not is_foreign(text, [text[start:end] for start, end in foreign]):
+        return ["en"] * len(spans)
+    of_text = language_of(text[:2_000])
     if of_text == "en" and all(language_of(text[start:end]) == "en" for start, end in foreign):
         return ["en"] * len(spans)
     return [language_of(text[start:end], of_text) for start, end in spans]

@@ -51,9 +51,7 @@ _NEVER_FIRST = b"BEFGghijklmnopqrstuv"
 _UTF8_TEXT = rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})*+"
 _LEAST_MIXED, _LEAST_DIGITS = 3, 4
 
-# Each expression starts with a character that is rare in the texts that it searches, and looks behind it for the rest:
-# `re` skips to the next one of these characters, while for a longer sign it would look at every character.
-_MIXED = rb"U(?<=lUU)|0(?:(?<=l0)U|(?<=U0)l|lU)"
+_MIXED = ((b"U", rb"U(?<=lUU)"), (b"0", rb"0(?:(?<=l0)U|(?<=U0)l|lU)"))
 """Sequences that base64 has every few letters and words hardly ever."""
 _DIGITS_FOR_LETTERS = rb"0(?:(?<=a0)[a ]|(?<= 0)a)"
 _CODES = rb"0(?:0(?: 0a|(?<= 00) 00 00 00 |0 (?:000 000| 000  000)|0{6} 0{8}|0{46})|a(?: 00|00  0a))"
@@ -67,18 +65,25 @@ _WRITTEN: tuple[tuple[Encoding, bytes, bytes], ...] = (
     ("codes", b"+", rb"\+(?<=U\+)"),
     ("base85", b"~", rb"~(?<=<~)"),
     ("morse", b"-", rb"-\."),
-    # `the`, `and`, `to` and `user` in rot47, in which `@` is an o.
-    ("ciphers", b"@", rb"9(?<= E9)6 |\?(?<= 2\?)5 |@(?<= E@) |6(?<=FD6)C"),
+    # `the`, `and`, `to` and `user` in rot47.
+    ("ciphers", b" E96 ", rb" E96 "),
+    ("ciphers", b" 2?5 ", rb" 2\?5 "),
+    ("ciphers", b" E@ ", rb" E@ "),
+    ("ciphers", b"FD6C", rb"FD6C"),
 )
 """The signs of written codes, each with a character that every text with one of them has."""
 _UNUSUAL_LETTER = "[ɐǝɥɹʇʌʍʎ\u2801-\u28ff]"
 
 _CONCEALING = (
-    rb"<(?:!--|[a-zA-Z][a-zA-Z0-9]*+\s[^<>]{0,300}?(?i:hidden|none|font-size|opacity|color))|\](?=:[ \t]{0,9}(?:#|<>))"
-    rb"|\t(?=[ \t]{5})|\n(?=(?:[ \t\r]*+\n){4})|&(?:nbsp|\#160|emsp);|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+    (b"<", rb"<(?=!--|[a-zA-Z][a-zA-Z0-9]*+\s[^<>]{0,300}?(?i:hidden|none|font-size|opacity|color))"),
+    (b"]", rb"\](?=:[ \t]{0,9}(?:#|<>))"),
+    (b"\t", rb"\t(?=[ \t]{5})"),
+    (b"\n", rb"\n(?=(?:[ \t\r]*+\n){4})"),
+    (b"&", rb"&(?=nbsp;|\#160;|emsp;)"),
+    (b" " * 35, b" {35}"),
 )
-"""Comments, elements that are not shown, much whitespace, control characters."""
-_GAP = b" " * 35
+"""Comments, elements that are not shown, and much whitespace."""
+_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
 
 HARMLESS = (
     "\xa1-\xac\xae-\u024f\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u23ff\u2500-\u27ff\u2900-\u2bff"
@@ -90,11 +95,11 @@ _NOTABLE = f"[^\x00-\x7f{HARMLESS}]"
 
 def hiding_suspects(texts: ModelTexts) -> list[str]:
     """The texts of a server that may hide something from people."""
+    suspects = dict.fromkeys(text for sign in _CONCEALING for text in texts.with_match(*sign))
     data = texts.joined_bytes
-    offsets = [match.start() for match in re.finditer(_CONCEALING, data)]
-    if _GAP in data:
-        offsets += [match.start() for match in re.finditer(re.escape(_GAP), data)]
-    return list(dict.fromkeys((*map(texts.text_at, offsets), *texts.with_any(_NOTABLE))))
+    if len(data.translate(None, _CONTROLS)) < len(data):
+        suspects |= dict.fromkeys(text for text in texts.distinct if not text.isprintable())
+    return list(suspects | dict.fromkeys(texts.with_any(_NOTABLE)))
 
 
 def encoded_suspects(texts: ModelTexts) -> dict[str, list[Encoding]]:
@@ -111,11 +116,6 @@ def _suspicions(texts: ModelTexts) -> Iterator[tuple[str, Encoding]]:
     data = texts.joined_bytes
     cases, rows = data.translate(_CASES), data.translate(_LETTERS)
 
-    def texts_with(rare: bytes, expression: bytes, searched: bytes) -> Iterator[str]:
-        # Most servers have no text with the rare character, so the expression is not even compiled.
-        if rare in searched:
-            yield from (texts.text_at(match.start()) for match in re.finditer(expression, searched))
-
     runs: dict[bytes, bool] = {}
     for start, end in _runs(data.translate(_RUNS)):
         run = data[start:end]
@@ -123,22 +123,22 @@ def _suspicions(texts: ModelTexts) -> Iterator[tuple[str, Encoding]]:
             runs[run] = _may_decode(run)
         if runs[run]:
             yield texts.text_at(start), "runs"
-    for text, count in Counter(texts_with(b"U", _MIXED, cases)).items():
+    for text, count in Counter(text for sign in _MIXED for text in texts.with_match(*sign, cases)).items():
         if count >= _LEAST_MIXED:
             yield text, "pieces"
             yield text, "base85"
-    for text, count in Counter(texts_with(b"0", _DIGITS_FOR_LETTERS, rows)).items():
+    for text, count in Counter(texts.with_match(b"0", _DIGITS_FOR_LETTERS, rows)).items():
         if count >= _LEAST_DIGITS:
             yield text, "leet"
     # One character further, since the text may start with the row.
     for at in (match.start() + 1 for match in re.finditer(b" a a a a ", rows)):
         yield texts.text_at(at), "spaced letters"
-    for text in texts_with(b"-", _HYPHENED_LETTERS, rows):
+    for text in texts.with_match(b"-", _HYPHENED_LETTERS, rows):
         yield text, "spaced letters"
-    for text in texts_with(b"0", _CODES, rows):
+    for text in texts.with_match(b"0", _CODES, rows):
         yield text, "codes"
     for encoding, rare, expression in _WRITTEN:
-        for text in texts_with(rare, expression, data):
+        for text in texts.with_match(rare, expression):
             yield text, encoding
     words = data.translate(_WORDS)
     for word in _cipher_words(words.split()):
