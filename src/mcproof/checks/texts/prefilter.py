@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mcproof.checks.texts.markup import RUINOUS_WORDS, SHELL_WORDS, is_ruinous, is_shell, secret_path
 from mcproof.checks.texts.patterns import CONDITIONAL, OBLIGED, OTHERS, RUINOUS, SHELL, patterns
 from mcproof.checks.texts.words import WRITTEN, class_bits, foreign_ascii_words, lexicon, may_have_address
-from mcproof.core.text.english import ascii_words, word_set
+from mcproof.core.text.english import word_bytes, word_set
 
 if TYPE_CHECKING:
     from mcproof.checks.texts.patterns import Pattern
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _CONDITION, _ORDER, _REASON = "condition", "order", "reason"
 _SIBLING, _TELLING, _NAMING = "sibling", "telling", "naming"
-_PATH, _ADDRESS, _RUINOUS, _SHELL, _FOREIGN = "path", "address", "ruinous", "shell", "foreign"
+_PATH, _ADDRESS, _QUOTED, _NUMBER = "path", "address", "quoted", "number"
+_RUINOUS, _SHELL, _FOREIGN = "ruinous", "shell", "foreign"
 _CLASSES = {_CONDITION: ("COND",), _ORDER: ("OBLIGE", "MUST"), _REASON: ("PRETEXT",)}
 """Marks that a sentence has by a word of some classes."""
 _WORDS = {
@@ -36,7 +37,8 @@ _WORDS = {
 _NEEDS = {CONDITIONAL: _CONDITION, OBLIGED: _ORDER, OTHERS: _SIBLING, RUINOUS: _RUINOUS, SHELL: _SHELL}
 _MOST_REMEMBERED = 50_000
 """How many sentences of a server are remembered."""
-_may_name = re.compile("['\"`“«「_]").search
+_quote = re.compile(r"[\"`“«「]|'(?<!\w')").search
+_digit = re.compile(r"\d").search
 _place = re.compile(r"[/@~\\]|\.\S").search
 _operator = re.compile(r"\||&&|\$\(").search
 
@@ -53,6 +55,7 @@ class _Steps:
         self.ends: list[tuple[int, Pattern]] = []
         """The bit of the last element of each pattern."""
         marks_of = {bits["PATH"]: _PATH, bits["ADDRESS"]: _ADDRESS, bits["SIBLING"]: _SIBLING}
+        marks_of |= {bits["LITERAL"] | bits["QUOTED"]: _QUOTED, bits["NUMBER"]: _NUMBER}
         self.needed: dict[str, int] = {}
         """The ends of the patterns for which a sentence must have a mark."""
         # Words such as "the" are in every sentence. A path or the name of a tool is not a word that could be looked up:
@@ -80,17 +83,17 @@ class _Steps:
         self.needed_signs = [(has_sign, self.needed[mark]) for mark, has_sign in _SIGNS.items()]
         self.phrase = 1 << len(self._classes) + 1
         """Marks words that start phrases. The bit below it is unused, since bits move up."""
-        self.phrases: dict[str, dict[str, list[tuple[list[str], int]]]] = {}
+        self.phrases: dict[bytes, dict[bytes, list[tuple[list[bytes], int]]]] = {}
         """By the first and the second word of phrases: the words after them, and the bits of the phrase."""
-        self.words: dict[str, int] = {}
+        self.words: dict[bytes, int] = {}
         """The bits of each word."""
         for words, classes in _vocabulary():
             self._add(words, sum(1 << at for at, wanted in enumerate(self._classes) if wanted & classes))
         for mark, listed in (*_WORDS.items(), (_FOREIGN, foreign_ascii_words())):
             for word in listed:
-                self._add([word], self.marks[mark])
+                self._add([word.encode()], self.marks[mark])
 
-    def _add(self, words: list[str], bits: int) -> None:
+    def _add(self, words: list[bytes], bits: int) -> None:
         """Add the bits of a word, or of a phrase."""
         if words and bits:
             if len(words) > 1:
@@ -100,13 +103,13 @@ class _Steps:
             self.words[words[0]] = self.words.get(words[0], 0) | bits
 
 
-def _vocabulary() -> list[tuple[list[str], int]]:
+def _vocabulary() -> list[tuple[list[bytes], int]]:
     """The words and phrases of the English lexicon with their classes; "don't" is a phrase of two words here."""
     vocabulary = lexicon()
     listed = list(vocabulary.words.items())
     for first, phrases in vocabulary.phrases.items():
         listed += [(" ".join((first, *rest)), classes) for rest, classes in phrases]
-    return [(ascii_words(written), classes) for written, classes in listed]
+    return [(word_bytes(written).split(), classes) for written, classes in listed]
 
 
 @cache
@@ -119,26 +122,31 @@ class Outlines:
 
     def __init__(self, names: ToolNames) -> None:
         steps = _steps()
-        self._names = names
+        self._ordinary_names = frozenset(map(str.encode, names.plain))
         self._words = dict(steps.words)
         for mark, words in ((_SIBLING, names.words), (_TELLING, names.telling)):
-            for word in words:
+            for word in map(str.encode, words):
                 self._words[word] = self._words.get(word, 0) | steps.marks[mark]
         self._known: dict[str, int] = {}
 
-    def of(self, sentence: str) -> int:
-        """The ends of the patterns that a sentence may match, and its marks."""
-        outline = self._known.get(sentence)
-        if outline is None:
-            outline = self._outline(sentence)
-            if len(self._known) < _MOST_REMEMBERED:
-                self._known[sentence] = outline
-        return outline
+    def of(self, text: str, spans: list[tuple[int, int]]) -> list[int]:
+        """For each sentence the ends of the patterns that it may match, and its marks."""
+        data, known = word_bytes(text), self._known
+        outlines = []
+        for start, end in spans:
+            sentence = text[start:end]
+            outline = known.get(sentence)
+            if outline is None:
+                outline = self._outline(sentence, data[start:end].split())
+                if len(known) < _MOST_REMEMBERED:
+                    known[sentence] = outline
+            outlines.append(outline)
+        return outlines
 
-    def _outline(self, sentence: str) -> int:
+    def _outline(self, sentence: str, words: list[bytes]) -> int:
         steps = _steps()
         entries, phrase, phrases = steps.entries, steps.phrase, steps.phrases
-        words = [*ascii_words(sentence), ""]
+        words.append(b"")
         outline = 0
         for at, bits in enumerate(map(self._words.get, words)):
             if bits:
@@ -159,32 +167,47 @@ class Outlines:
                     outline &= ~ends
         return outline
 
-    def _names_tool(self, sentence: str, words: list[str], outline: int) -> bool:
+    def _names_tool(self, sentence: str, words: list[bytes], outline: int) -> bool:
         marks = _steps().marks
         return bool(outline & marks[_SIBLING]) or (
-            _may_name(sentence) is not None
-            and (bool(outline & marks[_NAMING]) or not self._names.plain.isdisjoint(words))
+            ("_" in sentence or _quote(sentence) is not None)
+            and (bool(outline & marks[_NAMING]) or not self._ordinary_names.isdisjoint(words))
         )
 
 
-def _has_path(sentence: str, _words: list[str], _outline: int) -> bool:
+def _has_path(sentence: str, _words: list[bytes], _outline: int) -> bool:
     return _place(sentence) is not None and secret_path(sentence.lower())
 
 
-def _has_address(sentence: str, _words: list[str], _outline: int) -> bool:
+def _has_address(sentence: str, _words: list[bytes], _outline: int) -> bool:
     return may_have_address(sentence.lower()) is not None
 
 
-def _ruins(sentence: str, _words: list[str], outline: int) -> bool:
+def _has_quotation(sentence: str, _words: list[bytes], _outline: int) -> bool:
+    return _quote(sentence) is not None
+
+
+def _has_number(sentence: str, _words: list[bytes], _outline: int) -> bool:
+    return _digit(sentence) is not None
+
+
+def _ruins(sentence: str, _words: list[bytes], outline: int) -> bool:
     return bool(outline & _steps().marks[_RUINOUS]) and is_ruinous(sentence.lower()) is not None
 
 
-def _has_shell_command(sentence: str, _words: list[str], outline: int) -> bool:
+def _has_shell_command(sentence: str, _words: list[bytes], outline: int) -> bool:
     may_have_one = outline & _steps().marks[_SHELL] or _operator(sentence) is not None
     return bool(may_have_one) and is_shell(sentence.lower()) is not None
 
 
-_SIGNS = {_PATH: _has_path, _ADDRESS: _has_address, _RUINOUS: _ruins, _SHELL: _has_shell_command}
+_SIGNS = {
+    _QUOTED: _has_quotation,
+    _NUMBER: _has_number,
+    _PATH: _has_path,
+    _ADDRESS: _has_address,
+    _RUINOUS: _ruins,
+    _SHELL: _has_shell_command,
+}
 """How a mark is found that does not follow from a single word."""
 
 

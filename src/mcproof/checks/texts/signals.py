@@ -8,8 +8,6 @@ Why sentences are sequences of classes: docs/decisions/0053-sentences-as-classes
 from __future__ import annotations
 
 import re
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.texts.markup import is_ruinous, is_shell
@@ -213,10 +211,7 @@ class _Sentence(NamedTuple):
 def _read(text: str, names: ToolNames, own_name: str) -> list[_Sentence]:
     """The sentences of a text up to the last one that may have a signal."""
     spans = sentences(text)
-    outline_of = outlines(names).of
-    found = [outline_of(text[start:end]) for start, end in spans]
-    if text.isascii() and not may_match(reduce(or_, found, 0)) and not may_be_foreign(reduce(or_, found, 0)):
-        return []
+    found = outlines(names).of(text, spans)
     languages = _languages(text, spans, found)
     suspects = {at for at, language in enumerate(languages) if language != "en" or may_match(found[at])}
     read: list[_Sentence] = []
