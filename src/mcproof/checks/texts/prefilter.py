@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcproof.checks.texts.markup import RUINOUS_WORDS, SHELL_WORDS, is_ruinous, is_shell, secret_path
 from mcproof.checks.texts.patterns import CONDITIONAL, OBLIGED, OTHERS, RUINOUS, SHELL, patterns
-from mcproof.checks.texts.words import WRITTEN, class_bits, foreign_ascii_words, lexicon, may_have_address
+from mcproof.checks.texts.words import WRITTEN, class_bits, foreign_ascii_words, may_have_address, word_classes
 from mcproof.core.text.english import word_bytes, word_set
 
 if TYPE_CHECKING:
@@ -87,10 +87,19 @@ class _Steps:
         """By the first and the second word of phrases: the words after them, and the bits of the phrase."""
         self.words: dict[bytes, int] = {}
         """The bits of each word."""
-        for words, classes in _vocabulary():
-            self._add(words, sum(1 << at for at, wanted in enumerate(self._classes) if wanted & classes))
-        for mark, listed in (*_WORDS.items(), (_FOREIGN, foreign_ascii_words())):
-            for word in listed:
+        bits_of_class: dict[int, int] = {}
+        for at, classes in enumerate(self._classes):
+            remaining = classes
+            while remaining:
+                lowest = remaining & -remaining
+                bits_of_class[lowest] = bits_of_class.get(lowest, 0) | 1 << at
+                remaining ^= lowest
+        for name, listed in word_classes("en").items():
+            for word in listed.split():
+                # "don't" is a phrase of two words here, like "make_sure".
+                self._add(word_bytes(word.replace("_", " ")).split(), bits_of_class.get(bits[name], 0))
+        for mark, marking in (*_WORDS.items(), (_FOREIGN, foreign_ascii_words())):
+            for word in marking:
                 self._add([word.encode()], self.marks[mark])
 
     def _add(self, words: list[bytes], bits: int) -> None:
@@ -101,15 +110,6 @@ class _Steps:
                 self.phrases.setdefault(first, {}).setdefault(second, []).append((rest, bits))
                 bits = self.phrase
             self.words[words[0]] = self.words.get(words[0], 0) | bits
-
-
-def _vocabulary() -> list[tuple[list[bytes], int]]:
-    """The words and phrases of the English lexicon with their classes; "don't" is a phrase of two words here."""
-    vocabulary = lexicon()
-    listed = list(vocabulary.words.items())
-    for first, phrases in vocabulary.phrases.items():
-        listed += [(" ".join((first, *rest)), classes) for rest, classes in phrases]
-    return [(word_bytes(written).split(), classes) for written, classes in listed]
 
 
 @cache

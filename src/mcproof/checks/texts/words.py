@@ -158,7 +158,7 @@ class Lexicon(NamedTuple):
 @cache
 def lexicon(language: str = "en") -> Lexicon:
     """The lexicon of a language."""
-    table = _table(language)
+    table = word_classes(language)
     bits = class_bits()
     words: dict[str, int] = {}
     stems: dict[str, int] = {}
@@ -191,11 +191,12 @@ def lexicon(language: str = "en") -> Lexicon:
 @cache
 def class_bits() -> dict[str, int]:
     """The bit of each class."""
-    return {name: 1 << at for at, name in enumerate((*WRITTEN, *_table("en")))}
+    return {name: 1 << at for at, name in enumerate((*WRITTEN, *word_classes("en")))}
 
 
 @cache
-def _table(language: str) -> dict[str, str]:
+def word_classes(language: str) -> dict[str, str]:
+    """The words of each class in a language, as its file has them."""
     table: dict[str, str] = json.loads((Path(__file__).parent / "lexicons" / f"{language}.json").read_bytes())
     return table
 
@@ -203,7 +204,7 @@ def _table(language: str) -> dict[str, str]:
 @cache
 def function_words() -> dict[str, frozenset[str]]:
     """The words by which languages in Latin script are recognised."""
-    return {language: frozenset(_table(language)["FUNCTION"].split()) for language in SPACED}
+    return {language: frozenset(word_classes(language)["FUNCTION"].split()) for language in SPACED}
 
 
 @cache
