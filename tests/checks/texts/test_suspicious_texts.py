@@ -75,6 +75,6 @@ def test_a_clean_file_loads_no_decoder() -> None:
         [sys.executable, "-c", code, "lint", str(DEMO)], capture_output=True, text=True, check=False, timeout=60
     )
     assert "mcproof.checks.texts.suspicious" in done.stderr
-    decoders = ("judge", "encodings", "hidden")
+    decoders = ("judge", "encodings", "hidden", "codes")
     for name in existing(*(f"mcproof.checks.texts.{decoder}" for decoder in decoders)):
         assert f"{name}'" not in done.stderr

@@ -9,9 +9,10 @@ import re
 from binascii import Error as InvalidDataError
 from binascii import a2b_base64
 from collections import Counter
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Literal
 
-from mcproof.checks.texts.codes import MARKER_WORDS, ciphers_of
+from mcproof.checks.texts.words import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -91,6 +92,45 @@ HARMLESS = (
 )
 """Characters beyond ASCII that are visible and do not look like ASCII letters, as in a regular expression."""
 _NOTABLE = f"[^\x00-\x7f{HARMLESS}]"
+
+
+_USUAL_WORDS = """
+    the and you user this that with from all not must send read file tool ignore instructions previous system before
+    always never call your tell key when secret password token execute contents data message email use then first
+    delete into keys copy for are any without about files run include forward output las los que les des une und die
+    der nicht instrucciones usuario anteriores mot passe para dans pour
+"""
+"""Words of which a sentence to a model has two."""
+
+ALPHABETS = {
+    "atbash": ascii_lowercase[::-1],
+    **{
+        "rot13" if by == 13 else f"shift by {by}": ascii_lowercase[by:] + ascii_lowercase[:by]
+        for by in range(1, len(ascii_lowercase))
+    },
+}
+"""What the letters from a to z stand for, by the name of the cipher."""
+
+
+def _markers() -> dict[str, frozenset[bytes]]:
+    """Encoded forms of usual words, for each cipher."""
+    signs, letters = _USUAL_WORDS.encode(), ascii_lowercase.encode()
+    encoded = {"reversed": signs[::-1]}
+    for cipher, alphabet in ALPHABETS.items():
+        encoded[cipher] = signs.translate(bytes.maketrans(alphabet.encode(), letters))
+    usual_words = frozenset(" ".join(KNOWN).encode().split())
+    # A word that is usual as it stands shows nothing.
+    return {cipher: frozenset(words.split()) - usual_words for cipher, words in encoded.items()}
+
+
+_MARKERS = _markers()
+MARKER_WORDS: frozenset[bytes] = frozenset().union(*_MARKERS.values())
+"""Words that are usual ones in some cipher."""
+
+
+def ciphers_of(word: bytes) -> list[str]:
+    """The ciphers in which a usual word looks like this."""
+    return [cipher for cipher, words in _MARKERS.items() if word in words]
 
 
 def hiding_suspects(texts: ModelTexts) -> list[str]:
