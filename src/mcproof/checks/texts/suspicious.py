@@ -26,22 +26,22 @@ Encoding = Literal[
 
 _LETTERS = bytes(
     97
-    if 65 <= each <= 90 or 97 <= each <= 122
+    if 65 <= code <= 90 or 97 <= code <= 122
     else 48
-    if 48 <= each <= 57
+    if 48 <= code <= 57
     else 32
-    if each < 33 or each in b",;:|_*."
-    else each
-    for each in range(256)
+    if code < 33 or code in b",;:|_*."
+    else code
+    for code in range(256)
 )
 """Maps letters to `a`, digits to `0`, whitespace and separators to a space."""
 _CASES = bytes(
-    85 if 65 <= each <= 90 else 108 if 97 <= each <= 122 else 48 if 48 <= each <= 57 else 32 for each in range(256)
+    85 if 65 <= code <= 90 else 108 if 97 <= code <= 122 else 48 if 48 <= code <= 57 else 32 for code in range(256)
 )
 """Maps upper case to `U`, lower case to `l`, digits to `0`, everything else to a space."""
-_RUNS = bytes(120 if (chr(each).isalnum() and each < 128) or each in b"+/_-" else 32 for each in range(256))
+_RUNS = bytes(120 if (chr(code).isalnum() and code < 128) or code in b"+/_-" else 32 for code in range(256))
 """Maps the characters of base64 to `x`, everything else to a space."""
-_WORDS = bytes(each | 32 if 65 <= each <= 90 or 97 <= each <= 122 else 32 for each in range(256))
+_WORDS = bytes(code | 32 if 65 <= code <= 90 or 97 <= code <= 122 else 32 for code in range(256))
 """Maps letters to lower case, everything else to a space."""
 _SHORTEST_RUN = b"x" * 20
 _HEXADECIMAL, _BASE32 = b"0123456789abcdefABCDEF", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
