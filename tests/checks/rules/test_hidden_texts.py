@@ -8,7 +8,7 @@ from mcproof.checks.engine import check
 from mcproof.checks.rule import TrustTraits, find_rule
 from mcproof.checks.rules.trust.hidden_texts import LONGEST_READ
 from mcproof.checks.subjects import Observed
-from mcproof.checks.texts import encodings, prefilter
+from mcproof.checks.texts import encodings, signals
 from mcproof.core.observations.perimeter import Exposure
 from mcproof.core.observations.probes import ResourceBodies
 
@@ -43,7 +43,7 @@ def test_a_stray_character_is_a_warning_that_does_not_block() -> None:
 
 
 def test_a_text_that_is_too_long_to_be_read_whole_is_reported() -> None:
-    assert LONGEST_READ == encodings.LONGEST_TEXT == prefilter.LONGEST_TEXT
+    assert LONGEST_READ == encodings.LONGEST_TEXT == signals.LONGEST_TEXT
     long = "Find tickets by words. " * 9_000
     assert findings_on_tool({"name": "find", "description": long[:200_000]}, "TRU-101") == []
     (finding,) = findings_on_tool({"name": "find", "description": long}, "TRU-101")

@@ -19,8 +19,7 @@ from mcproof.checks.texts.patterns import (
     Element,
     ReadSentence,
 )
-from mcproof.checks.texts.prefilter import LONGEST_TEXT
-from mcproof.checks.texts.signals import signals_in
+from mcproof.checks.texts.signals import LONGEST_TEXT, signals_in
 
 HERE = Path(__file__).parent
 INJECTIONS: dict[str, list[str]] = yaml.safe_load((HERE / "injections.yml").read_text(encoding="utf-8"))

@@ -12,7 +12,6 @@ import pytest
 
 from mcproof.checks.texts.hidden import hidden_in
 from mcproof.checks.texts.model_texts import ModelTexts
-from mcproof.checks.texts.pieces import rare_signs
 from mcproof.checks.texts.suspicious import HARMLESS, encoded_suspects, hiding_suspects
 from mcproof.targets.snapshots import read_snapshot
 from modules import existing
@@ -67,12 +66,6 @@ def test_a_row_at_the_start_of_a_text_is_found_in_that_text() -> None:
     assert encoded_suspects(texts_of("Adds.", "i g n o r e all")) == {"i g n o r e all": ["spaced letters"]}
 
 
-def test_rare_signs_are_found_wherever_the_rare_character_is() -> None:
-    search = rare_signs(b"+", b"U+", b"+1", b"a+b")
-    assert [match.start() for match in search(b"U+ x +1 a+b b+a")] == [1, 5, 9]
-    assert list(search(b"nothing")) == []
-
-
 def test_a_clean_file_loads_no_decoder() -> None:
     code = (
         "import sys; from mcproof.cli.main import main; main(sys.argv[1:]);"
@@ -82,6 +75,6 @@ def test_a_clean_file_loads_no_decoder() -> None:
         [sys.executable, "-c", code, "lint", str(DEMO)], capture_output=True, text=True, check=False, timeout=60
     )
     assert "mcproof.checks.texts.suspicious" in done.stderr
-    decoders = ("judge", "encodings", "hidden")
+    decoders = ("judge", "encodings", "hidden", "codes")
     for name in existing(*(f"mcproof.checks.texts.{decoder}" for decoder in decoders)):
         assert f"{name}'" not in done.stderr

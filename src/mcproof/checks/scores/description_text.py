@@ -12,6 +12,8 @@ from functools import cache, lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from mcproof.core.text.english import word_set
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,11 +22,7 @@ Aspect = Literal["usage", "alternative", "limits", "bounds", "returns", "example
 """What a sentence may cover: when to use a tool, what to use instead, what it cannot do, which values it takes, ..."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-CONNECTING = _words(
+CONNECTING = word_set(
     # English
     "a an the this that these those it its is are be been being was were am as at by for from in into of on onto "
     "off over per to up out with within via and or nor but so than then there here their them they you your yours "
@@ -48,7 +46,7 @@ CONNECTING = _words(
 )
 """Function words, which carry no content."""
 
-EMPTY = _words(
+EMPTY = word_set(
     # True of every tool
     "tool tools function functions method utility feature features capability capabilities functionality solution "
     "software action operation task tasks thing things stuff way ways case cases situation situations scenario "
@@ -84,7 +82,7 @@ EMPTY = _words(
 )
 """Praise, and words that fit any tool: no information for an agent."""
 
-EMPTY_RUNS = _words(
+EMPTY_RUNS = word_set(
     "非常 十分 强大 強大 强力 強力 有用 好用 实用 實用 方便 便捷 便利 高效 简单 簡單 容易 易用 优秀 優秀 最好 最佳 "
     "智能 全面 专业 專業 这个 這個 这是 這是 一个 一個 一种 一種 工具 功能 可以 能够 能夠 各种 各種 多种 多種 很多 "
     "许多 情况 情況 场景 場景 使用 提供 帮助 幫助 とても 非常に 強力 便利 簡単 優れた 素晴らしい 最高 様々な "
@@ -92,7 +90,7 @@ EMPTY_RUNS = _words(
 )
 """The same in scripts without spaces."""
 
-VERBS = _words(
+VERBS = word_set(
     "get fetch retrieve obtain acquire list show display view read load open write create make add insert append "
     "update edit modify change set put replace delete remove drop clear purge search find look lookup locate "
     "discover check verify validate test compute calculate estimate evaluate analyze analyse generate build produce "
@@ -105,16 +103,16 @@ VERBS = _words(
 )
 """What tools do. Several in a row say no more than one, so none counts as a fact about this tool."""
 
-NEEDS_NUMBER = _words(
+NEEDS_NUMBER = word_set(
     "max min maximum minimum limit maximal máximo mínimo massimo höchstens mindestens максимум минимум 최대 최소 "
     "最多 最大 最少 至少 最小 上限 不超过 不超過"
 ) | {"up to", "at most", "at least", "no more"}
 """Words that name a limit only next to a number: "at most 100", but not "the minimum frequency"."""
 
-ONLY_FIRST = _words("note hinweis")
+ONLY_FIRST = word_set("note hinweis")
 """Words that warn at the start of a sentence, and are topics elsewhere."""
 
-OBLIGATIONS = _words("must important muss müssen debe deben doit deve moet должен 반드시")
+OBLIGATIONS = word_set("must important muss müssen debe deben doit deve moet должен 반드시")
 """Words that name a limit, unless the sentence is about usage: "you must always call this when ..."."""
 
 CUES: dict[str, Aspect] = {}

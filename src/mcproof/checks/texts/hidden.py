@@ -155,11 +155,9 @@ _UNSEEN = (
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _run = re.compile(f"[{_UNSEEN}]+")
-_REMOVED = re.compile(f"(?:[{_UNSEEN}]|(?<=\x1b)\\[[0-9;]*[A-Za-z])+")
 _right_to_left = re.compile("[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff]").search
 _is_flag = re.compile("[\U000e0061-\U000e007a]{2}[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,3}\U000e007f").fullmatch
 _overridden = re.compile("[\u202d\u202e]([^\u202c\n]{0,5000})")
-_latin_word = re.compile("[A-Za-z]{3}").search
 _BLACK_FLAG = "\U0001f3f4"
 _SPEECH_SPACES = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af]").match
 """Letters of scripts that mark where a line may break with a space of no width."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.texts.pieces import RareSearch, rare_signs
+from mcproof.core.text.english import word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,13 +31,14 @@ def without_code(text: str) -> str:
 
 
 _SIGNS = (
-    RareSearch(b"<", rb"(?i:\||<|/?im_|/?start_of|/?end_of|system|assistant|user>|instruction|important)"),
-    rare_signs(b"]", b"INST]"),
-    rare_signs(b'"', b'role"'),
-    rare_signs(b"'", b"role'"),
-    rare_signs(b":", b"Human: ", b"HUMAN: ", b"ssistant: ", b"ASSISTANT: ", b"ystem: ", b"SYSTEM: "),
-    RareSearch(b"#", rb"(?=## {1,3}(?:System|Instruction|Response|Human|Assistant):|#(?:System|Instr))"),
+    (b"<", rb"<(?i:\||<|/?im_|/?start_of|/?end_of|system|assistant|user>|instruction|important)"),
+    (b"]", rb"\](?<=INST\])"),
+    (b'"', rb'"(?<=role")'),
+    (b"'", rb"'(?<=role')"),
+    (b":", rb":(?:(?<=Human:)|(?<=HUMAN:)|(?<=ssistant:)|(?<=ASSISTANT:)|(?<=ystem:)|(?<=SYSTEM:)) "),
+    (b"#", rb"#(?=## {1,3}(?:System|Instruction|Response|Human|Assistant):|#(?:System|Instr))"),
 )
+"""What a text with markup of a chat template has, each with its rarest character."""
 
 _MARKUP = (
     r"<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|end_of_text|begin_of_text|eot_id|end|start|channel"
@@ -64,8 +65,7 @@ class ChatMarkup(NamedTuple):
 
 def chat_markup(texts: ModelTexts) -> list[ChatMarkup]:
     """The texts of a server with markup of chat templates, each with its first marker."""
-    offsets = [match.start() for search in _SIGNS for match in search(texts.joined_bytes)]
-    suspects = dict.fromkeys(texts.text_at(offset) for offset in offsets)
+    suspects = dict.fromkeys(text for sign in _SIGNS for text in texts.with_match(*sign))
     markers = ((text, chat_marker(text)) for text in suspects)
     return [ChatMarkup(text, marker) for text, marker in markers if marker]
 
@@ -192,6 +192,11 @@ def secret_path(lowered: str) -> bool:
     )
 
 
+RUINOUS_WORDS = word_set(
+    "rm drop truncate delete mkfs dd format shutdown kill killall chmod del rmdir git terraform kubectl docker"
+)
+"""Words of which every match of `is_ruinous` has one; likewise `SHELL_WORDS`, unless it has an operator."""
+SHELL_WORDS = word_set("sudo curl wget chmod chown scp powershell iex whoami crontab")
 is_ruinous = re.compile(
     r"\b(?:rm\s+-\w{0,9}[rf]|drop\s+(?:table|database|schema)|truncate\s+table|delete\s+from|mkfs|dd\s+if=|format\s+c:"
     r"|shutdown\s+[-/]|kill\s+-9|killall|chmod\s+(?:-r\s+)?[0-7]?777|del\s+/[fsq]|rmdir\s+/s"

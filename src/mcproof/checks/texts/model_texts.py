@@ -279,9 +279,21 @@ class ModelTexts:
     @cached_property
     def tool_names(self) -> ToolNames:
         """The names of the server's tools, for the analysis of sentences."""
-        from mcproof.checks.texts.tool_graph import tool_names
+        from mcproof.checks.texts.tool_graph import ToolNames
 
-        return tool_names(tool.name for tool in self.catalog.tools if tool.name)
+        return ToolNames(tool.name for tool in self.catalog.tools if tool.name)
+
+    def with_match(self, rare: bytes, expression: bytes, data: bytes | None = None) -> Iterator[str]:
+        """The texts of `data`, a form of `joined_bytes`, where an expression matches, once for each match.
+
+        The expression starts with a rare character and looks behind it for the rest.
+        """
+        # `re` skips to the next rare character, while for a longer sign, or one of several, it would look at every
+        # character. Most servers have no text with it, so that the expression is not even compiled.
+        data = self.joined_bytes if data is None else data
+        if rare in data:
+            for match in re.finditer(expression, data):
+                yield self.text_at(match.start())
 
     def text_at(self, offset: int) -> str:
         """The text at an offset of `joined`."""

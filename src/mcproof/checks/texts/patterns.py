@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.texts.words import WRITTEN, Word, class_bits
+from mcproof.checks.texts.words import Word, class_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,8 +110,8 @@ _TABLE: dict[tuple[str, str], str] = {
         +READ|CALL|SET|SEND|CHANGE|DESTROY|TAKE <14 PATH if framed
         +TAKE <5 SECRET if firm
         +TAKE <5 SECRET|WEAK =3 FROM if firm
-        MUST <4 CALL <5 SIBLING&SECRET if conditional
-        MUST <9 CALL <5 SIBLING&SECRET if pretext
+        MUST <4 CALL <5 SIBLING&SECRETIVE if conditional
+        MUST <9 CALL <5 SIBLING&SECRETIVE if pretext
         DATA <4 PATH|SECRET <4 MUST <4 ADDED
         PATH <6 ADDED if framed
     """,
@@ -199,8 +199,6 @@ class Pattern(NamedTuple):
     not_before: int
     """Classes that the word after the match must not have."""
     needs: int
-    required: tuple[int, ...]
-    """Classes of which a text must have words, for a first look at it."""
     written: str
 
 
@@ -217,9 +215,6 @@ def patterns() -> list[Pattern]:
 
 def _pattern(kind: str, about: str, written: str) -> Pattern:
     bits = class_bits()
-    by_writing = 0
-    for name in WRITTEN:
-        by_writing |= bits[name]
     sequence, _, conditions = written.partition(" if ")
     elements: list[Element] = []
     within, in_clause, not_before = 0, False, 0
@@ -241,9 +236,7 @@ def _pattern(kind: str, about: str, written: str) -> Pattern:
                 in_clause=in_clause,
             )
         )
-    # A class that follows from how a word is written has no list of words to look for.
-    required = tuple(element.classes for element in elements if not element.classes & by_writing)
-    return Pattern(kind, about, tuple(elements), not_before, needs_of(conditions), required, written)
+    return Pattern(kind, about, tuple(elements), not_before, needs_of(conditions), written)
 
 
 def _union(names: str, bits: dict[str, int]) -> int:
@@ -372,7 +365,7 @@ _FOREIGN_TABLE = {
     """,
     (SECRETS, ""): """
         READ|SEND PATH within 10 if framed
-        READ|SEND SECRET within 5 if obliged, conditional
+        READ|SEND SECRET|SECRETIVE within 5 if obliged, conditional
     """,
     (DESTROYS, ""): """
         DESTROY ALL THINGS within 6 if obliged, conditional

@@ -34,24 +34,20 @@ from mcproof.checks.texts.patterns import (
     foreign_matches,
     foreign_needs_met,
     match,
-    patterns,
 )
-from mcproof.checks.texts.pieces import plain
 from mcproof.checks.texts.prefilter import (
-    LONGEST_TEXT,
-    Suspicion,
-    classes_in,
-    is_foreign,
+    gives_reason,
+    may_be_foreign,
     may_match,
-    possible_in,
-    starts_with,
-    suspicions,
+    orders_on_condition,
+    outlines,
+    possible_patterns,
 )
-from mcproof.checks.texts.tool_graph import ToolNames, tool_names
-from mcproof.checks.texts.words import Word, class_bits, has_other_script, language_of, lexicon, words_of
+from mcproof.checks.texts.tool_graph import ToolNames
+from mcproof.checks.texts.words import Word, class_bits, has_other_script, is_foreign, language_of, lexicon, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from mcproof.checks.texts.model_texts import ModelText, ModelTexts
 
@@ -89,31 +85,41 @@ def instruction_tags(texts: ModelTexts) -> Iterator[tuple[str, str]]:
 
 def _collect(texts: ModelTexts) -> list[FoundSignal]:
     signals: dict[tuple[str, str], FoundSignal] = {}
-    for text, suspicion in suspicions(texts).items():
-        for signal, uses in _of_text(text, texts, suspicion):
+    for text in texts.distinct:
+        for signal, uses in _of_text(text, texts) if may_have_signals(text) else ():
             key = signal.kind, signal.sentence
             entry = signals.setdefault(key, FoundSignal(signal, []))
             entry.uses.extend(uses)
     return list(signals.values())
 
 
-def _of_text(text: str, texts: ModelTexts, suspicion: Suspicion) -> Iterator[tuple[Signal, list[ModelText]]]:
+def may_have_signals(text: str) -> bool:
+    """Whether a text is more than a name or a number: most strings of a catalog are not."""
+    is_long = len(text) >= SHORTEST and (" " in text or not text.isascii() or len(text.split()) > 1)
+    return is_long or has_other_script(text)
+
+
+def _of_text(text: str, texts: ModelTexts) -> Iterator[tuple[Signal, list[ModelText]]]:
     """The signals of a text with the places where it has them: whose tool it is decides which tools are others."""
     names = texts.tool_names
-    uses_of: dict[str, list[ModelText]] = {}
     # For an owner that does not exist, every tool is another one. A text without signals then has none for any owner.
-    if not signals_in(text, names, "?", suspicion):
+    if not signals_in(text, names, "?"):
         return
+    uses_of: dict[str, list[ModelText]] = {}
     for use in texts.uses(text):
         owner = use.item.name if use.item.kind == "tool" else ""
         if owner not in uses_of and len(uses_of) >= MAX_OWNERS:
             owner = next(iter(uses_of))
         uses_of.setdefault(owner, []).append(use)
     for owner, uses in uses_of.items():
-        for signal in signals_in(text, names, owner, suspicion):
+        for signal in signals_in(text, names, owner):
             yield signal, uses
 
 
+LONGEST_TEXT = 200_000
+"""How many characters of a text are read."""
+SHORTEST = 20
+"""Characters of the shortest text in English that can have a signal."""
 LONGEST_SENTENCE = 1_500
 """Characters after which a sentence is cut."""
 _FOLLOWING = 4
@@ -144,33 +150,23 @@ class Signal(NamedTuple):
     """What it is about: a path, an address, the name of another tool; for `OVERRIDES`, what is overridden."""
 
 
-def signals_in(
-    text: str,
-    siblings: Collection[str] | ToolNames = (),
-    own_name: str = "",
-    suspicion: Suspicion | None = None,
-) -> list[Signal]:
-    """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees.
-
-    With a suspicion, only sentences that it has are read.
-    """
-    return [signal for signal, _ in explained_signals(text, siblings, own_name, suspicion)]
+def signals_in(text: str, siblings: Collection[str] | ToolNames = (), own_name: str = "") -> list[Signal]:
+    """The signals of a text, in its order; `siblings` are the names of the other tools that a model sees."""
+    return [signal for signal, _ in explained_signals(text, siblings, own_name)]
 
 
 def explained_signals(
-    text: str,
-    siblings: Collection[str] | ToolNames = (),
-    own_name: str = "",
-    suspicion: Suspicion | None = None,
+    text: str, siblings: Collection[str] | ToolNames = (), own_name: str = ""
 ) -> Iterator[tuple[Signal, Pattern | Cluster]]:
     """The signals of a text with the patterns that they match: one for each kind in a sentence."""
-    names = siblings if isinstance(siblings, ToolNames) else tool_names(siblings)
-    read = _read(text[:LONGEST_TEXT], names, own_name.lower(), suspicion)
-    bits = class_bits()
-    starters = _verbs() | bits["STARTER"]
-    describes = bool(read) and _describes(text[read[0].start : read[0].end])
+    names = siblings if isinstance(siblings, ToolNames) else ToolNames(siblings)
+    read = _read(text[:LONGEST_TEXT], names, own_name.lower())
+    if not read:
+        return
+    starters = _verbs() | class_bits()["STARTER"]
+    describes = _describes(text[read[0].start : read[0].end])
     following = 0
-    for at, (start, end, language, words, _, possible, _) in enumerate(read):
+    for at, (start, end, language, words, possible, _) in enumerate(read):
         if not words:
             following = max(0, following - 1)
             continue
@@ -181,7 +177,7 @@ def explained_signals(
             (RUINOUS if is_ruinous(lowered) else 0) | (SHELL if is_shell(lowered) else 0) | (NAMED if own_name else 0)
         )
         # The reason for an instruction often follows it: "This is required for security."
-        if at + 1 < len(read) and read[at + 1].classes & bits["PRETEXT"]:
+        if at + 1 < len(read) and read[at + 1].gives_reason:
             meets |= PRETEXT
         if (meets & CONDITIONAL and meets & OBLIGED) or _tag(lowered[:80]):
             following = _FOLLOWING
@@ -192,16 +188,13 @@ def explained_signals(
             meets |= FIRM
         elif describes and at and language == "en" and words[0].classes & starters:
             meets |= FRAMED
-        if possible:
-            matches = (
-                _matches(ReadSentence(words, meets), possible) if language == "en" else foreign_matches(words, meets)
-            )
-            for pattern, span in matches:
-                about = pattern.about or _object_of(pattern.kind, words, span)
-                yield Signal(pattern.kind, written.strip(), start, end, about), pattern
+        matches = _matches(ReadSentence(words, meets), possible) if language == "en" else foreign_matches(words, meets)
+        for pattern, span in matches:
+            about = pattern.about or _object_of(pattern.kind, words, span)
+            yield Signal(pattern.kind, written.strip(), start, end, about), pattern
 
 
-class _Part(NamedTuple):
+class _Sentence(NamedTuple):
     """A sentence of a text."""
 
     start: int
@@ -209,95 +202,44 @@ class _Part(NamedTuple):
     language: str
     words: list[Word]
     """Empty if no signal depends on them."""
-    classes: int
-    """The classes that its words may have."""
-    possible: int
-    """The patterns that may match, as bits."""
-    is_framing: bool
-    """Whether the next sentences may continue an instruction of this one."""
+    possible: list[Pattern]
+    """The patterns that it may match; empty in languages other than English, which have none."""
+    gives_reason: bool
+    """Whether it may justify what the sentence before it orders."""
 
 
-def _read(text: str, names: ToolNames, own_name: str, suspicion: Suspicion | None) -> list[_Part]:
-    """The sentences of a text. Only those on which a signal may depend are read word by word."""
-    if suspicion is None:
-        whole = [(0, len(text))]
-        suspicion = Suspicion(whole, whole if has_other_script(text) or is_foreign(plain(text).split()) else [])
+def _read(text: str, names: ToolNames, own_name: str) -> list[_Sentence]:
+    """The sentences of a text up to the last one that may have a signal."""
     spans = sentences(text)
-    languages = _languages(text, spans, suspicion) if suspicion.foreign_spans else []
-    suspects: Iterable[int] = range(len(spans))
-    if not languages:
-        suspects = _suspects(text, spans, names, suspicion)
-        if not suspects:
-            return []
-        # One more than the last suspect, since the next sentence may have its reason.
-        spans = spans[: suspects[-1] + 2]
-        languages = ["en"] * len(spans)
-    parts = _parts(text, spans, languages, names, frozenset(suspects))
-    last_suspect = max((at for at, part in enumerate(parts) if part.possible), default=-1)
-    framers = [at for at, part in enumerate(parts[: last_suspect + 1]) if part.is_framing]
-    needed = {at for at in framers if any(part.possible for part in parts[at : at + _FOLLOWING + 1])}
-    for at, part in enumerate(parts[: last_suspect + 1]):
-        if part.possible or at in needed:
-            part.words.extend(words_of(text[part.start : part.end], names, own_name, lexicon(part.language)))
-    return parts[: last_suspect + 2]
+    found = outlines(names).of(text, spans)
+    languages = _languages(text, spans, found)
+    suspects = {at for at, language in enumerate(languages) if language != "en" or may_match(found[at])}
+    read: list[_Sentence] = []
+    for at in range(min(max(suspects) + 2, len(spans)) if suspects else 0):
+        (start, end), language = spans[at], languages[at]
+        is_english = language == "en"
+        words: list[Word] = []
+        if at in suspects or (
+            not suspects.isdisjoint(range(at + 1, at + 1 + _FOLLOWING))
+            and (orders_on_condition(found[at]) or _tag(text[start : min(end, start + 80)].lower()))
+        ):
+            words = words_of(text[start:end], names, own_name, lexicon(language))
+        possible = possible_patterns(found[at]) if is_english and at in suspects else []
+        read.append(_Sentence(start, end, language, words, possible, is_english and gives_reason(found[at])))
+    return read
 
 
-def _suspects(text: str, spans: list[tuple[int, int]], names: ToolNames, suspicion: Suspicion) -> list[int]:
-    """The numbers of the sentences that may match a pattern."""
-    return [at for at in _overlapping(spans, suspicion.spans) if may_match(text[slice(*spans[at])], names)]
-
-
-def _overlapping(spans: list[tuple[int, int]], others: list[tuple[int, int]]) -> Iterator[int]:
-    """The numbers of the spans that overlap one of the others; both are in order."""
-    left = iter(others)
-    first, last = next(left, (0, -1))
-    for at, (start, end) in enumerate(spans):
-        while last >= 0 and last < start:
-            first, last = next(left, (0, -1))
-        if last < 0:
-            return
-        if first < end:
-            yield at
-
-
-def _languages(text: str, spans: list[tuple[int, int]], suspicion: Suspicion) -> list[str]:
-    """The language of each sentence; empty if all are English."""
+def _languages(text: str, spans: list[tuple[int, int]], found: list[int]) -> list[str]:
+    """The language of each sentence, given their outlines."""
+    foreign = [span for span, outline in zip(spans, found, strict=True) if may_be_foreign(outline)]
+    if has_other_script(text):
+        foreign = spans
+    elif not foreign or not is_foreign(text, [text[start:end] for start, end in foreign]):
+        return ["en"] * len(spans)
     of_text = language_of(text[:2_000])
-    if of_text == "en":
-        near = _overlapping(spans, suspicion.foreign_spans)
-        if all(language_of(text[slice(*spans[at])]) == "en" for at in near):
-            return []
-    languages = [language_of(text[start:end], of_text) for start, end in spans]
-    return languages if languages.count("en") < len(languages) else []
-
-
-def _parts(
-    text: str, spans: list[tuple[int, int]], languages: list[str], names: ToolNames, suspects: frozenset[int]
-) -> list[_Part]:
-    """Sentences with the patterns that may match in their context; only suspicious ones may match one."""
-    near = {at for suspect in suspects for at in range(suspect - _FOLLOWING, suspect + 2)}
-    bits = class_bits()
-    orders, starters = bits["OBLIGE"] | bits["MUST"], _verbs() | bits["STARTER"]
-    framed_until = -1
-    parts: list[_Part] = []
-    for at, ((start, end), language) in enumerate(zip(spans, languages, strict=True)):
-        if at not in near:
-            parts.append(_Part(start, end, language, [], 0, 0, False))
-            continue
-        written = text[start:end]
-        classes, possible = 0, -1
-        if language == "en":
-            words = plain(written).split()
-            classes = classes_in(words)
-            is_framed = at <= framed_until or starts_with(words, starters if at else 0)
-            possible = possible_in(written, words, names, is_framed=is_framed) if at in suspects else 0
-        is_framing = language != "en" or bool(
-            (classes & bits["COND"] and classes & orders) or _tag(written[:80].lower())
-        )
-        if is_framing:
-            framed_until = at + _FOLLOWING
-        parts.append(_Part(start, end, language, [], classes, possible, is_framing))
-    return parts
+    if of_text == "en" and all(language_of(text[start:end]) == "en" for start, end in foreign):
+        return ["en"] * len(spans)
+    return [language_of(text[start:end], of_text) for start, end in spans]
 
 
 def _describes(first_sentence: str) -> bool:
@@ -333,12 +275,10 @@ def sentences(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _matches(sentence: ReadSentence, possible: int) -> Iterator[tuple[Pattern, tuple[int, int]]]:
+def _matches(sentence: ReadSentence, possible: list[Pattern]) -> Iterator[tuple[Pattern, tuple[int, int]]]:
     """The first pattern of each kind that a sentence matches."""
     kinds: set[str] = set()
-    for number, pattern in enumerate(patterns()):
-        if not possible >> number & 1:
-            continue
+    for pattern in possible:
         if pattern.kind not in kinds and not (kinds and pattern.kind == OVERREACHES):
             span = match(pattern, sentence)
             if span is not None and not _is_mention(sentence.words, span) and not _is_statement(sentence.words, span):
@@ -414,7 +354,7 @@ def _is_statement(words: list[Word], span: tuple[int, int]) -> bool:
 
 
 _OBJECTS = {
-    SECRETS: ("PATH", "SECRET"),
+    SECRETS: ("PATH", "SECRET|SECRETIVE"),
     SENDS: ("ADDRESS", "OUTSIDE"),
     TAMPERS: ("SIBLING", "PARAM", "TARGET"),
     DESTROYS: ("SIBLING", "THINGS", "COMMAND"),
@@ -426,8 +366,9 @@ _OBJECTS = {
 def _object_of(kind: str, words: list[Word], span: tuple[int, int]) -> str:
     """The word that a signal is about: in the match, or else anywhere in the sentence."""
     bits = class_bits()
-    for name in _OBJECTS.get(kind, ()):
+    for names in _OBJECTS.get(kind, ()):
+        classes = sum(bits[name] for name in names.split("|"))
         for word in (*words[span[0] : span[1] + 1], *words):
-            if word.classes & bits[name]:
+            if word.classes & classes:
                 return word.text
     return ""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from binascii import Error as InvalidDataError
 from binascii import a2b_base64
+from collections import Counter
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Literal
 
-from mcproof.checks.texts.codes import MARKER_WORDS, ciphers_of
-from mcproof.checks.texts.pieces import RareSearch, occurrences, rare_signs
+from mcproof.checks.texts.words import KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mcproof.checks.texts.model_texts import ModelTexts
 
@@ -25,22 +26,22 @@ Encoding = Literal[
 
 _LETTERS = bytes(
     97
-    if 65 <= each <= 90 or 97 <= each <= 122
+    if 65 <= code <= 90 or 97 <= code <= 122
     else 48
-    if 48 <= each <= 57
+    if 48 <= code <= 57
     else 32
-    if each < 33 or each in b",;:|_*."
-    else each
-    for each in range(256)
+    if code < 33 or code in b",;:|_*."
+    else code
+    for code in range(256)
 )
 """Maps letters to `a`, digits to `0`, whitespace and separators to a space."""
 _CASES = bytes(
-    85 if 65 <= each <= 90 else 108 if 97 <= each <= 122 else 48 if 48 <= each <= 57 else 32 for each in range(256)
+    85 if 65 <= code <= 90 else 108 if 97 <= code <= 122 else 48 if 48 <= code <= 57 else 32 for code in range(256)
 )
 """Maps upper case to `U`, lower case to `l`, digits to `0`, everything else to a space."""
-_RUNS = bytes(120 if (chr(each).isalnum() and each < 128) or each in b"+/_-" else 32 for each in range(256))
+_RUNS = bytes(120 if (chr(code).isalnum() and code < 128) or code in b"+/_-" else 32 for code in range(256))
 """Maps the characters of base64 to `x`, everything else to a space."""
-_WORDS = bytes(each | 32 if 65 <= each <= 90 or 97 <= each <= 122 else 32 for each in range(256))
+_WORDS = bytes(code | 32 if 65 <= code <= 90 or 97 <= code <= 122 else 32 for code in range(256))
 """Maps letters to lower case, everything else to a space."""
 _SHORTEST_RUN = b"x" * 20
 _HEXADECIMAL, _BASE32 = b"0123456789abcdefABCDEF", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -49,40 +50,41 @@ _TEXT = bytes((9, 10, 13, *range(32, 127)))
 _NEVER_FIRST = b"BEFGghijklmnopqrstuv"
 """Letters with which base64 starts only if the first byte is a control character, or no first byte of UTF-8."""
 _UTF8_TEXT = rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3})*+"
-_mixed_cases = rare_signs(b"U", b"lUU")
-_mixed_digits = rare_signs(b"0", b"l0U", b"U0l", b"0lU")
-"""Sequences that base64 has every few letters and words hardly ever."""
-_digits_for_letters = rare_signs(b"0", b"a0a", b" 0a", b"a0 ")
 _LEAST_MIXED, _LEAST_DIGITS = 3, 4
-_codes = RareSearch(b"0", rb"(?:0(?: 0a|(?<= 00) 00 00 00 |0 (?:000 000| 000  000)|0{6} 0{8}|0{46})|a(?: 00|00  0a))")
+
+_MIXED = ((b"U", rb"U(?<=lUU)"), (b"0", rb"0(?:(?<=l0)U|(?<=U0)l|lU)"))
+"""Sequences that base64 has every few letters and words hardly ever."""
+_DIGITS_FOR_LETTERS = rb"0(?:(?<=a0)[a ]|(?<= 0)a)"
+_CODES = rb"0(?:0(?: 0a|(?<= 00) 00 00 00 |0 (?:000 000| 000  000)|0{6} 0{8}|0{46})|a(?: 00|00  0a))"
 """Rows of numbers with two or three digits, of hexadecimal and of binary ones."""
-_spaced_letters = re.compile(b" a a a a ").finditer
-_hyphened_letters = rare_signs(b"-", b"-a-a-a-")
-_SIGNS: tuple[tuple[bytes, tuple[bytes, ...], Encoding], ...] = (
-    (b"\\", (b"\\u", b"\\x", b"\\1"), "escapes"),
-    (b"&", (b"&#",), "escapes"),
-    (b"%", (b"%",), "escapes"),
-    (b"=", (b"=6",), "escapes"),
-    (b"+", (b"U+",), "codes"),
-    (b"~", (b"<~",), "base85"),
-    (b"-", (b"-.",), "morse"),
+_HYPHENED_LETTERS = rb"-(?=a-a-a-)"
+_WRITTEN: tuple[tuple[Encoding, bytes, bytes], ...] = (
+    ("escapes", b"\\", rb"\\[ux1]"),
+    ("escapes", b"&", rb"&#"),
+    ("escapes", b"%", rb"%"),
+    ("escapes", b"=", rb"=6"),
+    ("codes", b"+", rb"\+(?<=U\+)"),
+    ("base85", b"~", rb"~(?<=<~)"),
+    ("morse", b"-", rb"-\."),
+    # `the`, `and`, `to` and `user` in rot47.
+    ("ciphers", b" E96 ", rb" E96 "),
+    ("ciphers", b" 2?5 ", rb" 2\?5 "),
+    ("ciphers", b" E@ ", rb" E@ "),
+    ("ciphers", b"FD6C", rb"FD6C"),
 )
-"""Signs of written codes, each with its rarest character."""
-_WRITTEN = tuple((rare_signs(rarest, *signs), encoding) for rarest, signs, encoding in _SIGNS)
-_rotated = tuple(rare_signs(*each) for each in ((b"9", b" E96 "), (b"?", b" 2?5 "), (b"@", b" E@ "), (b"6", b"FD6C")))
-"""`the`, `and`, `to` and `user` in rot47."""
+"""The signs of written codes, each with a character that every text with one of them has."""
 _UNUSUAL_LETTER = "[ɐǝɥɹʇʌʍʎ\u2801-\u28ff]"
 
-_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
 _CONCEALING = (
-    RareSearch(b"<", rb"(?=!--|[a-zA-Z][a-zA-Z0-9]*+\s[^<>]{0,300}?(?i:hidden|none|font-size|opacity|color))"),
-    RareSearch(b"]", rb"(?=:[ \t]{0,9}(?:#|<>))"),
-    RareSearch(b"\t", rb"(?=[ \t]{5})"),
-    RareSearch(b"\n", rb"(?=[ \t\r]*+\n[ \t\r]*+\n[ \t\r]*+\n[ \t\r]*+\n)"),
-    rare_signs(b"&", b"&nbsp;", b"&#160;", b"&emsp;"),
+    (b"<", rb"<(?=!--|[a-zA-Z][a-zA-Z0-9]*+\s[^<>]{0,300}?(?i:hidden|none|font-size|opacity|color))"),
+    (b"]", rb"\](?=:[ \t]{0,9}(?:#|<>))"),
+    (b"\t", rb"\t(?=[ \t]{5})"),
+    (b"\n", rb"\n(?=(?:[ \t\r]*+\n){4})"),
+    (b"&", rb"&(?=nbsp;|\#160;|emsp;)"),
+    (b" " * 35, b" {35}"),
 )
 """Comments, elements that are not shown, and much whitespace."""
-_GAP = b" " * 35
+_CONTROLS = bytes((*range(9), 11, 12, *range(14, 32), 127))
 
 HARMLESS = (
     "\xa1-\xac\xae-\u024f\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2100-\u23ff\u2500-\u27ff\u2900-\u2bff"
@@ -92,59 +94,107 @@ HARMLESS = (
 _NOTABLE = f"[^\x00-\x7f{HARMLESS}]"
 
 
+_USUAL_WORDS = """
+    the and you user this that with from all not must send read file tool ignore instructions previous system before
+    always never call your tell key when secret password token execute contents data message email use then first
+    delete into keys copy for are any without about files run include forward output las los que les des une und die
+    der nicht instrucciones usuario anteriores mot passe para dans pour
+"""
+"""Words of which a sentence to a model has two."""
+
+ALPHABETS = {
+    "atbash": ascii_lowercase[::-1],
+    **{
+        "rot13" if by == 13 else f"shift by {by}": ascii_lowercase[by:] + ascii_lowercase[:by]
+        for by in range(1, len(ascii_lowercase))
+    },
+}
+"""What the letters from a to z stand for, by the name of the cipher."""
+
+
+def _markers() -> dict[str, frozenset[bytes]]:
+    """Encoded forms of usual words, for each cipher."""
+    signs, letters = _USUAL_WORDS.encode(), ascii_lowercase.encode()
+    encoded = {"reversed": signs[::-1]}
+    for cipher, alphabet in ALPHABETS.items():
+        encoded[cipher] = signs.translate(bytes.maketrans(alphabet.encode(), letters))
+    usual_words = frozenset(" ".join(KNOWN).encode().split())
+    # A word that is usual as it stands shows nothing.
+    return {cipher: frozenset(words.split()) - usual_words for cipher, words in encoded.items()}
+
+
+_MARKERS = _markers()
+MARKER_WORDS: frozenset[bytes] = frozenset().union(*_MARKERS.values())
+"""Words that are usual ones in some cipher."""
+
+
+def ciphers_of(word: bytes) -> list[str]:
+    """The ciphers in which a usual word looks like this."""
+    return [cipher for cipher, words in _MARKERS.items() if word in words]
+
+
 def hiding_suspects(texts: ModelTexts) -> list[str]:
     """The texts of a server that may hide something from people."""
+    suspects = dict.fromkeys(text for sign in _CONCEALING for text in texts.with_match(*sign))
     data = texts.joined_bytes
-    offsets = [match.start() for search in _CONCEALING for match in search(data)]
-    if not texts.is_plain and len(data.translate(None, _CONTROLS)) < len(data):
-        offsets += [match.start() for match in re.finditer(b"[" + re.escape(_CONTROLS) + b"]", data)]
-    found = dict.fromkeys(texts.text_at(offset) for offset in (*offsets, *occurrences(data, _GAP)))
-    found |= dict.fromkeys(texts.with_any(_NOTABLE))
-    return list(found)
+    if len(data.translate(None, _CONTROLS)) < len(data):
+        suspects |= dict.fromkeys(text for text in texts.distinct if not text.isprintable())
+    return list(suspects | dict.fromkeys(texts.with_any(_NOTABLE)))
 
 
 def encoded_suspects(texts: ModelTexts) -> dict[str, list[Encoding]]:
     """The texts of a server that may have encoded parts, each with the encodings to try."""
-    found: dict[str, list[Encoding]] = {}
-    for offset, encoding in _suspicions(texts):
-        encodings = found.setdefault(texts.text_at(offset), [])
+    suspects: dict[str, list[Encoding]] = {}
+    for text, encoding in _suspicions(texts):
+        encodings = suspects.setdefault(text, [])
         if encoding not in encodings:
             encodings.append(encoding)
-    for text in texts.with_any(_UNUSUAL_LETTER):
-        found.setdefault(text, []).append("other letters")
-    return found
+    return suspects
 
 
-def _suspicions(texts: ModelTexts) -> Iterator[tuple[int, Encoding]]:
+def _suspicions(texts: ModelTexts) -> Iterator[tuple[str, Encoding]]:
     data = texts.joined_bytes
-    known: dict[bytes, bool] = {}
+    cases, rows = data.translate(_CASES), data.translate(_LETTERS)
+
+    runs: dict[bytes, bool] = {}
     for start, end in _runs(data.translate(_RUNS)):
         run = data[start:end]
-        may_decode = known.get(run)
-        if may_decode is None:
-            may_decode = known[run] = _may_decode(run)
-        if may_decode:
-            yield start, "runs"
-    cases, rows = data.translate(_CASES), data.translate(_LETTERS)
-    mixed = [match.start() for search in (_mixed_cases, _mixed_digits) for match in search(cases)]
-    for offset in _frequent(texts, mixed, _LEAST_MIXED):
-        yield offset, "pieces"
-        yield offset, "base85"
-    for offset in _frequent(texts, [match.start() for match in _digits_for_letters(rows)], _LEAST_DIGITS):
-        yield offset, "leet"
-    for search in (_spaced_letters, _hyphened_letters):
-        for match in search(rows):
-            yield match.start() + 1, "spaced letters"
-    for match in _codes(rows):
-        yield match.start(), "codes"
-    for search, encoding in _WRITTEN:
-        for match in search(data):
-            yield match.start(), encoding
-    if b"@" in data:
-        for search in _rotated:
-            for match in search(data):
-                yield match.start(), "ciphers"
-    yield from _ciphers(data.translate(_WORDS))
+        if run not in runs:
+            runs[run] = _may_decode(run)
+        if runs[run]:
+            yield texts.text_at(start), "runs"
+    for text, count in Counter(text for sign in _MIXED for text in texts.with_match(*sign, cases)).items():
+        if count >= _LEAST_MIXED:
+            yield text, "pieces"
+            yield text, "base85"
+    for text, count in Counter(texts.with_match(b"0", _DIGITS_FOR_LETTERS, rows)).items():
+        if count >= _LEAST_DIGITS:
+            yield text, "leet"
+    # One character further, since the text may start with the row.
+    for at in (match.start() + 1 for match in re.finditer(b" a a a a ", rows)):
+        yield texts.text_at(at), "spaced letters"
+    for text in texts.with_match(b"-", _HYPHENED_LETTERS, rows):
+        yield text, "spaced letters"
+    for text in texts.with_match(b"0", _CODES, rows):
+        yield text, "codes"
+    for encoding, rare, expression in _WRITTEN:
+        for text in texts.with_match(rare, expression):
+            yield text, encoding
+    words = data.translate(_WORDS)
+    for word in _cipher_words(words.split()):
+        for match in re.finditer(b" " + word + b" ", words):
+            yield texts.text_at(match.start() + 1), "ciphers"
+    for text in texts.with_any(_UNUSUAL_LETTER):
+        yield text, "other letters"
+
+
+def _cipher_words(words: Iterable[bytes]) -> list[bytes]:
+    """The words that are usual ones in a cipher, if there are at least two of one cipher."""
+    by_cipher: dict[str, list[bytes]] = {}
+    for word in sorted(MARKER_WORDS.intersection(words)):
+        for cipher in ciphers_of(word):
+            by_cipher.setdefault(cipher, []).append(word)
+    return [word for words_in_cipher in by_cipher.values() if len(words_in_cipher) > 1 for word in words_in_cipher]
 
 
 def _runs(marked: bytes) -> Iterator[tuple[int, int]]:
@@ -185,28 +235,3 @@ def _starts_as_text(run: bytes) -> bool:
     if as_text is not None and as_text.end() >= len(data) - 3:
         return True
     return data.startswith((b"\x1f\x8b", b"x\x9c", b"x\xda")) or data.count(0) * 3 >= len(data)
-
-
-def _ciphers(lowered: bytes) -> Iterator[tuple[int, Encoding]]:
-    """Words that are usual ones in a cipher, if there are at least two of one cipher."""
-    counts: dict[str, list[bytes]] = {}
-    for word in sorted(MARKER_WORDS.intersection(lowered.split())):
-        for code in ciphers_of(word):
-            counts.setdefault(code, []).append(word)
-    for markers in counts.values():
-        if len(markers) >= 2:
-            for word in markers:
-                for at in occurrences(lowered, b" " + word + b" "):
-                    yield at + 1, "ciphers"
-
-
-def _frequent(texts: ModelTexts, offsets: list[int], least: int) -> Iterator[int]:
-    """The offsets in texts that have at least so many of them."""
-    if len(offsets) < least:
-        return
-    counts: dict[str, int] = {}
-    for offset in offsets:
-        text = texts.text_at(offset)
-        counts[text] = counts.get(text, 0) + 1
-        if counts[text] == least:
-            yield offset

@@ -6,12 +6,11 @@ A name that is an ordinary word counts only if it is marked as a name.
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from mcproof.checks.texts.pieces import occurrences, plain
 from mcproof.core.stored_form import Count, record
+from mcproof.core.text.english import ascii_words, word_set, words_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -20,9 +19,8 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog, Tool
 
 
-_MARKS = "’‘ʼ“”«»„…—–·•，。、：；（）！？"
-_SECRETIVE = frozenset(b"secret secrets credential credentials password passwords env printenv keys token".split())
-_RUINING = frozenset(b"delete remove drop purge wipe destroy reset erase truncate void kill revoke".split())
+_SECRETIVE = word_set("secret secrets credential credentials password passwords env printenv keys token")
+_RUINING = word_set("delete remove drop purge wipe destroy reset erase truncate void kill revoke")
 
 
 class ToolNames:
@@ -34,45 +32,24 @@ class ToolNames:
         self.names = frozenset(map(str.lower, given))
         self.plain = frozenset(map(str.lower, ordinary))
         """Those that are ordinary words, such as `search`: they are names only in quotation marks."""
-        self.words = frozenset(map(_longest_piece, given - ordinary))
+        self.words = frozenset(map(_longest_word, given - ordinary))
         """The longest word of each other name."""
-        self.looks: dict[str, bool] = {}
-        """The sentences that a first look was taken at, and whether it found anything: a cache."""
-
-    @cached_property
-    def telling(self) -> frozenset[bytes]:
-        """The words of names that show access to secrets or destruction."""
-        shown = (name for name in self.names if is_secretive(name) or is_ruining(name))
-        return frozenset(map(_longest_piece, shown))
-
-
-def tool_names(names: Iterable[str]) -> ToolNames:
-    """Return names in the form that the analysis needs."""
-    return ToolNames(names)
+        self.telling = frozenset(_longest_word(name) for name in self.names if is_secretive(name) or is_ruining(name))
+        """The longest word of each name that shows access to secrets or destruction."""
 
 
 def is_secretive(name: str) -> bool:
     """Whether the name of a tool in lower case shows access to secrets."""
-    return "env" in name[-4:] or not _SECRETIVE.isdisjoint(_subwords(name))
+    return "env" in name[-4:] or not _SECRETIVE.isdisjoint(words_of(name))
 
 
 def is_ruining(name: str) -> bool:
     """Whether the name of a tool in lower case shows destruction."""
-    return not _RUINING.isdisjoint(_subwords(name))
+    return not _RUINING.isdisjoint(words_of(name))
 
 
-def _subwords(name: str) -> list[bytes]:
-    return plain(name).replace(b"_", b" ").split()
-
-
-def _longest_piece(name: str) -> bytes:
-    if name.isascii():
-        return max(plain(name).split(), key=len, default=b"")
-    separated = "".join(
-        character if not character.isascii() and character not in _MARKS else plain(character).decode()
-        for character in name
-    )
-    return max(separated.lower().split(), key=len, default="").encode(errors="replace")
+def _longest_word(name: str) -> str:
+    return max(ascii_words(name), key=len, default="")
 
 
 EdgeKind = Literal["commands", "hint", "mentions"]
@@ -199,15 +176,11 @@ class _Names:
         hits = []
         for word in self._all.intersection(words):
             name = word.decode("latin-1")
-            places = occurrences(text, name) if word not in self._ordinary else _marked(text, name)
+            written = re.escape(name) if word not in self._ordinary else _marked(name)
+            places = (match.start() for match in re.finditer(written, text))
             hits += [(at, name) for at in islice(places, MOST_PLACES)]
         for at, name in sorted(hits):
             yield name, at
-
-
-def _is_ordinary(name: str) -> bool:
-    """Whether a name is one word in lower case, or with a capital."""
-    return name.isascii() and name.isalpha() and (name[1:] or name).islower()
 
 
 def _common_signs(names: frozenset[bytes]) -> tuple[str, str]:
@@ -218,10 +191,9 @@ def _common_signs(names: frozenset[bytes]) -> tuple[str, str]:
     return "", ""
 
 
-def _marked(text: str, name: str) -> Iterator[int]:
-    """Where an ordinary word is marked as the name of a tool, as in `search` or "the search tool"."""
-    marked = rf"[`\"']{name}[`\"'(]|\b{name}\(\)|\b{name} tool\b|\btool {name}\b"
-    return (match.start() for match in re.finditer(marked, text))
+def _marked(name: str) -> str:
+    """An expression for an ordinary word that is marked as the name of a tool, as in `search` or "the search tool"."""
+    return rf"[`\"']{name}[`\"'(]|\b{name}\(\)|\b{name} tool\b|\btool {name}\b"
 
 
 def _edges_of(tool: Tool, names: _Names, *, only_commands: bool = False) -> Iterator[ToolEdge]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.texts.markup import secret_path
 from mcproof.checks.texts.tool_graph import ToolNames, is_ruining, is_secretive
-from mcproof.core.text.english import word_set
+from mcproof.core.text.english import ascii_words, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,10 +105,10 @@ def commands_model(text: str) -> bool:
     return any(word.lower() in COMMANDS for word in (*_first_words(text), *_commanded_words(text)))
 
 
-WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "TELLING", "OWN", "PATH", "ADDRESS", "FUNCTION")
+WRITTEN = ("CLAUSE", "QUOTED", "LITERAL", "NUMBER", "SIBLING", "SECRETIVE", "OWN", "PATH", "ADDRESS", "FUNCTION")
 """Classes that follow from how a word is written: first of a clause; in a quotation of several words; a quoted word; a
-number; the name of another tool, also one that shows its purpose, or of this one; a path of keys or settings; a URL, an
-email or IP address."""
+number; the name of another tool, one that shows access to secrets, the name of this one; a path of keys or settings; a
+URL, an email or IP address."""
 
 SPACED = ("es", "pt", "fr", "it", "de", "nl", "pl", "tr")
 """Languages in Latin script."""
@@ -158,7 +158,7 @@ class Lexicon(NamedTuple):
 @cache
 def lexicon(language: str = "en") -> Lexicon:
     """The lexicon of a language."""
-    table = _table(language)
+    table = word_classes(language)
     bits = class_bits()
     words: dict[str, int] = {}
     stems: dict[str, int] = {}
@@ -191,11 +191,12 @@ def lexicon(language: str = "en") -> Lexicon:
 @cache
 def class_bits() -> dict[str, int]:
     """The bit of each class."""
-    return {name: 1 << at for at, name in enumerate((*WRITTEN, *_table("en")))}
+    return {name: 1 << at for at, name in enumerate((*WRITTEN, *word_classes("en")))}
 
 
 @cache
-def _table(language: str) -> dict[str, str]:
+def word_classes(language: str) -> dict[str, str]:
+    """The words of each class in a language, as its file has them."""
     table: dict[str, str] = json.loads((Path(__file__).parent / "lexicons" / f"{language}.json").read_bytes())
     return table
 
@@ -203,7 +204,7 @@ def _table(language: str) -> dict[str, str]:
 @cache
 def function_words() -> dict[str, frozenset[str]]:
     """The words by which languages in Latin script are recognised."""
-    return {language: frozenset(_table(language)["FUNCTION"].split()) for language in SPACED}
+    return {language: frozenset(word_classes(language)["FUNCTION"].split()) for language in SPACED}
 
 
 @cache
@@ -215,6 +216,19 @@ def _all_function_words() -> frozenset[str]:
 def foreign_function_words() -> frozenset[str]:
     """Those of all languages in Latin script that are not English words."""
     return _all_function_words() - ENGLISH
+
+
+def is_foreign(text: str, suspects: list[str]) -> bool:
+    """Whether a text may be in another language in Latin script; only its suspicious sentences have words of one."""
+    words = {word for sentence in suspects for word in ascii_words(sentence)}
+    foreign = len(foreign_ascii_words() & words)
+    return foreign > 1 and (foreign > 3 or foreign > len(ENGLISH.intersection(ascii_words(text))))
+
+
+@cache
+def foreign_ascii_words() -> frozenset[str]:
+    """The words by which other languages are recognised, as `ascii_words` has them: of some only the longest part."""
+    return frozenset(max(ascii_words(word), key=len, default=" ") for word in foreign_function_words())
 
 
 def has_other_script(text: str) -> bool:
@@ -261,6 +275,10 @@ _address = re.compile(
     r"(?:https?|wss?|ftps?|smtp|tcp|hxxps?)://[^\s/]|[\w.+-]{1,64}@[\w-]{1,64}\.\w{2}"
     r"|\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b"
 ).search
+may_have_address = re.compile(
+    r"://|@|\.(?<=\w\.)(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|\d)"
+).search
+"""Finds something in every text in lower case that has an address."""
 _domain = re.compile(
     r"(?:[a-z0-9-]{1,63}\.){1,4}"
     r"(?:com|net|org|io|ru|cn|xyz|dev|app|info|biz|co|me|tk|top|site|online|cloud|example|test)(?:/|$)"
@@ -314,7 +332,7 @@ def words_of(sentence: str, names: ToolNames, own_name: str, vocabulary: Lexicon
 
 def _purpose(name: str, bits: dict[str, int]) -> int:
     """What the name of a tool shows of its purpose."""
-    return (bits["SECRET"] if is_secretive(name) else 0) | (bits["RUINER"] if is_ruining(name) else 0)
+    return (bits["SECRETIVE"] if is_secretive(name) else 0) | (bits["RUINER"] if is_ruining(name) else 0)
 
 
 class _Quotations:

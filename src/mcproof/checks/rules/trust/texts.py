@@ -314,7 +314,7 @@ def _problems(texts: ModelTexts, kind: str, verb: str, key: str = "") -> Iterato
     from mcproof.checks.texts.signals import found_signals
 
     signals = found_signals(texts)
-    overridden = {_place(each) for each in signals if each.signal.kind == _OVERRIDES and each.uses}
+    overridden = {_place(found) for found in signals if found.signal.kind == _OVERRIDES and found.uses}
     for found in signals:
         if found.signal.kind == kind and found.uses:
             is_in_polish = kind == _OVERRIDES or (kind == _CONCEALS and _place(found) not in overridden)
