@@ -16,8 +16,8 @@ from mcproof.services.store.queries import history_of
 from mcproof.services.store.recording import pending_deliveries, record_run, watch_states
 from mcproof.services.store.servers import find_server
 from mcproof.services.web.health import Metrics, ServiceLog
+from mcproof.services.web.watch_check import WatchError
 from mcproof.services.web.watch_events import seconds_of
-from mcproof.services.web.watch_process import WatchError
 from mcproof.services.web.watcher import Watcher, WatchPlan
 from services.store.conftest import new_database
 from services.store.runs import BAD, GOOD, linted

@@ -213,6 +213,25 @@ def is_inside(path: str, folder: str) -> bool:
     return path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
+def open_inside(path: str, folder: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file below a folder without following a link, and return its descriptor; both paths are real.
+
+    A path that was checked may become a link before it is opened, by whoever can write in the folder. Therefore each
+    part is opened relative to the one before it, and a part that is a link by now is an error.
+    """
+    flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    *folders, name = os.path.relpath(path, folder).split(os.sep)
+    try:
+        for part in folders:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            os.close(here)
+            here = inner
+        return os.open(name, flags, dir_fd=here)
+    finally:
+        os.close(here)
+
+
 INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages", "node_modules"))
 """Folders that a package manager fills."""
 VENDOR_FOLDERS = frozenset(("vendor", "_vendor", "vendored", "_vendored", "third_party", "thirdparty", "third-party"))

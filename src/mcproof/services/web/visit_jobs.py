@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from contextlib import suppress
+import zlib
 from ipaddress import ip_network
 from traceback import extract_tb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
+from mcproof.core.stored_form import record
 from mcproof.core.text.json_document import unified_diff
 from mcproof.report.html.page import PageView, page_environment
 from mcproof.report.html.page import document as html_document
@@ -44,7 +44,6 @@ from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from multiprocessing.connection import Connection as Pipe
 
     from mcproof.checks.fixes.source import FixedFile
     from mcproof.runs.events import Event
@@ -64,6 +63,7 @@ _UNCONFIGURED = Policy(SettingsSource(is_disabled=True))
 _BRIEF, _WHOLE = Detail(scores=True), Detail(lines=True, identities=True, scores=True)
 
 
+@record()
 class VisitJob(NamedTuple):
     """A check of the server at a URL, or of a catalog."""
 
@@ -77,20 +77,11 @@ class VisitJob(NamedTuple):
     """Networks that may be reached besides public addresses."""
     is_whole: bool = False
     """Whether to return a run report and the fixed catalog, besides the JSON document of the command."""
-    seconds: float = 60.0
-    memory: int = 1024**3
-    """The most bytes that the process may use."""
 
 
-class VisitStep(NamedTuple):
-    """What the process does now."""
-
-    name: str
-    """`connecting`, `checking` or `fixing`."""
-
-
+@record()
 class VisitOutcome(NamedTuple):
-    """The result of a job."""
+    """The result of a job. Its documents are compressed by the process, so that they are small in the service."""
 
     failure: str = ""
     """Why there is no result; empty if there is one.
@@ -119,32 +110,20 @@ class VisitOutcome(NamedTuple):
     """The fixes as a diff; empty if it is too long to be read."""
 
 
-def work(job: VisitJob, pipe: Pipe) -> None:
-    """Do a job in a process of its own: send steps, then the outcome."""
-    _limit(job)
-    with suppress(OSError):  # the service is gone
-        try:
-            pipe.send(outcome_of(job, lambda name: pipe.send(VisitStep(name))))
-        except Exception as error:
-            pipe.send(failed(error))
-    pipe.close()
+PARTS = ("document", "report", "page", "rules", "html", "catalog", "tightened", "diff")
+"""The fields of an outcome that are documents."""
 
 
-def _limit(job: VisitJob) -> None:
-    """Let the process end by itself even if the service does not end it."""
-    if sys.platform == "win32":
-        return
-    import resource
-    import signal
-
-    seconds = int(job.seconds) + 5
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service decides what Ctrl-C ends
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_DATA, (job.memory, job.memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(5)  # pages first
+def work(job: VisitJob, send_step: Callable[[str], None]) -> VisitOutcome:
+    """Do a job in a process of its own: send the steps `connecting`, `checking` and `fixing`, return the outcome."""
+    if hasattr(os, "nice"):
+        os.nice(5)  # pages first
+    try:
+        outcome = outcome_of(job, send_step)
+        parts: dict[str, Any] = {name: zlib.compress(data, 6) for name in PARTS if (data := getattr(outcome, name))}
+        return outcome._replace(**parts)
+    except Exception as error:
+        return failed(error)
 
 
 def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcome:

@@ -1,4 +1,4 @@
-"""Import all that visits need, by running each kind once: processes forked later start with it.
+"""Import all that visits need, by running each kind once: its forks start with it.
 
 mcproof imports on demand, so that importing `visit_jobs` alone would leave the most of it to every process.
 """
@@ -13,7 +13,9 @@ import mcproof.client.http.policy
 import mcproof.client.perimeter.observe
 import mcproof.client.transports.sse  # noqa: F401
 from mcproof.client.http.fetch import default_tls
-from mcproof.services.web.visit_jobs import COMMANDS, VisitJob, outcome_of
+from mcproof.services.web.visit_jobs import COMMANDS, VisitJob, outcome_of, work
+
+__all__ = ["work"]
 
 
 def _ignore(_: Any) -> None:

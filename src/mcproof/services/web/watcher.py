@@ -28,6 +28,7 @@ from mcproof.services.store.recording import (
     watch_states,
 )
 from mcproof.services.web.health import Metrics, ServiceLog, place_of
+from mcproof.services.web.watch_check import WatchError, check_in_process
 from mcproof.services.web.watch_events import (
     Comparison,
     EventSubject,
@@ -40,7 +41,6 @@ from mcproof.services.web.watch_events import (
     surface_details,
     variable,
 )
-from mcproof.services.web.watch_process import WatchError, check_in_process
 from mcproof.targets.client_config import server_of
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ class Watcher:
         self._clock = clock
         self._metrics = metrics
         self._log = log
-        states = watch_states(database, [each.name for each in plan.entries])
+        states = watch_states(database, [entry.name for entry in plan.entries])
         self._schedule = WatchSchedule(plan.entries, states, clock())
-        webhooks = {each.name: each.webhook for each in plan.entries if each.webhook is not None}
+        webhooks = {entry.name: entry.webhook for entry in plan.entries if entry.webhook is not None}
         self._queue = WebhookQueue(database, webhooks, post, clock, metrics, log)
         self._checks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -211,8 +211,8 @@ class Watcher:
             deliveries.append(subject.delivery(event, due))
         with self._database.writing() as connection:
             state = compared.state
-            for uid, each in zip(uids, runs, strict=True):
-                catalog = record_known(connection, each.run, entry.name, uid, each.catalog)
+            for uid, observed in zip(uids, runs, strict=True):
+                catalog = record_known(connection, observed.run, entry.name, uid, observed.catalog)
                 state = state if catalog is None else state._replace(catalog=catalog)
             save_watch_state(connection, entry.name, state)
             add_deliveries(connection, deliveries)
@@ -223,7 +223,7 @@ class Watcher:
         if before is not None and before.catalog is not None:
             with suppress(McproofError):  # deleted by retention
                 old = stored_catalog(self._database, before.catalog)
-        return surface_details(old, next((each.catalog for each in runs if each.catalog is not None), None))
+        return surface_details(old, next((observed.catalog for observed in runs if observed.catalog is not None), None))
 
     def _report(self, entry: WatchEntry, runs: Sequence[ObservedRun], compared: Comparison) -> None:
         state = compared.state
@@ -232,8 +232,8 @@ class Watcher:
         words = [f"grade {state.grade}"] if state.grade else []
         words += [state.verdict] if state.verdict else []
         if state.failures:
-            trouble = next(each.run.targets[0].trouble for each in runs if each.run.targets[0].trouble is not None)
-            words = [f"cannot be checked: {trouble.message}"]
+            troubles = (observed.run.targets[0].trouble for observed in runs)
+            words = [f"cannot be checked: {trouble.message}" for trouble in troubles if trouble is not None][:1]
         words += [event.summary for event in compared.events]
         self._log.write(
             "watch.checked",
@@ -244,7 +244,7 @@ class Watcher:
             grade=state.grade,
             verdict=state.verdict,
             events=[event.type for event in compared.events],
-            seconds=round(sum(each.run.seconds for each in runs), 3),
+            seconds=round(sum(observed.run.seconds for observed in runs), 3),
         )
 
     def _count(self, outcome: str) -> None:
