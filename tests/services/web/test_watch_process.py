@@ -21,7 +21,7 @@ from mcproof.runs.events import RunStarted
 from mcproof.services.web import watch_check
 from mcproof.services.web.watch_check import WatchError, check_in_process, limits_of
 from mcproof.services.web.watch_events import ObservedRun, WatchJob
-from mcproof.services.workers.messages import write_frame
+from mcproof.services.workers.messages import frame
 from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer
 from mcproof.targets.snapshots import read_snapshot
@@ -164,8 +164,9 @@ def test_a_process_ends_with_the_service(tmp_path: Path) -> None:
     assert process.stdin is not None
     with process:
         wanted = job(server("-c", code), allows=True)
-        write_frame(process.stdin, encode(limits_of(wanted, HANG)))
-        write_frame(process.stdin, [1, encode(wanted)])
+        process.stdin.write(frame(encode(limits_of(wanted, HANG))))
+        process.stdin.write(frame([1, encode(wanted)]))
+        process.stdin.flush()
         while not (number.exists() and number.read_text()):
             assert process.poll() is None
             time.sleep(0.02)

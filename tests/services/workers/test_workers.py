@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from limits import HANG
-from mcproof.services.workers.messages import OUTCOME, READY, WorkerLimits, read_frame, write_frame
+from mcproof.services.workers.messages import OUTCOME, READY, WorkerLimits, frame, read_frame
 from mcproof.services.workers.worker import LostError, OverdueError, Worker, WorkerError, WorkerProcess
 
 from .jobs import Order
@@ -101,7 +101,7 @@ def test_a_coroutine_does_its_jobs_concurrently() -> None:
     process = WorkerProcess("services.workers.jobs:wait", OPEN, messages.put)
     assert messages.get(timeout=HANG) == [0, READY, None]
     for number, milliseconds in enumerate((60_000, 300, 1)):
-        process.send(number, Order(f"after {milliseconds}", number=milliseconds))
+        process.send((number, Order(f"after {milliseconds}", number=milliseconds)))
     received = [messages.get(timeout=HANG) for _ in range(2)]
     assert received == [[2, OUTCOME, "after 1"], [1, OUTCOME, "after 300"]]
     process.end()
@@ -112,7 +112,7 @@ def test_a_coroutine_does_its_jobs_concurrently() -> None:
 
 def test_a_frame_that_is_cut_off_or_too_large_is_the_end(tmp_path: Path) -> None:
     with (tmp_path / "frames").open("wb+") as file:
-        write_frame(file, {"a": 1})
+        file.write(frame({"a": 1}))
         file.write(b"\0\0\0\x09{}")
         file.seek(0)
         assert [read_frame(file), read_frame(file), read_frame(file)] == [{"a": 1}, None, None]
@@ -159,7 +159,7 @@ def test_memory_of_a_worker_that_starts_servers_is_watched() -> None:
 def test_a_job_that_nobody_waits_for_ends_itself(limits: WorkerLimits) -> None:
     """The process kills itself some seconds after the limit, which nobody looks at here."""
     process, messages = _started(limits._replace(seconds=-4))
-    process.send(1, Order("sleep", number=HANG))
+    process.send((1, Order("sleep", number=HANG)))
     assert messages.get(timeout=HANG)[1] == READY
     assert messages.get(timeout=HANG)[0] == 1
     assert messages.get(timeout=HANG) is None

@@ -96,13 +96,12 @@ class _Worker:
             limits = WorkerLimits(seconds, MOST_MEMORY_OF_SERVERS)
             function = "mcproof.services.sweep.check:check_live_job"
         self.process = WorkerProcess(function, limits, lambda message: inbox.put((self, message)))
-        self.process.send(0, SweepJob(plan))
+        self.process.send((0, SweepJob(plan)))
 
     def send(self, tasks: list[SweepTask]) -> None:
         now = monotonic()
         self.pending.update((task.number, now) for task in tasks)
-        for task in tasks:
-            self.process.send(task.number, SweepJob(self._plan, task))
+        self.process.send(*((task.number, SweepJob(self._plan, task)) for task in tasks))
 
     def overdue(self, limit: float) -> int | None:
         """The task that has taken too long since the worker was ready for it; None if there is none."""

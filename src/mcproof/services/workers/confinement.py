@@ -43,11 +43,12 @@ class Confinement:
         self._readable = (*map(os.path.realpath, limits.roots or ()), *self._writes, *_program_folders())
         self._networks = None if limits.network is None else tuple(map(ip_network, limits.network))
         self._is_anywhere = limits.network == ANYWHERE
+        self._reads_all = os.sep in self._readable
         self._opening = threading.local()
 
     def apply(self) -> None:
         """Confine this process until it ends."""
-        if os.open in os.supports_dir_fd:
+        if os.open in os.supports_dir_fd and not self._reads_all:
             self._replace_open()
         if self._networks is not None:
             import mcproof.client.http.policy  # noqa: F401 (before the hook, which asks it)
@@ -99,8 +100,11 @@ class Confinement:
         if event == "open" and arguments[2] & _WRITING:
             if not self._may_change(event, (path,)):
                 raise PermissionError(errno.EACCES, "this server does not write files", _shown(path))
-        elif not any(is_below(_real(path), folder) for folder in self._readable):
+        elif not self._reads_all and not self._may_read(_real(path)):
             raise PermissionError(errno.EACCES, "outside the allowed folders", _shown(path))
+
+    def _may_read(self, path: str) -> bool:
+        return any(is_below(path, folder) for folder in self._readable)
 
     def _may_change(self, event: str, arguments: tuple[Any, ...]) -> bool:
         """Whether all paths of a change are in the folders for it, or folders above that do not exist yet."""

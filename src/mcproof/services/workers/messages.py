@@ -39,11 +39,10 @@ class WorkerLimits(NamedTuple):
     """Whether each job has a fork of the process, so that nothing of it is left when it is done."""
 
 
-def write_frame(stream: IO[bytes], message: Any) -> None:
-    """Write a message at once, so that it is there even if the process dies next."""
+def frame(message: Any) -> bytes:
+    """Return a message as it is sent."""
     data = json.dumps(message, separators=(",", ":")).encode()
-    stream.write(_HEAD.pack(len(data)) + data)
-    stream.flush()
+    return _HEAD.pack(len(data)) + data
 
 
 def read_frame(stream: IO[bytes]) -> Any:

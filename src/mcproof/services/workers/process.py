@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from inspect import iscoroutinefunction
+from io import BufferedReader
 from queue import SimpleQueue
 from time import sleep
 from typing import IO, TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import from_exception
 from mcproof.runs.codec import decode, encode
 from mcproof.services.workers.confinement import Confinement
-from mcproof.services.workers.messages import ERROR, EVENT, OUTCOME, READY, WorkerLimits, read_frame, write_frame
+from mcproof.services.workers.messages import ERROR, EVENT, OUTCOME, READY, WorkerLimits, frame, read_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +58,7 @@ class _Jobs:
 
     def send(self, number: int, kind: str, value: Any = None) -> None:
         with suppress(BrokenPipeError):  # the service is gone, and this process about to end
-            write_frame(self._outcomes, [number, kind, value])
+            self._outcomes.write(frame([number, kind, value]))
 
     def read(self, raw: Any) -> Any:
         return decode(self._kind, raw)
@@ -97,10 +98,11 @@ def main(name: str) -> None:
         _do_in_forks(jobs, limits, incoming)
         return
     _apply(limits)
+    buffered = BufferedReader(incoming)
     if iscoroutinefunction(jobs.function):
-        asyncio.run(_do_concurrently(jobs, incoming))
+        asyncio.run(_do_concurrently(jobs, buffered))
     waiting: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_receive, args=(incoming, waiting.put), daemon=True).start()
+    threading.Thread(target=_receive, args=(buffered, waiting.put), daemon=True).start()
     while True:
         number, raw = waiting.get()
         _set_alarm(limits)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mcproof.core.errors import McproofError
 from mcproof.runs.codec import decode, encode
-from mcproof.services.workers.messages import ERROR, EVENT, OUTCOME, READY, WorkerLimits, read_frame, write_frame
+from mcproof.services.workers.messages import ERROR, EVENT, OUTCOME, READY, WorkerLimits, frame, read_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,14 +67,16 @@ class WorkerProcess:
         """None while it runs."""
         return self._popen.poll()
 
-    def send(self, number: int, job: Any) -> None:
-        """Send a job; messages about it have its number."""
-        self._write([number, encode(job)])
+    def send(self, *jobs: tuple[int, Any]) -> None:
+        """Send jobs, each with the number that messages about it have."""
+        self._write(*([number, encode(job)] for number, job in jobs))
 
-    def _write(self, message: Any) -> None:
+    def _write(self, *messages: Any) -> None:
         assert self._popen.stdin is not None  # noqa: S101
         with suppress(OSError, ValueError):  # it has ended, which its last message tells
-            write_frame(self._popen.stdin, message)
+            for message in messages:
+                self._popen.stdin.write(frame(message))
+            self._popen.stdin.flush()
 
     def _read(self, receive: Callable[[Any], None]) -> None:
         assert self._popen.stdout is not None  # noqa: S101
@@ -161,7 +163,7 @@ class Worker(Generic[Job, Outcome]):
                 process.is_ready = process.next(START_SECONDS)[1] == READY
             # The time of a job does not include the start of the process, which may take a second.
             end = monotonic() + self.limits.seconds
-            process.send(1, job)
+            process.send((1, job))
             while True:
                 _, kind, value = process.next(end - monotonic())
                 if kind == EVENT:
