@@ -277,7 +277,10 @@ def _entry(value: Any) -> Any:
     entry = dict(value)
     command = entry.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        entry["command"], entry["args"] = command[0], [*command[1:], *entry.get("args", [])]
+        entry["command"] = command[0]
+        # Anything else than a list is left for `server_of`, which says what is wrong with it.
+        if isinstance(arguments := entry.get("args", []), list):
+            entry["args"] = [*command[1:], *arguments]
     for key in ("env", "headers"):
         given = entry.get(key)
         if isinstance(given, list):
