@@ -20,6 +20,7 @@ from mcproof.services.mcp.checks import CheckJob, check
 from mcproof.services.mcp.roots import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
 
 from .served import COMMAND, STATELESS, Agent, agent
+from .test_tools import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,6 +104,14 @@ def test_links_in_a_folder_do_not_lead_out(server: Agent, place: Place) -> None:
     result = server.call("fix_catalog", target="mixed/server.py", form="diff")
     assert SECRET not in str(result)
     assert SECRET not in str(server.call("lint_catalog", target="mixed/server.py", rulesets=["all"]))
+
+
+def test_a_checkout_below_the_root_is_read(server: Agent, place: Place) -> None:
+    checkout = place.root / "checkout"
+    (checkout / ".git").mkdir(parents=True)
+    (checkout / "src").mkdir()
+    (checkout / "src" / "server.py").write_text(SOURCE, encoding="utf-8")
+    assert server.document("grade_catalog", target="checkout")["grade"]
 
 
 def test_nothing_is_started_and_nothing_is_opened(server: Agent, place: Place) -> None:

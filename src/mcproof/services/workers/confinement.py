@@ -62,10 +62,10 @@ class Confinement:
         """
         original: Any = io.open
 
-        def opened(file: Any, mode: str = "r", *arguments: Any, **named: Any) -> Any:
-            if isinstance(file, int) or len(arguments) > 4 or named.get("opener") is not None:
-                return original(file, mode, *arguments, **named)
-            return original(file, mode, *arguments, **named, opener=self._opened)
+        def opened(file: Any, *arguments: Any, **named: Any) -> Any:
+            # Instead of another opener, such as that of checkouts: what the user allows here decides.
+            named["opener"] = None if isinstance(file, int) else self._opened
+            return original(file, *arguments, **named)
 
         builtins.open = io.open = opened
 
