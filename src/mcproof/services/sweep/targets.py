@@ -156,7 +156,11 @@ class TargetSources:
             yield from self._of_word(value, folder)
         elif is_registry_entry(value):
             yield from self._of_entry(value, place)
-        elif isinstance(value, dict) and isinstance(value.get("target"), str) and not _names_server(value):
+        elif (
+            isinstance(value, dict)
+            and isinstance(value.get("target"), str)
+            and value.keys().isdisjoint(("command", "url"))
+        ):
             yield from self._of_target_line(value, place, folder)
         else:
             yield self._of_server_line(value, place)
@@ -261,10 +265,6 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
             yield stream
     except OSError as error:
         raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
-
-
-def _names_server(value: dict[str, Any]) -> bool:
-    return "command" in value or "url" in value
 
 
 def _entry(value: Any) -> Any:

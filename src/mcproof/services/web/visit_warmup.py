@@ -6,7 +6,6 @@ mcproof imports on demand, so that importing `visit_jobs` alone would leave the 
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 import mcproof.client.capture
 import mcproof.client.http.policy
@@ -18,12 +17,8 @@ from mcproof.services.web.visit_jobs import COMMANDS, VisitJob, outcome_of, work
 __all__ = ["work"]
 
 
-def _ignore(_: Any) -> None:
-    """Ignore a step."""
-
-
 _EXAMPLE = (files("mcproof.demo") / "weather.json").read_bytes()
 for _command in COMMANDS:
     _catalog = b'{"old": %s, "new": %s}' % (_EXAMPLE, _EXAMPLE) if _command == "diff" else _EXAMPLE
-    outcome_of(VisitJob(_command, catalog=_catalog, is_whole=_command == "lint"), _ignore)
+    outcome_of(VisitJob(_command, catalog=_catalog, is_whole=_command == "lint"), lambda _: None)
 default_tls()

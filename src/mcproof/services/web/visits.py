@@ -202,7 +202,9 @@ class Visits:
             visit.finish(outcome)
             self._active.pop(visit.token, None)
             if is_kept:
-                self._keep(visit)
+                self._kept[visit.token] = visit
+                self._kept_bytes += visit.size
+                self._forget_old()
         self._finished(outcome)
 
     def _outcome(self, visit: VisitorCheck, job: VisitJob) -> VisitOutcome:
@@ -232,11 +234,6 @@ class Visits:
             if self.is_closed:
                 self._workers[-1].close()
             return self._workers[-1]
-
-    def _keep(self, visit: VisitorCheck) -> None:
-        self._kept[visit.token] = visit
-        self._kept_bytes += visit.size
-        self._forget_old()
 
     def _forget_old(self) -> None:
         """Forget visits that have expired, and the oldest beyond the bounds."""

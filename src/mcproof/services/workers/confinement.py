@@ -100,11 +100,10 @@ class Confinement:
         if event == "open" and arguments[2] & _WRITING:
             if not self._may_change(event, (path,)):
                 raise PermissionError(errno.EACCES, "this server does not write files", _shown(path))
-        elif not self._reads_all and not self._may_read(_real(path)):
-            raise PermissionError(errno.EACCES, "outside the allowed folders", _shown(path))
-
-    def _may_read(self, path: str) -> bool:
-        return any(is_below(path, folder) for folder in self._readable)
+        elif not self._reads_all:
+            real = _real(path)
+            if not any(is_below(real, folder) for folder in self._readable):
+                raise PermissionError(errno.EACCES, "outside the allowed folders", _shown(path))
 
     def _may_change(self, event: str, arguments: tuple[Any, ...]) -> bool:
         """Whether all paths of a change are in the folders for it, or folders above that do not exist yet."""

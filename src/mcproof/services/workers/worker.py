@@ -145,7 +145,10 @@ class Worker(Generic[Job, Outcome]):
         with self._lock:
             if self._is_closed:
                 raise LostError("the service is stopping")
-            if self._process is None or self._process.exit_code is not None:
+            if self._process is not None and self._process.exit_code is not None:
+                self._process.wait()  # to close its input
+                self._process = None
+            if self._process is None:
                 self._process = _Process(self._function, self.limits)
             return self._process
 
