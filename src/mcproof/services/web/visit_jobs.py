@@ -64,7 +64,7 @@ _BRIEF, _WHOLE = Detail(scores=True), Detail(lines=True, identities=True, scores
 
 
 @record()
-class VisitJob(NamedTuple):
+class GuestJob(NamedTuple):
     """A check of the server at a URL, or of a catalog."""
 
     command: str
@@ -80,7 +80,7 @@ class VisitJob(NamedTuple):
 
 
 @record()
-class VisitOutcome(NamedTuple):
+class GuestOutcome(NamedTuple):
     """The result of a job. Its documents are compressed by the process, so that they are small in the service."""
 
     failure: str = ""
@@ -114,7 +114,7 @@ PARTS = ("document", "report", "page", "rules", "html", "catalog", "tightened", 
 """The fields of an outcome that are documents."""
 
 
-def work(job: VisitJob, send_step: Callable[[str], None]) -> VisitOutcome:
+def work(job: GuestJob, send_step: Callable[[str], None]) -> GuestOutcome:
     """Do a job in a process of its own: send the steps `connecting`, `checking` and `fixing`, return the outcome."""
     if hasattr(os, "nice"):
         os.nice(5)  # pages first
@@ -126,7 +126,7 @@ def work(job: VisitJob, send_step: Callable[[str], None]) -> VisitOutcome:
         return failed(error)
 
 
-def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcome:
+def outcome_of(job: GuestJob, report_step: Callable[[str], None]) -> GuestOutcome:
     """Do a job. Raises McproofError if there is no result."""
     catalog = b""
     failure: McproofError | None = None
@@ -151,11 +151,11 @@ def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcom
         raise failure
     written = _bounded(document(run))
     if not job.is_whole:
-        return VisitOutcome(document=written)
+        return GuestOutcome(document=written)
     report_step("fixing")
     page = PageView(run)
     parts = page_environment().get_template("parts_of_page.html").make_module({"page": page})
-    whole = VisitOutcome(
+    whole = GuestOutcome(
         document=written,
         report=_bounded(run_document(run)),
         title=page.title,
@@ -176,7 +176,7 @@ def _bounded(parts: Iterable[str]) -> bytes:
     return bytes(data)
 
 
-def run_request(job: VisitJob) -> RunRequest:
+def run_request(job: GuestJob) -> RunRequest:
     """Return the request of a job: without configuration, stored tokens and files."""
     detail = _WHOLE if job.is_whole else _BRIEF
     if job.command == "diff":
@@ -208,12 +208,12 @@ def _document(name: str, data: bytes) -> TargetSelection:
     return TargetSelection(documents=(CatalogDocument(name, data),))
 
 
-def _server(job: VisitJob) -> TargetSelection:
+def _server(job: GuestJob) -> TargetSelection:
     live = LiveOptions(headers=dict(job.headers), access=AccessOptions(is_anonymous=True))
     return TargetSelection((job.url,), live, timeout=RESPONSE, start_timeout=START)
 
 
-def _tightened(outcome: VisitOutcome) -> VisitOutcome:
+def _tightened(outcome: GuestOutcome) -> GuestOutcome:
     """Add the fixes of a catalog; parameters with a default stay optional, as callers may rely on it."""
     planned: list[FixedTarget] = []
 
@@ -239,21 +239,21 @@ def _short_diff(file: FixedFile) -> bytes:
     return "".join(lines).encode("utf-8", "backslashreplace")
 
 
-def failed(error: Exception) -> VisitOutcome:
+def failed(error: Exception) -> GuestOutcome:
     """Return the outcome of a job without a result, with what kind of failure it is."""
     if isinstance(error, MemoryError | SystemError):  # CPython raises a SystemError where it has no memory for another
-        return VisitOutcome("large", "the check needed more memory than it may use")
+        return GuestOutcome("large", "the check needed more memory than it may use")
     if isinstance(error, RecursionError):
-        return VisitOutcome("invalid", from_exception(error).message)
+        return GuestOutcome("invalid", from_exception(error).message)
     if not isinstance(error, McproofError):  # its text may quote what a visitor has sent
         place = extract_tb(error.__traceback__)[-1]
-        return VisitOutcome("crashed", f"a defect of mcproof: {type(error).__name__} in {place.name}, {place.lineno}")
+        return GuestOutcome("crashed", f"a defect of mcproof: {type(error).__name__} in {place.name}, {place.lineno}")
     cause = error.__cause__ or error
     if isinstance(cause, RefusedAddressError):
-        return VisitOutcome("refused", error.message)
+        return GuestOutcome("refused", error.message)
     if isinstance(cause, HttpStatusError) and cause.status in UNAUTHORIZED:
         shown = cause.evidence if isinstance(cause, UnauthorizedError) else f"HTTP {cause.status}"
-        return VisitOutcome("unauthorized", f"the server requires authorization ({shown})")
+        return GuestOutcome("unauthorized", f"the server requires authorization ({shown})")
     if isinstance(cause, UnreachableError):
-        return VisitOutcome("unreachable", error.message.removesuffix(" (--start-timeout)"))
-    return VisitOutcome("protocol" if isinstance(error, ConnectError) else "invalid", error.message)
+        return GuestOutcome("unreachable", error.message.removesuffix(" (--start-timeout)"))
+    return GuestOutcome("protocol" if isinstance(error, ConnectError) else "invalid", error.message)

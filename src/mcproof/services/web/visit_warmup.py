@@ -12,7 +12,7 @@ import mcproof.client.http.policy
 import mcproof.client.perimeter.observe
 import mcproof.client.transports.sse  # noqa: F401
 from mcproof.client.http.fetch import default_tls
-from mcproof.services.web.visit_jobs import COMMANDS, VisitJob, outcome_of, work
+from mcproof.services.web.visit_jobs import COMMANDS, GuestJob, outcome_of, work
 
 __all__ = ["work"]
 
@@ -20,5 +20,5 @@ __all__ = ["work"]
 _EXAMPLE = (files("mcproof.demo") / "weather.json").read_bytes()
 for _command in COMMANDS:
     _catalog = b'{"old": %s, "new": %s}' % (_EXAMPLE, _EXAMPLE) if _command == "diff" else _EXAMPLE
-    outcome_of(VisitJob(_command, catalog=_catalog, is_whole=_command == "lint"), lambda _: None)
+    outcome_of(GuestJob(_command, catalog=_catalog, is_whole=_command == "lint"), lambda _: None)
 default_tls()

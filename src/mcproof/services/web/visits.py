@@ -18,7 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.redaction import redacted_url
-from mcproof.services.web.visit_jobs import PARTS, VisitJob, VisitOutcome
+from mcproof.services.web.visit_jobs import PARTS, GuestJob, GuestOutcome
 from mcproof.services.workers.messages import WorkerLimits
 from mcproof.services.workers.worker import LostError, OverdueError, Worker
 
@@ -38,7 +38,7 @@ _INPUT = 4096
 """How many compressed bytes are read at once."""
 
 
-class VisitLimits(NamedTuple):
+class GuestLimits(NamedTuple):
     """The bounds of visits."""
 
     at_once: int = 4
@@ -51,9 +51,9 @@ class VisitLimits(NamedTuple):
     """The time of one."""
     memory: int = 1024**3
     """The most bytes of memory of one."""
-    kept: int = 500
+    stored_results: int = 500
     """How many results are kept."""
-    kept_bytes: int = 256 * 1024**2
+    stored_bytes: int = 256 * 1024**2
     """How many bytes they have in all, compressed."""
     hours: float = 24.0
     """How long a link works."""
@@ -68,7 +68,7 @@ class BusyError(Exception):
         """Whether this client has too many, and not all clients together."""
 
 
-class VisitorCheck:
+class GuestCheck:
     """One check, and its result when there is one. It holds no headers."""
 
     def __init__(self, url: str, client: str, hours: float) -> None:
@@ -79,7 +79,7 @@ class VisitorCheck:
         self.step = "waiting"
         """`waiting`, a step of the process, or `done`."""
         self.expires = datetime.now(UTC) + timedelta(hours=hours)
-        self.outcome: VisitOutcome | None = None
+        self.outcome: GuestOutcome | None = None
         """The result, with its parts compressed."""
         self.work: Future[None] | None = None
         self._deadline = monotonic() + hours * 3600
@@ -92,11 +92,11 @@ class VisitorCheck:
     def is_expired(self) -> bool:
         return monotonic() >= self._deadline
 
-    async def finished(self) -> VisitOutcome:
+    async def finished(self) -> GuestOutcome:
         """Wait for the result; its parts are compressed."""
         if self.work is not None:
             await asyncio.shield(asyncio.wrap_future(self.work))
-        return self.outcome or VisitOutcome("crashed", "the service is stopping")
+        return self.outcome or GuestOutcome("crashed", "the service is stopping")
 
     def part(self, name: str) -> bytes:
         """Return a part of the result; empty if there is none."""
@@ -113,7 +113,7 @@ class VisitorCheck:
                 some = inflating.unconsumed_tail
         yield inflating.flush()
 
-    def finish(self, outcome: VisitOutcome) -> None:
+    def finish(self, outcome: GuestOutcome) -> None:
         """Set the result, which must be compressed."""
         self.outcome = outcome
         self.step = "done"
@@ -127,29 +127,29 @@ class Visits:
     """All visits of a service."""
 
     def __init__(
-        self, limits: VisitLimits | None = None, finished: Callable[[VisitOutcome], None] = lambda _: None
+        self, limits: GuestLimits | None = None, finished: Callable[[GuestOutcome], None] = lambda _: None
     ) -> None:
-        self.limits = limits or VisitLimits()
+        self.limits = limits or GuestLimits()
         self._finished = finished
         self.is_closed = False
         self.streams = 0
         """How many pages follow their visit."""
         self._lock = Lock()
-        self._active: dict[str, VisitorCheck] = {}
+        self._active: dict[str, GuestCheck] = {}
         """Those that wait or run, the oldest first."""
-        self._kept: OrderedDict[str, VisitorCheck] = OrderedDict()
-        self._kept_bytes = 0
+        self._stored_results: OrderedDict[str, GuestCheck] = OrderedDict()
+        self._stored_bytes = 0
         self._expired: OrderedDict[str, None] = OrderedDict()
-        self._workers: list[Worker[VisitJob, VisitOutcome]] = []
-        self._idle: list[Worker[VisitJob, VisitOutcome]] = []
+        self._workers: list[Worker[GuestJob, GuestOutcome]] = []
+        self._idle: list[Worker[GuestJob, GuestOutcome]] = []
         self._threads: ThreadPoolExecutor | None = None
 
-    def start(self, job: VisitJob, client: str, *, is_kept: bool = True) -> VisitorCheck:
+    def start(self, job: GuestJob, client: str, *, is_kept: bool = True) -> GuestCheck:
         """Start a job, or let it wait. Raises BusyError.
 
         A visit that is not kept has no link: its result is for the caller only.
         """
-        started = VisitorCheck(redacted_url(job.url), client, self.limits.hours)
+        started = GuestCheck(redacted_url(job.url), client, self.limits.hours)
         with self._lock:
             if sum(visit.client == client for visit in self._active.values()) >= self.limits.for_each_client:
                 raise BusyError(is_client=True)
@@ -161,17 +161,17 @@ class Visits:
             started.work = self._threads.submit(self._run, started, job, is_kept=is_kept)
         return started
 
-    def find(self, token: str) -> VisitorCheck | None:
+    def find(self, token: str) -> GuestCheck | None:
         """Return a visit by its link; None if there is none, or if it has expired."""
         with self._lock:
             self._forget_old()
-            return self._active.get(token) or self._kept.get(token)
+            return self._active.get(token) or self._stored_results.get(token)
 
     def has_expired(self, token: str) -> bool:
         """Whether a link worked until some time ago."""
         return token in self._expired
 
-    def before(self, visit: VisitorCheck) -> int:
+    def before(self, visit: GuestCheck) -> int:
         """Return how many visits wait before this one."""
         with self._lock:
             waiting = [visit.token for visit in self._active.values() if visit.step == "waiting"]
@@ -181,7 +181,7 @@ class Visits:
         """Return how many visits wait and run, and how many results are kept."""
         with self._lock:
             waiting = sum(visit.step == "waiting" for visit in self._active.values())
-            return {"waiting": waiting, "running": len(self._active) - waiting, "kept": len(self._kept)}
+            return {"waiting": waiting, "running": len(self._active) - waiting, "kept": len(self._stored_results)}
 
     def close(self) -> None:
         """End all processes."""
@@ -193,21 +193,21 @@ class Visits:
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, visit: VisitorCheck, job: VisitJob, *, is_kept: bool) -> None:
+    def _run(self, visit: GuestCheck, job: GuestJob, *, is_kept: bool) -> None:
         try:
             outcome = self._outcome(visit, job)
         except Exception as error:  # no process, a broken pipe: a visit must end whatever happens
-            outcome = VisitOutcome("crashed", f"the check could not be run: {type(error).__name__}")
+            outcome = GuestOutcome("crashed", f"the check could not be run: {type(error).__name__}")
         with self._lock:
             visit.finish(outcome)
             self._active.pop(visit.token, None)
             if is_kept:
-                self._kept[visit.token] = visit
-                self._kept_bytes += visit.size
+                self._stored_results[visit.token] = visit
+                self._stored_bytes += visit.size
                 self._forget_old()
         self._finished(outcome)
 
-    def _outcome(self, visit: VisitorCheck, job: VisitJob) -> VisitOutcome:
+    def _outcome(self, visit: GuestCheck, job: GuestJob) -> GuestOutcome:
         """Do a job in a process, which is killed at the deadline."""
 
         def note(step: str) -> None:
@@ -217,33 +217,35 @@ class Visits:
         try:
             return worker.run(job, note)
         except OverdueError:
-            return VisitOutcome("slow", f"not done within {self.limits.seconds:g} seconds")
+            return GuestOutcome("slow", f"not done within {self.limits.seconds:g} seconds")
         except LostError:  # killed, by a limit or by the end of the service
-            return VisitOutcome("slow", "the check needed too much time or memory")
+            return GuestOutcome("slow", "the check needed too much time or memory")
         finally:
             with self._lock:
                 self._idle.append(worker)
 
-    def _free_worker(self, job: VisitJob) -> Worker[VisitJob, VisitOutcome]:
+    def _free_worker(self, job: GuestJob) -> Worker[GuestJob, GuestOutcome]:
         """Return a worker that has nothing to do: the one that was used last, so that few are started."""
         with self._lock:
             if self._idle:
                 return self._idle.pop()
             limits = WorkerLimits(self.limits.seconds, self.limits.memory, roots=(), network=job.networks, forgets=True)
-            self._workers.append(Worker("mcproof.services.web.visit_warmup:work", VisitJob, VisitOutcome, limits))
+            self._workers.append(Worker("mcproof.services.web.visit_warmup:work", GuestJob, GuestOutcome, limits))
             if self.is_closed:
                 self._workers[-1].close()
             return self._workers[-1]
 
     def _forget_old(self) -> None:
         """Forget visits that have expired, and the oldest beyond the bounds."""
-        while self._kept:
-            oldest = next(iter(self._kept.values()))
-            is_too_much = len(self._kept) > self.limits.kept or self._kept_bytes > self.limits.kept_bytes
+        while self._stored_results:
+            oldest = next(iter(self._stored_results.values()))
+            is_too_much = (
+                len(self._stored_results) > self.limits.stored_results or self._stored_bytes > self.limits.stored_bytes
+            )
             if not (oldest.is_expired or is_too_much):
                 return
-            del self._kept[oldest.token]
-            self._kept_bytes -= oldest.size
+            del self._stored_results[oldest.token]
+            self._stored_bytes -= oldest.size
             self._expired[oldest.token] = None
             if len(self._expired) > MOST_EXPIRED:
                 self._expired.popitem(last=False)
