@@ -26,10 +26,9 @@ from mcproof.services.web.health import router as health
 from mcproof.services.web.pages import pages_router
 from mcproof.services.web.protection import (
     HeadRequests,
-    HostCheck,
+    OriginCheck,
     RateLimit,
     ResponseHeaders,
-    SameOrigin,
     TimedConnection,
 )
 from mcproof.services.web.rendering import router as badges
@@ -104,8 +103,7 @@ def create_service(
         middleware=[
             Middleware(RequestLog, log=log),
             Middleware(ResponseHeaders, metrics=metrics),
-            Middleware(HostCheck, hosts=settings.hosts),
-            Middleware(SameOrigin),
+            Middleware(OriginCheck, hosts=settings.hosts),
             Middleware(RateLimit, a_minute=settings.requests_a_minute),
             Middleware(TokenCheck, database=database, required=settings.required_scopes),
             Middleware(HeadRequests),
