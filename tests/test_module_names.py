@@ -38,7 +38,7 @@ NO_MODULES = re.compile(
     r"mcproof\.(?:toml|ya?ml|lock|py|lua|json|sarif|snapshots\.json|schema\.json|example\.com|fish|sqlite|html|openRulePage)(?!\w)"
 )
 """Names of files, of a host, and of a command of the language server."""
-DYNAMIC = {"__getattr__", "_in_order", "command_named", "document_of", "render", "rules_of"}
+DYNAMIC = {"__getattr__", "_in_order", "command_named", "document_of", "imported_function", "render", "rules_of"}
 """The functions that build the name of a module; the tests at the end call each with every name of its table."""
 CATALOG = {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -285,7 +285,7 @@ def unpacked(node: ast.expr) -> list[ast.expr]:
 def test_every_module_that_is_started_is_a_program_of_its_own() -> None:
     """Merged into a library its classes would be those of `__main__`, and nobody else's."""
     names = started_modules()
-    assert len(names) >= 4
+    assert names
     for name in names:
         spec = find_spec(name)
         assert spec is not None, name
@@ -295,17 +295,19 @@ def test_every_module_that_is_started_is_a_program_of_its_own() -> None:
         assert ast.unparse(last.test) == "__name__ == '__main__'", name
 
 
-def test_modules_to_preload_exist() -> None:
-    preloaded = [
-        name
-        for _, call in calls("set_forkserver_preload")
-        for argument in call.args
-        if isinstance(argument, ast.List)
-        for name in constants(argument.elts)
-    ]
-    assert preloaded
-    for name in preloaded:
-        assert resolves(name), name
+def test_the_functions_of_workers_exist() -> None:
+    """A worker process imports them by name, and its standard error is closed."""
+    names = {
+        node.value
+        for file in programs(SOURCE / "services")
+        for node in ast.walk(tree(file))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if re.fullmatch(r"mcproof\.[\w.]+:[a-z_]+", node.value) and not node.value.endswith(":migrations")
+    }
+    assert len(names) >= 5
+    for name in names:
+        module, _, function = name.partition(":")
+        assert callable(getattr(import_module(module), function)), name
 
 
 def test_the_watchdog_starts_with_nothing_but_the_standard_library() -> None:

@@ -256,6 +256,42 @@ def test_fixes_stay_within_the_folder(stranger: Stranger) -> None:
     assert "is a symbolic link to" in has_no_effect(stranger, "schema-lint", "catalogs", "--fix", "--write", code=2)
 
 
+LINKED = """\
+from mcp.server import MCPServer
+
+from helper import TEXT
+
+server = MCPServer("x")
+
+
+@server.tool(description=TEXT)
+def find(title: str) -> str:
+    return title
+"""
+
+
+@pytest.mark.parametrize("words", [["grade"], ["lint"], ["capture", "src"]], ids=" ".join)
+def test_what_a_link_leads_to_outside_the_checkout_is_not_read(stranger: Stranger, words: list[str]) -> None:
+    (stranger.repo / ".git").mkdir()
+    (stranger.repo / "src").mkdir()
+    (stranger.repo / "src" / "server.py").write_text(LINKED)
+    (stranger.outside / "helper.py").write_text(f"TEXT = {SECRET!r}\n")
+    (stranger.repo / "src" / "helper.py").symlink_to(stranger.outside / "helper.py")
+    write(stranger.outside / "private.json", [{**LOOSE_TOOL, "name": SECRET}])
+    (stranger.repo / "catalogs").mkdir()
+    (stranger.repo / "catalogs" / "linked.json").symlink_to(stranger.outside / "private.json")
+    has_no_effect(stranger, *words)
+
+
+def test_a_link_within_the_checkout_is_followed(stranger: Stranger) -> None:
+    (stranger.repo / ".git").mkdir()
+    (stranger.repo / "src").mkdir()
+    (stranger.repo / "src" / "server.py").write_text(LINKED)
+    (stranger.repo / "shared.py").write_text("TEXT = 'Find a book.'\n")
+    (stranger.repo / "src" / "helper.py").symlink_to(stranger.repo / "shared.py")
+    assert "Find a book." in has_no_effect(stranger, "capture", "src", code=0)
+
+
 @pytest.mark.parametrize("exists", [True, False], ids=["link", "dangling link"])
 @pytest.mark.parametrize(
     "words",

@@ -6,10 +6,10 @@ These are values; `connect` opens them. Every command needs the types, few need 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from mcproof.core.stored_form import record
 
 
 class AccessOptions(NamedTuple):
@@ -44,6 +44,7 @@ class AccessOptions(NamedTuple):
         return [os.environ[name] for name in named if name and os.environ.get(name)]
 
 
+@record()
 class CommandEndpoint(NamedTuple):
     """A server that is started by a command."""
 
@@ -83,6 +84,7 @@ class CommandEndpoint(NamedTuple):
         return {"command": [hide(word) for word in redacted_command(self.words)]}
 
 
+@record()
 class UrlEndpoint(NamedTuple):
     """A server at a URL."""
 

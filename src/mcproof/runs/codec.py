@@ -7,6 +7,8 @@ Why types are the source of the JSON form: docs/decisions/0060-json-from-types.m
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, Union, cast, get_args, get_origin
@@ -16,7 +18,7 @@ from mcproof.core.stored_form import Member, Presence, member
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     Reader = Callable[[Any], Any]
     """Turns a JSON value into one of a type."""
@@ -52,7 +54,7 @@ class StoredMember(NamedTuple):
     presence: Presence
     is_field: bool
     has_records: bool
-    """Whether there are NamedTuples in its values; others are JSON already."""
+    """Whether there are NamedTuples or bytes in its values; others are JSON already."""
 
 
 @cache
@@ -64,7 +66,7 @@ def members_of(kind: Any) -> tuple[StoredMember, ...]:
         is_field = name in kind._fields
         hint = hints[name] if is_field else hints_of(getattr(kind, name).fget, include_extras=True)["return"]
         declared = _declared(hint)
-        has_records = any(map(is_record, _parts(hint)))
+        has_records = any(part is bytes or is_record(part) for part in _parts(hint))
         members.append(StoredMember(name, declared.key or name, hint, declared.presence, is_field, has_records))
     return tuple(members)
 
@@ -100,7 +102,7 @@ def encode(value: Any) -> Any:
         return [encode(part) for part in value]
     if isinstance(value, dict):
         return {key: encode(part) for key, part in value.items()}
-    return value
+    return b64encode(value).decode() if isinstance(value, bytes) else value
 
 
 def decode(kind: type[T], raw: Any, at: str = "") -> T:
@@ -132,8 +134,10 @@ def _reader(kind: Any) -> Reader:
         return _union([_reader(part) for part in arguments])
     if origin in (list, tuple):
         return _array(origin, _reader(arguments[0]))
-    if origin is dict:
+    if origin in (dict, Mapping):
         return _mapping(_reader(arguments[1]))
+    if kind is bytes:
+        return _bytes
     return _object(kind) if is_record(kind) else _scalar(kind)
 
 
@@ -160,6 +164,14 @@ def _integer(raw: Any) -> int:
     if isinstance(raw, bool) or not (isinstance(raw, int) or (isinstance(raw, float) and raw.is_integer())):
         raise DecodeError("an integer")
     return int(raw)
+
+
+def _bytes(raw: Any) -> bytes:
+    """Read bytes, which JSON has as base64; only messages between processes have them."""
+    try:
+        return b64decode(raw, validate=True)
+    except (TypeError, ValueError):
+        raise DecodeError("base64") from None
 
 
 def _choice(choices: tuple[Any, ...]) -> Reader:

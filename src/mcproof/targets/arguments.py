@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from mcproof.client.endpoints import AccessOptions
 from mcproof.core.catalog.model import Origin
 from mcproof.core.errors import InputError, reason_of
+from mcproof.core.text.files import open_in_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -289,7 +290,8 @@ def read_bytes(source: Input) -> bytes:
                 raise InputError("cannot be read: standard input is closed", file=source.title)
             data = _read_all(sys.stdin.buffer)
         else:
-            with open(source.name, "rb") as file:
+            # A file that the user names may be a link to anywhere; one that is found in a folder may not.
+            with open(source.name, "rb", opener=open_in_checkout if source.folder else None) as file:
                 data = _read_all(file)
     except OSError as error:
         raise _unreadable(source.title, error) from None

@@ -144,6 +144,21 @@ def test_a_module_that_registers_on_an_imported_server_is_checked(editor: Editor
     assert shown(editor, editor.open(file)) == linted(file, tmp_path) != []
 
 
+@pytest.mark.parametrize("is_checkout", [True, False])
+def test_what_a_link_leads_to_outside_the_checkout_is_not_read(
+    editor: Editor, tmp_path: Path, *, is_checkout: bool
+) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    if is_checkout:
+        (checkout / ".git").mkdir()
+    (tmp_path / "helper.py").write_text("TEXT = ''\n", encoding="utf-8")
+    (checkout / "helper.py").symlink_to(tmp_path / "helper.py")
+    source = SERVER.replace("@mcp.tool()\ndef burn", "@mcp.tool(description=TEXT)\ndef burn")
+    uri = editor.open(checkout / "server.py", f"from helper import TEXT\n{source}")
+    assert ("tool-no-description" in editor.codes(uri)) is not is_checkout
+
+
 def test_an_unsaved_configuration_applies_to_all_documents(editor: Editor, tmp_path: Path) -> None:
     settings = tmp_path / "mcproof.toml"
     settings.write_text("", encoding="utf-8")

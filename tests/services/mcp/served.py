@@ -11,7 +11,7 @@ import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
-from mcproof.services.mcp.checker_process import CheckerProcess
+from mcproof.services.mcp.checker import Checker
 from mcproof.services.mcp.server import RootPolicy, create_server
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def agent(
     *roots: Path | str, mode: str = HANDSHAKE, asks_client: bool = False, time_limit: float = 60, **options: Any
 ) -> Iterator[Agent]:
     """A client of a server in this process."""
-    policy = RootPolicy(tuple(os.path.realpath(each) for each in roots), asks_client)
-    checker = CheckerProcess(time_limit)
+    policy = RootPolicy(tuple(os.path.realpath(root) for root in roots), asks_client)
+    checker = Checker(time_limit)
     client = Client(create_server(checker, policy), mode=mode, **options)
     with (
         start_blocking_portal() as portal,

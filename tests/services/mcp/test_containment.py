@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import mcp_types as types
 import pytest
 from pydantic import FileUrl
 
 from cli.running import CLEAN_TOOL, LOOSE_TOOL, write
-from mcproof.core.errors import InputError
-from mcproof.services.mcp.checker import encoded
-from mcproof.services.mcp.checker_process import CheckerProcess
-from mcproof.services.workers import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
+from mcproof.core.errors import InputError, McproofError
+from mcproof.services.mcp.checker import Checker
+from mcproof.services.mcp.checks import CheckJob, check
+from mcproof.services.mcp.roots import LARGEST_FILE, allowed_path, client_roots, default_roots, given_roots
 
 from .served import COMMAND, STATELESS, Agent, agent
+from .test_tools import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,6 +106,14 @@ def test_links_in_a_folder_do_not_lead_out(server: Agent, place: Place) -> None:
     assert SECRET not in str(server.call("lint_catalog", target="mixed/server.py", rulesets=["all"]))
 
 
+def test_a_checkout_below_the_root_is_read(server: Agent, place: Place) -> None:
+    checkout = place.root / "checkout"
+    (checkout / ".git").mkdir(parents=True)
+    (checkout / "src").mkdir()
+    (checkout / "src" / "server.py").write_text(SOURCE, encoding="utf-8")
+    assert server.document("grade_catalog", target="checkout")["grade"]
+
+
 def test_nothing_is_started_and_nothing_is_opened(server: Agent, place: Place) -> None:
     started = place.root / "started"
     command = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}
@@ -178,10 +187,10 @@ def test_the_configuration_of_the_project_applies_and_none_above_it(tmp_path: Pa
     (tmp_path / "mcproof.toml").write_text("not a configuration\n", encoding="utf-8")
     with agent(root) as served:
         found = served.document("lint_catalog", target="inner/tools.json", rulesets=["strict"])["findings"]
-        assert {each["rule"] for each in found} == {"SCH-001", "SCH-002"}
+        assert {finding["rule"] for finding in found} == {"SCH-001", "SCH-002"}
         (root / "mcproof.toml").write_text('ignore = ["SCH-001"]\n', encoding="utf-8")
         found = served.document("lint_catalog", target="inner/tools.json", rulesets=["strict"])["findings"]
-        assert {each["rule"] for each in found} == {"SCH-002"}
+        assert {finding["rule"] for finding in found} == {"SCH-002"}
 
 
 def test_a_baseline_outside_the_root_is_not_read(place: Place, tmp_path: Path) -> None:
@@ -191,39 +200,6 @@ def test_a_baseline_outside_the_root_is_not_read(place: Place, tmp_path: Path) -
         message = served.error("lint_catalog", target="tools.json")
     assert "outside the allowed folders" in message
     assert SECRET not in message
-
-
-class TestConfinement:
-    """The hook itself, in a process of its own: it cannot be removed."""
-
-    @staticmethod
-    def refused(statement: str, *roots: str) -> str:
-        code = (
-            "import os, socket, subprocess\nfrom mcproof.services.workers import Confinement\n"
-            f"each = Confinement(); each.roots = {roots!r}; each.apply()\n"
-            f"try:\n    {statement}\nexcept PermissionError as error:\n    print(error.strerror)\n"
-            "else:\n    print('done')"
-        )
-        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    @pytest.mark.parametrize(
-        ("statement", "reason"),
-        [
-            ("open('{root}/tools.json')", "done"),
-            ("open('{outside}/tools.json')", "outside the allowed folders"),
-            ("os.listdir('{outside}')", "outside the allowed folders"),
-            ("open('{root}/new', 'w')", "this server does not write files"),
-            ("os.remove('{root}/tools.json')", "this server only reads files, refused: os.remove"),
-            ("subprocess.run(['true'])", "this server only reads files, refused: subprocess.Popen"),
-            ("os.system('true')", "this server only reads files, refused: os.system"),
-            ("socket.create_connection(('127.0.0.1', 9))", "this server only reads files, refused: socket.getaddrinfo"),
-        ],
-    )
-    def test_what_is_refused(self, place: Place, statement: str, reason: str) -> None:
-        asked = statement.format(root=place.root, outside=place.outside)
-        assert self.refused(asked, str(place.root)) == reason
-        assert not (place.root / "new").exists()
 
 
 class TestRoots:
@@ -290,14 +266,10 @@ class TestChecker:
             assert message == "the check took more than 0.001 s and was stopped"
             assert served.error("lint_catalog", target="tools.json") == message
 
-    def test_a_checker_that_dies_is_reported_and_started_again(
-        self, place: Place, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_checker_that_dies_is_reported(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mcproof.services.mcp.checker.FUNCTION", "mcproof.services.mcp.checks:absent")
         with agent(place.root) as served:
-            with monkeypatch.context() as patch:
-                patch.setattr("mcproof.services.mcp.checker_process._COMMAND", (sys.executable, "-c", "pass"))
-                assert served.error("lint_catalog", target="tools.json").startswith("the check failed: ")
-            assert served.document("grade_catalog", target="tools.json")["grade"] == "A"
+            assert served.error("lint_catalog", target="tools.json").startswith("the check failed: ")
 
     def test_a_call_that_the_client_cancels_does_not_spoil_the_next_one(self, place: Place) -> None:
         with agent(place.root) as served:
@@ -307,43 +279,28 @@ class TestChecker:
             assert served.document("grade_catalog", target="tools.json")["grade"] == "A"
 
     def test_a_checker_that_cannot_be_started_is_reported(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mcproof.services.mcp.checker_process._COMMAND", ("/absent/python",))
+        monkeypatch.setattr(sys, "executable", "/absent/python")
         with agent(place.root) as served:
             message = served.error("lint_catalog", target="tools.json")
         assert message == "the check cannot be started: no such file or directory"
 
     def test_a_result_that_is_too_large_is_refused(self, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mcproof.services.mcp.checker_process.LARGEST_RESULT", 100)
-        with agent(place.root) as served:
-            assert "pass a smaller `limit` or fewer tools" in served.error("lint_catalog", target="tools.json")
+        monkeypatch.setattr("mcproof.services.mcp.checks.LARGEST_RESULT", 100)
+        with pytest.raises(InputError, match="pass a smaller `limit` or fewer tools"):
+            check(CheckJob("lint_catalog", {"target": "tools.json"}, (str(place.root),)), None)
 
-    def test_the_process_ends_with_its_input(self) -> None:
-        command = [sys.executable, "-P", "-m", "mcproof.services.mcp.checker"]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            request = {"tool": "explain_rule", "arguments": {"rule": "SCH-001"}, "roots": []}
-            output, _ = process.communicate(encoded(request), timeout=60)
-        assert process.returncode == 0
-        assert b'"id": "SCH-001"' in output
+    def test_another_root_is_read_by_another_process(self, place: Place) -> None:
+        """A confinement is for good, so a client that changes its roots gets a new one."""
 
-    @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
-    def test_its_memory_is_limited(self) -> None:
-        code = (
-            "from mcproof.services.mcp import checker\nchecker.MEMORY_LIMIT = 1 << 29\nchecker._limit_memory()\n"
-            "try:\n    bytearray(1 << 30)\nexcept MemoryError:\n    print('limited')"
-        )
-        done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
-        assert done.stdout == "limited\n"
+        async def both() -> None:
+            async with Checker() as checker:
+                arguments = {"target": "tools.json"}
+                with pytest.raises(McproofError, match="no such file"):
+                    await checker.run("grade_catalog", arguments, (str(place.root / "empty"),))
+                assert (await checker.run("grade_catalog", arguments, (str(place.root),)))["grade"] == "A"
 
-    @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="there is no such signal on this system")
-    def test_it_ends_itself_when_a_check_does_not_end(self) -> None:
-        """Also without a server that would kill it."""
-        code = (
-            "import time\nfrom mcproof.services.mcp import checker\nchecker.TIME_LIMIT = -4\n"
-            "checker.run_check = lambda *_: time.sleep(100)\nchecker.main()"
-        )
-        request = encoded({"tool": "explain_rule", "arguments": {}, "roots": []})
-        done = subprocess.run([sys.executable, "-P", "-c", code], input=request, capture_output=True, check=False)
-        assert (done.returncode, done.stdout) == (-signal.SIGALRM, b"")
+        (place.root / "empty").mkdir()
+        anyio.run(both)
 
     def test_no_process_is_left(self, place: Place) -> None:
         before = _checkers()
@@ -353,10 +310,8 @@ class TestChecker:
         assert _checkers() <= before
 
     def test_a_process_that_was_never_started_is_not_stopped(self) -> None:
-        import anyio
-
         async def nothing() -> None:
-            async with CheckerProcess():
+            async with Checker():
                 pass
 
         anyio.run(nothing)
@@ -395,6 +350,6 @@ def _checkers(of: int | None = None) -> set[int]:
                     words, parent = command.read(), int(status.read().rpartition(b")")[2].split()[1])
             except OSError:
                 continue
-            if parent in parents and b"services.mcp.checker" in words:
+            if parent in parents and b"services.mcp.checks:check" in words:
                 found.add(int(name))
     return found

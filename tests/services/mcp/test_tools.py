@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import CLEAN_TOOL, FAULTY_TOOL, LOOSE_TOOL, run, write
-from mcproof.services.mcp.checks import run_check
+from mcproof.services.mcp.checks import CheckJob, check
 from mcproof.services.mcp.tools import LONGEST_PIECE, tool_definitions
 
 from .served import STATELESS, Agent, agent
@@ -256,4 +256,5 @@ def test_every_tool_is_implemented(project: Path, monkeypatch: pytest.MonkeyPatc
     assert [each.name for each in tool_definitions()] == list(CALLS)
     monkeypatch.chdir(project)
     for name, arguments in CALLS.items():
-        assert run_check(name, arguments, [str(project)])["schema_version"] == 1
+        document = json.loads(check(CheckJob(name, arguments, (str(project),)), None))
+        assert document["schema_version"] == 1

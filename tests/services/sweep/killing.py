@@ -18,7 +18,7 @@ from .sweeping import rows, start, sweep, write_captures
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORKER = "mcproof.services.sweep.worker_process"
+WORKER = "mcproof.services.sweep.check:check_"
 
 
 def kill_rounds(folder: Path, *, captures: int, kills: int, seed: int, options: tuple[str, ...] = ()) -> int:

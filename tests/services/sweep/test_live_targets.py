@@ -88,7 +88,17 @@ def test_tools_are_called_only_to_prove(tmp_path: Path, options: tuple[str, ...]
 def test_the_value_of_a_variable_is_nowhere_in_the_results(tmp_path: Path) -> None:
     secret = "hunter2-hunter2"  # noqa: S105
     lines = [{"target": f"{GOOD} --key=${{TOKEN}}", "env": ["TOKEN"]}, {"url": "http://127.0.0.1:9/${TOKEN}/mcp"}]
-    words = ("--allow-commands", "--allow-env", "TOKEN", "--retries", "0", "--output", "board.html", "--scan")
+    words = (
+        "--allow-commands",
+        "--allow-env",
+        "TOKEN",
+        "--retries",
+        "0",
+        "--output",
+        "board.html",
+        "--scan",
+        "--prove",
+    )
     found = swept(tmp_path, lines, *words, "--record", "--database", "s.sqlite", env={"TOKEN": secret})
     assert Counter(row["outcome"] for row in found) == {"checked": 1, "unreachable": 1}
     for file in tmp_path.iterdir():

@@ -160,3 +160,12 @@ def test_a_json_file_that_is_something_else_is_a_capture(tmp_path: Path) -> None
     for text in ('{"tools": []}', '{"servers": ', "[]"):
         file.write_text(text)
         assert targets(file)[0].file == str(file)
+
+
+@pytest.mark.parametrize("arguments", [5, None, "word", {"a": 1}])
+def test_arguments_that_are_no_list_hinder_one_target(tmp_path: Path, arguments: Any) -> None:
+    first, second = listed(tmp_path, {"command": ["x", "y"], "args": arguments}, {"command": ["x", "y"], "args": ["z"]})
+    outcome, message = hindered(first)
+    assert outcome == "unreadable"
+    assert message.endswith("is not a list of strings")
+    assert words(second) == ("x", "y", "z")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mcproof.services.store.database import open_database
+from mcproof.services.web.visits import Visits
 from servers.web import Web
 from services.web.visiting import visiting
 
@@ -17,6 +18,22 @@ if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
     from mcproof.services.store.database import Database
+
+
+@pytest.fixture(autouse=True)
+def _no_worker_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End the workers of services that a test calls without ever starting or stopping them."""
+    started: list[Visits] = []
+
+    def noted(visits: Visits, *arguments: Any, **named: Any) -> None:
+        initialize(visits, *arguments, **named)
+        started.append(visits)
+
+    initialize = Visits.__init__
+    monkeypatch.setattr(Visits, "__init__", noted)
+    yield
+    for visits in started:
+        visits.close()
 
 
 @pytest.fixture

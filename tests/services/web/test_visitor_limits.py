@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import zlib
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.services.web.visit_jobs import VisitOutcome
-from mcproof.services.web.visits import PIECE, VisitLimits, VisitorCheck
+from mcproof.services.web.visit_jobs import GuestOutcome
+from mcproof.services.web.visits import PIECE, GuestCheck, GuestLimits
 from servers.web import FAULTS, Web
 from services.store.runs import BAD, GOOD
 from services.web.visiting import SECRET, Echo, ask, done, visited, visiting
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 # --- limits -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limits", [VisitLimits(hours=0), VisitLimits(kept=0), VisitLimits(kept_bytes=0)])
-def test_a_link_expires(tmp_path: Path, limits: VisitLimits) -> None:
+@pytest.mark.parametrize("limits", [GuestLimits(hours=0), GuestLimits(stored_results=0), GuestLimits(stored_bytes=0)])
+def test_a_link_expires(tmp_path: Path, limits: GuestLimits) -> None:
     with visiting(tmp_path, visit_limits=limits) as service:
         path = ask(service, catalog=GOOD.decode())
         done(service)
@@ -40,7 +41,7 @@ def test_a_link_expires(tmp_path: Path, limits: VisitLimits) -> None:
 
 
 def test_the_oldest_result_is_forgotten_first(tmp_path: Path) -> None:
-    with visiting(tmp_path, visit_limits=VisitLimits(kept=2)) as service:
+    with visiting(tmp_path, visit_limits=GuestLimits(stored_results=2)) as service:
         paths = [visited(service, catalog=GOOD.decode())[0] for _ in range(3)]
         assert [service.get(path).status_code for path in paths] == [410, 200, 200]
 
@@ -50,8 +51,8 @@ def test_the_oldest_result_is_forgotten_first(tmp_path: Path) -> None:
 )
 def test_a_result_is_sent_in_pieces(data: bytes) -> None:
     """A client that opens many connections and reads nothing must not make the service hold as many results."""
-    visit = VisitorCheck("", "client", 1.0)
-    visit.finish(VisitOutcome(report=zlib.compress(data)))
+    visit = GuestCheck("", "client", 1.0)
+    visit.finish(GuestOutcome(report=zlib.compress(data)))
     pieces = list(visit.pieces("report"))
     assert b"".join(pieces) == data
     assert max(map(len, pieces)) <= PIECE
@@ -59,20 +60,20 @@ def test_a_result_is_sent_in_pieces(data: bytes) -> None:
 
 def test_pages_and_downloads_are_not_built_whole(service: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     path = visited(service, catalog=BAD.decode())[0]
-    part, whole = VisitorCheck.part, []
+    part, whole = GuestCheck.part, []
 
-    def noted(visit: VisitorCheck, name: str) -> bytes:
+    def noted(visit: GuestCheck, name: str) -> bytes:
         whole.append(name)
         return part(visit, name)
 
-    monkeypatch.setattr(VisitorCheck, "part", noted)
+    monkeypatch.setattr(GuestCheck, "part", noted)
     for end in ("", "/report.html", "/report.json", "/catalog.json", "/tightened.json"):
         assert service.get(path + end).text
     assert whole == ["diff"]  # which is short
 
 
 def test_a_busy_service_has_a_page(tmp_path: Path) -> None:
-    limits = VisitLimits(at_once=1, queued=1, for_each_client=10)
+    limits = GuestLimits(at_once=1, queued=1, for_each_client=10)
     with FAULTS["hang"]() as hanging, visiting(tmp_path, visit_limits=limits) as service:
         ask(service, url=hanging.url)
         second = ask(service, url=hanging.url)
@@ -86,7 +87,7 @@ def test_a_busy_service_has_a_page(tmp_path: Path) -> None:
 
 
 def test_a_client_has_its_own_limit(tmp_path: Path) -> None:
-    with FAULTS["hang"]() as hanging, visiting(tmp_path, visit_limits=VisitLimits(for_each_client=1)) as service:
+    with FAULTS["hang"]() as hanging, visiting(tmp_path, visit_limits=GuestLimits(for_each_client=1)) as service:
         ask(service, url=hanging.url)
         busy = service.post("/lint", data={"url": hanging.url})
         assert busy.status_code == 429
@@ -97,7 +98,7 @@ def test_a_client_has_its_own_limit(tmp_path: Path) -> None:
 
 
 def test_a_check_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    with FAULTS["hang"]() as hanging, visiting(tmp_path, visit_limits=VisitLimits(seconds=0.5)) as service:
+    with FAULTS["hang"]() as hanging, visiting(tmp_path, visit_limits=GuestLimits(seconds=0.5)) as service:
         assert "The check took too long" in visited(service, url=hanging.url)[1]
         response = service.post("/api/v1/lint", json={"url": hanging.url})
         assert response.status_code == 504
@@ -105,7 +106,7 @@ def test_a_check_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_check_that_needs_too_much_memory_is_ended(tmp_path: Path) -> None:
-    with visiting(tmp_path, visit_limits=VisitLimits(memory=1024**2)) as service:
+    with visiting(tmp_path, visit_limits=GuestLimits(memory=1024**2)) as service:
         tool = {"name": "a", "description": "x" * 4_000_000, "inputSchema": {"type": "object"}}
         page = visited(service, catalog=json.dumps({"tools": [tool]}))[1]
     assert "The check needs too much memory" in page
@@ -118,11 +119,10 @@ def test_a_stop_ends_what_runs(tmp_path: Path) -> None:
             ask(service, url=hanging.url)
             while not hanging.requests:
                 sleep(0.01)
-            processes = list(visits._processes)
-            assert [each.is_alive() for each in processes] == [True]
+            [process] = [worker._process for worker in visits._workers]
+            assert process.exit_code is None
         assert visits.counts()["running"] == 0
-        with pytest.raises(ValueError, match="closed"):
-            processes[0].is_alive()
+        assert process.exit_code == -signal.SIGKILL
 
 
 # --- the store, other sites ---------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_a_visit_changes_nothing_that_is_listed(service: TestClient, server: Web
     visited(service, catalog=BAD.decode())
     service.post("/api/v1/scan", json={"url": server.url})
     assert [service.get(path).text for path in paths] == before
-    assert all(path.rpartition("/")[2] not in service.get(each).text for each in paths)
+    assert all(path.rpartition("/")[2] not in service.get(listing).text for listing in paths)
 
 
 FOREIGN = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -17,10 +16,12 @@ import pytest
 from limits import HANG
 from mcproof.checks.diff.lock import known_parts, surface_hash
 from mcproof.core.errors import UsageError
+from mcproof.runs.codec import decode, encode
 from mcproof.runs.events import RunStarted
-from mcproof.services.web import watch_worker
+from mcproof.services.web import watch_check
+from mcproof.services.web.watch_check import WatchError, check_in_process, limits_of
 from mcproof.services.web.watch_events import ObservedRun, WatchJob
-from mcproof.services.web.watch_process import WatchError, check_in_process
+from mcproof.services.workers.messages import frame
 from mcproof.targets.arguments import Input
 from mcproof.targets.client_config import ConfiguredServer
 from mcproof.targets.snapshots import read_snapshot
@@ -44,9 +45,10 @@ def snapshot(tmp_path: Path) -> str:
     return str(file)
 
 
-def checked(each: WatchJob) -> list[ObservedRun]:
+def checked(wanted: WatchJob) -> list[ObservedRun]:
     """The runs of a job, checked in this process."""
-    return [ObservedRun.of_line(line) for line in watch_worker.check(WatchJob.of_line(each.line()))]
+    received = decode(WatchJob, json.loads(json.dumps(encode(wanted))))
+    return [watch_check.observed(report) for report in watch_check.check(received)]
 
 
 # --- what a check observes ----------------------------------------------------------------------------------------
@@ -79,8 +81,7 @@ def test_a_server_that_cannot_be_reached_is_a_run_with_trouble() -> None:
 def test_a_secret_of_the_configuration_is_in_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BOOKS_TOKEN", "hunter2-hunter2")
     target = ConfiguredServer("books", {"url": "http://127.0.0.1:1/${BOOKS_TOKEN}"}, "watch.toml", 1)
-    lines = list(watch_worker.check(job(target)))
-    assert "hunter2" not in "".join(lines)
+    assert "hunter2" not in str(watch_check.check(job(target)))
 
 
 def test_several_servers_are_not_one_watch(tmp_path: Path) -> None:
@@ -102,22 +103,21 @@ def test_a_command_is_refused_before_it_starts(tmp_path: Path) -> None:
     assert not started.exists()
 
 
-def test_the_memory_is_limited_unless_a_server_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_is_confined_unless_it_may_start_a_server() -> None:
     url = ConfiguredServer("books", {"url": "https://x.example"}, "watch.toml", 1)
     assert not job(url, allows=True).may_start_server
     assert not job("mcp.json#x").may_start_server
     assert job("mcp.json#x", allows=True).may_start_server
     assert job(server("x"), allows=True).may_start_server
-    limits: list[Any] = []
-    monkeypatch.setattr("resource.setrlimit", lambda *each: limits.append(each))
-    watch_worker.limit_memory()
-    assert limits == [(resource.RLIMIT_DATA, (1024**3, 1024**3))]
+    confined, unconfined = limits_of(job(url), 9.0), limits_of(job(server("x"), allows=True), 9.0)
+    assert (confined.seconds, confined.memory, confined.roots) == (9.0, 1024**3, ("/",))
+    assert (unconfined.seconds, unconfined.memory, unconfined.roots) == (9.0, 1024**3, None)
 
 
 def test_a_url_is_not_a_command() -> None:
     from mcproof.client.endpoints import UrlEndpoint
 
-    watch_worker.refuse_commands(RunStarted(True, (Input("x", server=UrlEndpoint("https://x.example", {})),)))
+    watch_check.refuse_commands(RunStarted(True, (Input("x", server=UrlEndpoint("https://x.example", {})),)))
 
 
 # --- processes ----------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_a_url_is_not_a_command() -> None:
 def test_a_process_returns_runs_and_reports_what_prevents_them(snapshot: str) -> None:
     async def both() -> list[Any]:
         jobs = (job(snapshot), job(server("x")))
-        return [*await asyncio.gather(*(check_in_process(each, "books") for each in jobs), return_exceptions=True)]
+        return [*await asyncio.gather(*(check_in_process(wanted, "books") for wanted in jobs), return_exceptions=True)]
 
     [run], error = asyncio.run(both())
     assert run.run.targets[0].trouble is None
@@ -157,17 +157,21 @@ def test_a_process_ends_with_the_service(tmp_path: Path) -> None:
     number = tmp_path / "number"
     code = f"import os, time; open({str(number)!r}, 'w').write(str(os.getpid())); time.sleep({HANG})"
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", watch_worker.__name__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [sys.executable, "-P", "-m", "mcproof.services.workers.process", f"{watch_check.__name__}:check"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
     )
     assert process.stdin is not None
     with process:
-        process.stdin.write(job(server("-c", code), allows=True).line().encode())
+        wanted = job(server("-c", code), allows=True)
+        process.stdin.write(frame(encode(limits_of(wanted, HANG))))
+        process.stdin.write(frame([1, encode(wanted)]))
         process.stdin.flush()
         while not (number.exists() and number.read_text()):
             assert process.poll() is None
             time.sleep(0.02)
         process.stdin.close()
-        assert process.wait(HANG) == 1
+        assert process.wait(HANG) == 0
     assert_ended(int(number.read_text()))
 
 

@@ -16,8 +16,8 @@ from mcproof.services.store.queries import history_of
 from mcproof.services.store.recording import pending_deliveries, record_run, watch_states
 from mcproof.services.store.servers import find_server
 from mcproof.services.web.health import Metrics, ServiceLog
+from mcproof.services.web.watch_check import WatchError
 from mcproof.services.web.watch_events import seconds_of
-from mcproof.services.web.watch_process import WatchError
 from mcproof.services.web.watcher import Watcher, WatchPlan
 from services.store.conftest import new_database
 from services.store.runs import BAD, GOOD, linted
@@ -40,6 +40,8 @@ class Service:
 
     def __init__(self, database: Database, *entries: WatchEntry, **plan: Any) -> None:
         self.now = NOON
+        self.clock: Callable[[], float] | None = lambda: self.now
+        """None for those of the system."""
         self.database = database
         self.plan = WatchPlan(entries or (entry(webhook=WEBHOOK),), **plan)
         self.results: dict[str, list[ObservedRun] | Exception] = {}
@@ -69,7 +71,7 @@ class Service:
             metrics=self.metrics,
             log=ServiceLog("json", self.log, lambda: self.now),
             check=check or self.check,
-            clock=lambda: self.now,
+            clock=self.clock,
         )
 
     def turn(self, watcher: Watcher | None = None) -> list[str]:
@@ -334,3 +336,18 @@ def test_old_runs_are_deleted(database: Database) -> None:
         await watcher.stop(0)
 
     asyncio.run(run())
+
+
+def test_a_clock_that_is_set_back_delays_no_check(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = {"time": 0, "monotonic": 0}
+    monkeypatch.setattr("time.time", lambda: NOON + hours["time"] * HOUR)
+    monkeypatch.setattr("time.monotonic", lambda: 7.0 + hours["monotonic"] * HOUR)
+    service.clock = None
+    watcher = service.watcher()
+    service.turn(watcher)
+    hours.update(time=-24, monotonic=1)
+    service.turn(watcher)
+    assert len(service.checked) == 1
+    hours.update(time=24, monotonic=48)
+    service.turn(watcher)
+    assert len(service.checked) == 2

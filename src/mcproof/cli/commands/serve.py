@@ -52,22 +52,21 @@ def _mcp(options: argparse.Namespace) -> int:
         from mcproof.services.mcp.server import PATH, RootPolicy, serve_http, serve_stdio
     except ImportError:
         raise UsageError("`mcp` needs more packages: `pip install 'mcproof[mcp]'`") from None
-    from mcproof.services.workers import default_roots, given_roots
 
     gc.enable()  # unlike a single run, a server creates garbage for as long as it lives
-    folders = given_roots(options.root) if options.root else default_roots()
+    roots = RootPolicy.of_user(options.root)
     if options.http is None:
         if sys.stdin.isatty():
             remark("a client starts this, and speaks on standard input; docs/mcp.md has the settings. Ctrl-C ends it")
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl-C would wait for the next line
-        serve_stdio(RootPolicy(folders, asks_client=not options.root))
+        serve_stdio(roots)
         return OK
     listener = _listener(options.http)
     with listener:
         host, port = listener.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
-        remark(f"serving MCP at http://{shown}:{port}{PATH}; readable: {', '.join(folders) or 'nothing'}")
-        serve_http(RootPolicy(folders), listener)
+        remark(f"serving MCP at http://{shown}:{port}{PATH}; readable: {', '.join(roots.folders) or 'nothing'}")
+        serve_http(roots._replace(asks_client=False), listener)
     return OK
 
 

@@ -6,11 +6,13 @@ they lead. `state_folder` is where mcproof keeps tokens and keys for one user.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import stat
 import sys
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.errors import WriteError, reason_of
@@ -211,6 +213,51 @@ def leads_out(path: str) -> str | None:
 def is_inside(path: str, folder: str) -> bool:
     """Whether a path is below a folder; both are absolute."""
     return path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def open_inside(path: str, folder: str, flags: int = os.O_RDONLY) -> int:
+    """Open a file below a folder without following a link, and return its descriptor; both paths are real.
+
+    A path that was checked may become a link before it is opened, by whoever can write in the folder. Therefore each
+    part is opened relative to the one before it, and a part that is a link by now is an error.
+    """
+    if os.open not in os.supports_dir_fd:
+        return os.open(path, flags)
+    flags |= os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    *folders, name = os.path.relpath(path, folder).split(os.sep)
+    try:
+        for part in folders:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+            os.close(here)
+            here = inner
+        return os.open(name, flags, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+@lru_cache(maxsize=4096)
+def _checkout_of(folder: str) -> str | None:
+    """The checkout that a folder is in: the nearest one with `.git`, which in a worktree is a file."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if (above := os.path.dirname(folder)) == folder:
+            return None
+        folder = above
+    return os.path.realpath(folder)
+
+
+def open_in_checkout(path: str, flags: int) -> int:
+    """Open a file for `open`, as its `opener`. Raises a PermissionError if links lead out of the checkout it is in.
+
+    A stranger's checkout has links to whatever its author likes, and reports quote what is read. Elsewhere, links are
+    the user's own, and are followed.
+    """
+    folder = _checkout_of(os.path.dirname(os.path.abspath(path)))
+    if folder is None:
+        return os.open(path, flags)
+    if not is_inside(there := os.path.realpath(path), folder):
+        raise PermissionError(errno.EACCES, "a link leads out of its checkout", path)
+    return open_inside(there, folder, flags)
 
 
 INSTALL_FOLDERS = frozenset(("site-packages", "dist-packages", "node_modules"))

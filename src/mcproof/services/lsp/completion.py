@@ -45,7 +45,8 @@ def keys_at(root: dict[str, Any], path: tuple[str, ...]) -> dict[str, str]:
     for part in _at(root, path):
         for key, value in part.get("properties", {}).items():
             if value is not False:
-                descriptions.setdefault(key, _description(root, value))
+                about = next((schema["description"] for schema in _parts(root, value) if "description" in schema), "")
+                descriptions.setdefault(key, about)
     return descriptions
 
 
@@ -70,10 +71,6 @@ def holds_rules(root: dict[str, Any], path: tuple[str, ...]) -> bool:
     """Whether the value at a path is the name of a rule or ruleset."""
     rule = root.get("definitions", {}).get("rule")
     return rule is not None and any(part is rule for part in _at(root, path))
-
-
-def _description(root: dict[str, Any], schema: Any) -> str:
-    return next((part["description"] for part in _parts(root, schema) if "description" in part), "")
 
 
 def _at(root: dict[str, Any], path: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -378,7 +375,7 @@ def _suite_values(path: tuple[str, ...], text: TextPositions) -> Iterator[Offere
 
 def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
     schema = shipped_schema("mcproof.runs", "schemas/mcproof-toml.schema.json")
-    is_shared = _is_shared(text)
+    is_shared = re.search(r"^\[(?:project|build-system|tool\.)", text.text, re.MULTILINE) is not None
     if place.is_header:
         return _headers(schema, ".".join(TABLE) + "." if is_shared else "", is_shared=is_shared)
     path = place.path
@@ -395,10 +392,6 @@ def _in_settings(place: Cursor, text: TextPositions) -> Iterable[OfferedWord]:
         ]
     words = list(_rules() if holds_rules(schema, path) else _setting_values(schema, path))
     return words if place.is_quoted else [word._replace(text=f'"{word.text}"') for word in words]
-
-
-def _is_shared(text: TextPositions) -> bool:
-    return re.search(r"^\[(?:project|build-system|tool\.)", text.text, re.MULTILINE) is not None
 
 
 def _headers(schema: dict[str, Any], above: str, *, is_shared: bool) -> Iterator[OfferedWord]:

@@ -213,20 +213,17 @@ class EditorSession:
             for problem in checked.analysis.problems
             if problem.file == file
         ]
+        # What two documents report alike is shown once.
+        unique = {problem._replace(finding=None): problem for problem in problems}.values()
+        in_order = sorted(unique, key=lambda problem: (problem.line or 0, problem.column or 0))
         document = self.documents.get(file)
         self._publish(
             PublishDiagnosticsParams(
                 uri=self.documents.uri_of(file),
-                diagnostics=[diagnostic_of(problem, text) for problem in _unique(problems)],
+                diagnostics=[diagnostic_of(problem, text) for problem in in_order],
                 version=document.version if document is not None else None,
             )
         )
-
-
-def _unique(problems: Iterable[EditorProblem]) -> list[EditorProblem]:
-    """Problems without those that two documents report alike."""
-    unique = {problem._replace(finding=None): problem for problem in problems}
-    return sorted(unique.values(), key=lambda problem: (problem.line or 0, problem.column or 0))
 
 
 def _worker() -> ThreadPoolExecutor:

@@ -1,86 +1,70 @@
-"""The checker process: reads requests on standard input, and writes results on standard output.
+"""Checks for the tools of the MCP server, one at a time, in a worker that may read the roots of the client.
 
-Each message is a length of eight bytes and a JSON document. The process ends when its input does, or by a signal
-when a check takes too long, so that it never outlives the server.
 Why a child process reads catalogs: docs/decisions/0057-agents-check-in-a-child.md.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mcproof.core.errors import McproofError, from_exception
-from mcproof.services.mcp.checks import run_check
-from mcproof.services.workers import Confinement
+import anyio
+
+from mcproof.core.errors import McproofError, reason_of
+from mcproof.services.mcp.checks import CheckJob
+from mcproof.services.workers.messages import WorkerLimits
+from mcproof.services.workers.worker import LostError, OverdueError, Worker
 
 if TYPE_CHECKING:
-    from typing import BinaryIO
+    from types import TracebackType
 
-HEADER = 8
-"""The bytes of a length."""
-TIME_LIMIT = 60
+FUNCTION = "mcproof.services.mcp.checks:check"
+TIME_LIMIT = 60.0
 """Seconds for a check."""
 MEMORY_LIMIT = 2 << 30
-"""Bytes of address space."""
+"""Bytes of memory of the process."""
+_MOST_WAITING = 32
 
 
-def encoded(message: Any) -> bytes:
-    """A message as it is sent. Lone surrogates, which a catalog may contain and MCP cannot send, are replaced."""
-    body = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
-    return len(body).to_bytes(HEADER, "big") + body
+class Checker:
+    """The checks of a server. Use as an async context."""
 
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
+        self._time_limit = time_limit
+        self._worker: Worker[CheckJob, str] | None = None
+        self._lock = anyio.Lock()
 
-def main() -> None:
-    """Run checks until the input ends."""
-    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what is printed by mistake must not be read as a result
-    _limit_memory()
-    confinement = Confinement()
-    confinement.apply()
-    while len(header := incoming.read(HEADER)) == HEADER:
-        request = json.loads(incoming.read(int.from_bytes(header, "big")))
-        confinement.roots = tuple(request["roots"])
-        # Later than the limit of the server, which tells the client why; this one also holds when the server is gone.
-        _set_alarm(TIME_LIMIT + 5)
-        response = _response(request)
-        _set_alarm(0)
-        _send(outgoing, response)
+    async def __aenter__(self) -> Checker:
+        return self
 
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._worker is not None:
+            self._worker.close()
 
-def _response(request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        return {"result": run_check(request["tool"], request["arguments"], request["roots"])}
-    except McproofError as error:
-        return {"error": str(error)}
-    # A defect of mcproof fails one check, and not the process that serves the next ones.
-    except Exception as error:
-        return {"error": str(from_exception(error))}
+    async def run(self, tool: str, arguments: dict[str, Any], roots: tuple[str, ...]) -> dict[str, Any]:
+        """Return the structured result of a tool. Raises a McproofError with the reason if there is none."""
+        if self._lock.statistics().tasks_waiting >= _MOST_WAITING:
+            raise McproofError("too many checks at once; try again later")
+        async with self._lock:
+            try:
+                text = await self._worker_for(roots).run_in_thread(CheckJob(tool, arguments, roots))
+            except OverdueError:
+                raise McproofError(f"the check took more than {self._time_limit:g} s and was stopped") from None
+            except LostError:
+                raise McproofError("the check failed: it needed too much memory, or crashed") from None
+            except OSError as error:
+                raise McproofError(f"the check cannot be started: {reason_of(error)}") from None
+        result: dict[str, Any] = json.loads(text)
+        return result
 
-
-def _send(outgoing: BinaryIO, response: dict[str, Any]) -> None:
-    outgoing.write(encoded(response))
-    outgoing.flush()
-
-
-def _limit_memory() -> None:
-    with suppress(ImportError, OSError, ValueError):  # not every system has this limit
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _set_alarm(seconds: int) -> None:
-    """Have the process killed after some seconds, even if the server is gone; 0 for never."""
-    import signal
-
-    if hasattr(signal, "alarm"):
-        signal.alarm(seconds)
-
-
-if __name__ == "__main__":
-    main()
+    def _worker_for(self, roots: tuple[str, ...]) -> Worker[CheckJob, str]:
+        """Return the worker; another one if the client has changed its roots, since a confinement is for good."""
+        if self._worker is not None and self._worker.limits.roots != roots:
+            self._worker.close()
+            self._worker = None
+        if self._worker is None:
+            limits = WorkerLimits(self._time_limit, MEMORY_LIMIT, roots)
+            self._worker = Worker(FUNCTION, CheckJob, str, limits)
+        return self._worker

@@ -1,15 +1,16 @@
 """The checks behind the tools of the MCP server: from arguments to the document of a result, page by page.
 
-They run in the checker process and keep no state: a cursor has an offset and a digest of the whole result.
+They run in a worker process and keep no state: a cursor has an offset and a digest of the whole result.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.errors import InputError, UsageError
+from mcproof.core.stored_form import record
 from mcproof.runs import execute
 from mcproof.runs.events import Event, RunStarted, TargetFixed
 from mcproof.runs.requests import (
@@ -27,7 +28,7 @@ from mcproof.runs.requests import (
     SettingsSource,
     TargetSelection,
 )
-from mcproof.services.workers import allowed_path
+from mcproof.services.mcp.roots import allowed_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,13 +74,32 @@ if TYPE_CHECKING:
 
 DOCUMENT_NAME = "catalog"
 """The name of a catalog that is given as text, in results and messages."""
+LARGEST_RESULT = 512 * 1024
+"""The most bytes of a result; a page is far smaller, unless a catalog has very many tools."""
 _MOST_TOOLS = 100
 _CLIENT_KEYS = ("client", "effect", "level")
 
 
-def run_check(tool: str, arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:
-    """Return the structured result of a tool. Raises a McproofError with the reason if there is none."""
-    return _CHECKS[tool](arguments, roots)
+@record()
+class CheckJob(NamedTuple):
+    """A call of a tool."""
+
+    tool: str
+    arguments: dict[str, Any]
+    roots: tuple[str, ...]
+
+
+def check(job: CheckJob, _: object) -> str:
+    """Return the JSON text of the structured result of a tool. Raises a McproofError with the reason if there is none.
+
+    Lone surrogates, which a catalog may contain and MCP cannot send, are replaced.
+    """
+    text = json.dumps(_CHECKS[job.tool](job.arguments, job.roots), ensure_ascii=False).encode("utf-8", "replace")
+    if len(text) > LARGEST_RESULT:
+        raise InputError(
+            f"the result has {len(text):,} bytes, which is too many; pass a smaller `limit` or fewer tools"
+        )
+    return text.decode()
 
 
 def _lint(arguments: Arguments, roots: Sequence[str]) -> dict[str, Any]:

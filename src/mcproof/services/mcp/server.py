@@ -25,9 +25,9 @@ from mcproof.core.errors import McproofError
 from mcproof.core.schema.validation import Oracle
 from mcproof.runs.call import worded
 from mcproof.services.mcp import tools
-from mcproof.services.mcp.checker_process import CheckerProcess
+from mcproof.services.mcp.checker import Checker
+from mcproof.services.mcp.roots import client_roots, default_roots, given_roots
 from mcproof.services.mcp.tools import ToolDefinition, tool_definitions
-from mcproof.services.workers import client_roots
 
 if TYPE_CHECKING:
     import socket
@@ -59,8 +59,13 @@ class RootPolicy(NamedTuple):
     asks_client: bool = False
     """Whether the roots of the client come first, if it offers any."""
 
+    @classmethod
+    def of_user(cls, folders: list[str]) -> RootPolicy:
+        """The policy for `--root`; without it, for the working directory. Raises an InputError."""
+        return cls(given_roots(folders)) if folders else cls(default_roots(), asks_client=True)
 
-def create_server(checker: CheckerProcess, roots: RootPolicy) -> Server[Any]:
+
+def create_server(checker: Checker, roots: RootPolicy) -> Server[Any]:
     """The server, without a transport."""
     handlers = _Handlers(checker, roots)
     return Server(
@@ -92,7 +97,7 @@ def create_server(checker: CheckerProcess, roots: RootPolicy) -> Server[Any]:
 class _Handlers:
     """The handlers of the tools."""
 
-    def __init__(self, checker: CheckerProcess, roots: RootPolicy) -> None:
+    def __init__(self, checker: Checker, roots: RootPolicy) -> None:
         self._checker = checker
         self._roots = roots
         self._tools = {tool.name: tool for tool in tool_definitions()}
@@ -181,7 +186,7 @@ def serve_stdio(roots: RootPolicy) -> None:
 
 
 async def _serve_stdio(roots: RootPolicy) -> None:
-    async with CheckerProcess() as checker, stdio_server() as (incoming, outgoing):
+    async with Checker() as checker, stdio_server() as (incoming, outgoing):
         server = create_server(checker, roots)
         await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -195,7 +200,7 @@ def serve_http(roots: RootPolicy, listener: socket.socket) -> None:
 async def _serve_http(roots: RootPolicy, listener: socket.socket) -> None:
     import uvicorn
 
-    async with CheckerProcess() as checker:
+    async with Checker() as checker:
         app = create_server(checker, roots).streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=LARGEST_BODY,

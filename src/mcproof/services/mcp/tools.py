@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from mcproof.checks.rule import RULESETS, Rule, all_rules
+from mcproof.checks.rule import RULESETS, all_rules
 from mcproof.checks.rulebook import rule_page
 from mcproof.services.mcp.checks import CURSOR_PATTERN, DEFAULT_LIMIT, LARGEST_LIMIT
 
@@ -129,9 +129,17 @@ async def list_resources(_: Context, params: Pages) -> types.ListResourcesResult
     start = _start(params, len(rules))
     shown = rules[start : start + _PAGE_SIZE]
     after = start + _PAGE_SIZE
-    return types.ListResourcesResult(
-        resources=[_resource(rule) for rule in shown], next_cursor=str(after) if after < len(rules) else None
-    )
+    # The summary of a rule is not in the list: those of some rules quote what manipulates a model.
+    resources = [
+        types.Resource(
+            name=rule.id,
+            uri=f"{PREFIX}{rule.id}",
+            description=f"The rule {rule.name} of {rule.ruleset}: what it checks, why, and how to fix a finding.",
+            mime_type=_MARKDOWN,
+        )
+        for rule in shown
+    ]
+    return types.ListResourcesResult(resources=resources, next_cursor=str(after) if after < len(rules) else None)
 
 
 async def list_templates(_: Context, __: Pages) -> types.ListResourceTemplatesResult:
@@ -191,12 +199,6 @@ async def complete(_: Context, params: types.CompleteRequestParams) -> types.Com
     return types.CompleteResult(
         completion=types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
     )
-
-
-def _resource(rule: Rule) -> types.Resource:
-    """A rule in the list. Its summary is not there: those of some rules quote what manipulates a model."""
-    description = f"The rule {rule.name} of {rule.ruleset}: what it checks, why, and how to fix a finding."
-    return types.Resource(name=rule.id, uri=f"{PREFIX}{rule.id}", description=description, mime_type=_MARKDOWN)
 
 
 def _start(params: Pages, total: int) -> int:

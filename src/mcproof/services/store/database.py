@@ -94,7 +94,8 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            raise InputError(f"the store cannot be used: {_first_line(error.orig)}", file=self.label) from None
+            reason = str(error.orig).strip().partition("\n")[0] or "unknown error"
+            raise InputError(f"the store cannot be used: {reason}", file=self.label) from None
 
     def close(self) -> None:
         self.engine.dispose()
@@ -118,7 +119,7 @@ def open_database(word: str | None = None, *, creates: bool = True) -> Database:
     if url.drivername == "sqlite":
         _prepare_folder(url.database or "", creates=creates)
     try:
-        engine = create_engine(url, **_options(url.drivername))
+        engine = create_engine(url, **_OPTIONS["sqlite" if url.drivername == "sqlite" else "postgresql"])
     except ImportError:
         raise UsageError("PostgreSQL needs psycopg: `pip install 'mcproof[postgres]'`") from None
     if url.drivername == "sqlite":
@@ -133,10 +134,10 @@ def open_database(word: str | None = None, *, creates: bool = True) -> Database:
     return database
 
 
-def _options(driver: str) -> dict[str, Any]:
-    if driver == "sqlite":
-        return {"connect_args": {"timeout": _BUSY_SECONDS}}
-    return {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}}
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "sqlite": {"connect_args": {"timeout": _BUSY_SECONDS}},
+    "postgresql": {"pool_pre_ping": True, "connect_args": {"connect_timeout": 10}},
+}
 
 
 def _prepare_folder(file: str, *, creates: bool) -> None:
@@ -191,7 +192,3 @@ def _revision(connection: Connection, database: Database) -> str | None:
     if revision is not None and revision not in _REVISIONS:
         raise McproofError("written by a newer version of mcproof; upgrade mcproof to use it", file=database.label)
     return revision
-
-
-def _first_line(error: object) -> str:
-    return str(error).strip().partition("\n")[0] or "unknown error"

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, insert, select, tuple_
+from sqlalchemy import Row, delete, insert, select, tuple_
 
 from mcproof.core.console import Style, plural
 from mcproof.core.errors import InputError, UsageError, nearest
@@ -234,7 +234,10 @@ def history_of(database: Database, name: str, most: int) -> History:
     with database.reading() as connection:
         server = connection.execute(select(SERVERS.c.id, SERVERS.c.runs).where(SERVERS.c.name == name)).first()
         if server is None:
-            raise InputError(_unknown(connection, name), file=database.label)
+            query = select(SERVERS.c.name).order_by(SERVERS.c.name).limit(10_000)
+            names = list(connection.execute(query).scalars())
+            hint = f"there is no server `{name}` in the store{nearest(name, names)}"
+            raise InputError(hint if names else "the store is empty; `--record` adds a run", file=database.label)
         rows = connection.execute(_runs_of(server.id).limit(most)).all()
         return History(name, server.runs, [PastRun(*row) for row in reversed(rows)])
 
@@ -300,13 +303,6 @@ def _runs_of(server: int):  # type: ignore[no-untyped-def]
         .where(RUNS.c.server_id == server)
         .order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
     )
-
-
-def _unknown(connection: Connection, name: str) -> str:
-    names = list(connection.execute(select(SERVERS.c.name).order_by(SERVERS.c.name).limit(10_000)).scalars())
-    if not names:
-        return "the store is empty; `--record` adds a run"
-    return f"there is no server `{name}` in the store{nearest(name, names)}"
 
 
 def run_report(database: Database, uid: str) -> bytes:

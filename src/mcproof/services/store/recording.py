@@ -187,14 +187,10 @@ def prune(database: Database, *, days: int | None = None, keep: int | None = Non
         runs = sum(
             connection.execute(delete(RUNS).where(condition, RUNS.c.id.not_in(newest))).rowcount for condition in doomed
         )
-        _recount(connection)
+        count = select(func.count()).where(RUNS.c.server_id == SERVERS.c.id).scalar_subquery()
+        connection.execute(update(SERVERS).values(runs=count))
         unused = CATALOGS.c.hash.not_in(select(RUNS.c.catalog).where(RUNS.c.catalog.is_not(None)))
         return Pruned(runs, connection.execute(delete(CATALOGS).where(unused)).rowcount)
-
-
-def _recount(connection: Connection) -> None:
-    count = select(func.count()).where(RUNS.c.server_id == SERVERS.c.id).scalar_subquery()
-    connection.execute(update(SERVERS).values(runs=count))
 
 
 class WatchState(NamedTuple):

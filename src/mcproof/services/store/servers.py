@@ -101,11 +101,10 @@ def update_server(connection: Connection, new: NewRun) -> None:
         _index_words(connection, new.server, result.title)
         _update_firing(connection, new)
     if result.payload.kind == "compat":
-        _update_breaking(
-            connection,
-            new.server,
-            [outcome.client for outcome in result.payload.outcomes if outcome.verdict == "breaks"],
-        )
+        clients = [outcome.client for outcome in result.payload.outcomes if outcome.verdict == "breaks"]
+        connection.execute(delete(BREAKING).where(BREAKING.c.server_id == new.server))
+        if clients:
+            connection.execute(insert(BREAKING), [{"server_id": new.server, "client": client} for client in clients])
 
 
 def _changes(row: Row[Any], values: dict[str, Any]) -> Iterator[str]:
@@ -136,12 +135,6 @@ def _update_firing(connection: Connection, new: NewRun) -> None:
     ]
     if firing:
         connection.execute(insert(FIRING), firing)
-
-
-def _update_breaking(connection: Connection, server: int, clients: list[str]) -> None:
-    connection.execute(delete(BREAKING).where(BREAKING.c.server_id == server))
-    if clients:
-        connection.execute(insert(BREAKING), [{"server_id": server, "client": client} for client in clients])
 
 
 def search_words(text: str) -> list[str]:
@@ -354,8 +347,11 @@ def _page(database: Database, wanted: ServerFilter, size: int) -> ServerPage:
     with database.reading() as connection:
         query = narrowed(connection, query, wanted)
         rows = connection.execute(query.order_by(*order).limit(size + 1)).all()
-    following = _cursor(wanted.sort, rows[size - 1]._mapping) if len(rows) > size else ""
-    return ServerPage([_listed(row._mapping) for row in rows[:size]], following)
+    cursor = ""
+    if len(rows) > size:
+        last = rows[size - 1]._mapping
+        cursor = urlsafe_b64encode(json.dumps([wanted.sort, last["_value"], last["id"]]).encode()).decode()
+    return ServerPage([_listed(row._mapping) for row in rows[:size]], cursor)
 
 
 def find_server(database: Database, name: str) -> ListedServer | None:
@@ -410,10 +406,6 @@ def _listed(row: RowMapping) -> ListedServer:
     for name in ("score", "tokens", "trust"):
         fields[name] = None if fields[name] == UNKNOWN else fields[name]
     return ListedServer(**fields)
-
-
-def _cursor(sort: str, row: RowMapping) -> str:
-    return urlsafe_b64encode(json.dumps([sort, row["_value"], row["id"]]).encode()).decode()
 
 
 def _after(wanted: ServerFilter, column: Column[Any], *, is_descending: bool) -> ColumnElement[bool]:

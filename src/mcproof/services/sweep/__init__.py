@@ -109,7 +109,9 @@ def run_sweep(
     results = ResultsFile(request.results, request.identity, restarts=request.restarts)
     if results.is_resumed:
         tell(f"{request.results}: {plural(len(results.done), 'target')} done already (--restart starts over)")
-    sink = _sink(results, database)
+    sink: FileSink | RecordingSink = FileSink(results)
+    if database is not None:
+        sink = RecordingSink(results, database, uuid5(NAMESPACE_URL, results.sweep_id))
     engine = _engine(request, tell)
 
     def all_targets() -> Any:
@@ -125,12 +127,6 @@ def run_sweep(
         results.close()
     recorded = sink.recorded if isinstance(sink, RecordingSink) else 0
     return SweepRun(conductor.tally, results.is_resumed, sources.outdated, recorded)
-
-
-def _sink(results: ResultsFile, database: Database | None) -> FileSink | RecordingSink:
-    if database is None:
-        return FileSink(results)
-    return RecordingSink(results, database, uuid5(NAMESPACE_URL, results.sweep_id))
 
 
 def _engine(request: SweepRequest, tell: Callable[[str], None]) -> SweepEngine:

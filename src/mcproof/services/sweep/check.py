@@ -16,6 +16,7 @@ from mcproof.checks.reporting import rule_facts
 from mcproof.checks.subjects import observed_by_reading
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import McproofError, from_exception
+from mcproof.core.stored_form import record
 from mcproof.runs.exit_code import exit_code
 from mcproof.runs.judging import check_catalog
 from mcproof.runs.loop import Clock, catalog_text, connect_options, refuse_partial
@@ -33,7 +34,8 @@ from mcproof.runs.requests import (
     TargetSelection,
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
-from mcproof.services.sweep.registry import capture_target
+from mcproof.runs.stored import run_document
+from mcproof.services.sweep.registry import SweepTarget, capture_target
 from mcproof.services.sweep.results import (
     CHECKED,
     Failing,
@@ -54,7 +56,6 @@ if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.judging import Plan
     from mcproof.runs.requests import RunRequest
-    from mcproof.services.sweep.registry import SweepTarget
 
 MOST_SECONDS_OF_REQUEST, MOST_SECONDS_OF_START = 30.0, 60.0
 _COLLECTED_EVERY = 200
@@ -63,8 +64,9 @@ _COLLECTED_EVERY = 200
 _WARM_UP = b'{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}'
 
 
+@record()
 class SweepPlan(NamedTuple):
-    """What to check on every target; picklable, and part of the identity of a sweep."""
+    """What to check on every target, and part of the identity of a sweep."""
 
     rules: RuleSelection = RuleSelection()
     settings: SettingsSource = SettingsSource(is_disabled=True)
@@ -76,13 +78,19 @@ class SweepPlan(NamedTuple):
     """Whether an attempt includes the results for the store."""
 
 
+@record()
 class StoredResult(NamedTuple):
-    """A result for the store, with the text of the catalog."""
+    """A result for the store: its report and the text of the catalog."""
 
-    run: RunResult
+    report: str
     catalog: str | None
 
+    @classmethod
+    def of_run(cls, run: RunResult, catalog: Catalog | None) -> StoredResult:
+        return cls("".join(run_document(run)), None if catalog is None else catalog_text(catalog))
 
+
+@record()
 class SweepTask(NamedTuple):
     """A target to check, for the n-th time."""
 
@@ -91,6 +99,15 @@ class SweepTask(NamedTuple):
     attempt: int = 1
 
 
+@record()
+class SweepJob(NamedTuple):
+    """What a worker process gets: the plan, and a task or none. The one without a task is the first."""
+
+    plan: SweepPlan
+    task: SweepTask | None = None
+
+
+@record()
 class Attempt(NamedTuple):
     """What became of one try of a target."""
 
@@ -108,6 +125,8 @@ class _Work:
     def __init__(self, plan: SweepPlan) -> None:
         self.plan = plan
         request = self._lint(TargetSelection())
+        # A report for the store is valid only with all parts of its findings.
+        self._detail = Detail(lines=plan.records, identities=plan.records, scores=True)
         self._checks: Plan = Planner(request).plan_for(Input("-"))
         self._rules = [rule_facts(rule) for rule in self._checks.rules]
         limits = {"timeout": min(plan.limit, MOST_SECONDS_OF_REQUEST), "start": min(plan.limit, MOST_SECONDS_OF_START)}
@@ -128,17 +147,18 @@ class _Work:
 
     def judged(self, task: SweepTask, catalog: Catalog, timer: _Timer) -> Attempt:
         """Return the attempt for a catalog, without the parts that call the server."""
-        self._collect()
+        self.collect()
         refuse_partial(catalog)
-        detail = Detail(lines=self.plan.records, identities=self.plan.records, scores=True)
-        result = check_catalog(catalog, self._checks, detail, IgnoreTracker(), observed=observed_by_reading(catalog))
+        result = check_catalog(
+            catalog, self._checks, self._detail, IgnoreTracker(), observed=observed_by_reading(catalog)
+        )
         stored = self._stored(result, timer, catalog)
         more: dict[str, Any] = {}
         for request, members in self._requests(task.target):
             run = self._run(request)
             more |= members(run.targets[0])
             if self.plan.records:
-                stored = (*stored, StoredResult(run, catalog_text(catalog)))
+                stored = (*stored, StoredResult.of_run(run, catalog))
         line = checked_row(task.target, result, more, timer.timing(task.attempt))
         return Attempt(line, CHECKED, stored=stored)
 
@@ -156,7 +176,7 @@ class _Work:
             started=timer.started,
             seconds=timer.seconds,
         )
-        return (StoredResult(run, None if catalog is None else catalog_text(catalog)),)
+        return (StoredResult.of_run(run, catalog),)
 
     def failed(self, task: SweepTask, why: Failing, timer: _Timer, wait: float | None = None) -> Attempt:
         """Return the attempt for a target that could not be checked."""
@@ -167,11 +187,11 @@ class _Work:
     def _requests(self, target: SweepTarget) -> Iterable[tuple[RunRequest, Callable[[Any], dict[str, Any]]]]:
         selection = self._selection_of(target)
         if self.plan.scans:
-            yield ScanRequest(selection, policy=self._policy, detail=Detail(scores=True)), trust_members
+            yield ScanRequest(selection, policy=self._policy, detail=self._detail), trust_members
         if self.plan.proves and target.is_live:
-            calls = CallOptions(stores_failures=False)
-            request = ProveRequest(selection, calls, max_seconds=self.plan.limit, policy=self._policy)
-            yield request, proof_members
+            calls, detail = CallOptions(stores_failures=False), self._detail._replace(scores=False)
+            limit = self.plan.limit
+            yield ProveRequest(selection, calls, max_seconds=limit, policy=self._policy, detail=detail), proof_members
 
     @staticmethod
     def _run(request: RunRequest) -> RunResult:
@@ -197,7 +217,7 @@ class _Work:
         live = LiveOptions(headers=endpoint.headers, inherited=endpoint.filled)
         return self._selection._replace(names=(endpoint.url,), live=live)
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
         """Free what refers to itself; the automatic collector would look at everything much more often."""
         self._done += 1
         if self._done % _COLLECTED_EVERY == 0:
@@ -222,9 +242,28 @@ def validate_plan(plan: SweepPlan) -> None:
 
 def warm_up(plan: SweepPlan) -> None:
     """Import and build what every target needs, before the first one."""
+    gc.disable()  # see `_Work.collect`
     work, task = _work(plan), SweepTask(0, capture_target("warm-up.json")._replace(data=_WARM_UP))
     catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
     work.judged(task, catalog, _Timer())
+    # All that exists by now lives as long as the process, so no collection needs to look at it.
+    gc.freeze()
+
+
+def check_capture_job(job: SweepJob, _: object) -> Attempt | None:
+    """Check a capture in a worker process."""
+    if job.task is None:
+        warm_up(job.plan)
+        return None
+    return check_capture(job.task, job.plan)
+
+
+async def check_live_job(job: SweepJob) -> Attempt | None:
+    """Check a live server in a worker process, concurrently with others."""
+    if job.task is None:
+        warm_up(job.plan)
+        return None
+    return await check_live(job.task, job.plan)
 
 
 def check_target(task: SweepTask, plan: SweepPlan) -> Attempt:

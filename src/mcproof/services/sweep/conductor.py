@@ -165,7 +165,7 @@ class Conductor:
             self._read(targets)
             self._submit_all()
             self._results.flush()
-            if self._is_exhausted and not (self._flying or self._is_waiting):
+            if self._is_exhausted and not (self._flying or self._live or self._captures or self._alone or self._last):
                 break
             due = self._live.next_due(monotonic())
             for event in self._engine.events(_TICK if due is None else min(due, _TICK)):
@@ -174,10 +174,6 @@ class Conductor:
             self._progress(self.tally)
         self._sink.flush(is_last=True)
         self._progress(self.tally)
-
-    @property
-    def _is_waiting(self) -> bool:
-        return bool(self._live or self._captures or self._alone or self._last)
 
     def _read(self, targets: Iterator[SweepTarget]) -> None:
         """Read targets as long as there is room for them."""
@@ -239,7 +235,12 @@ class Conductor:
             for number in event.suspects:
                 self._suspect(self._landed(number))
             for number in event.bystanders:
-                self._again(self._landed(number))
+                # Tried again, since another one has ended its worker.
+                task = self._landed(number)
+                if task.target.is_live:
+                    self._live.add(task)
+                else:
+                    self._captures.append(task)
         else:
             self._fail(self._landed(event.number), timed_out(self._plan))
 
@@ -269,13 +270,6 @@ class Conductor:
             self._fail(task._replace(attempt=task.attempt - 1), crashed())
         else:
             self._alone.append(task)
-
-    def _again(self, task: SweepTask) -> None:
-        """Try a target again whose worker was ended by another one."""
-        if task.target.is_live:
-            self._live.add(task)
-        else:
-            self._captures.append(task)
 
     def _fail(self, task: SweepTask, why: Failing) -> None:
         self._finish(task, Attempt(failed_line(task, why), why.outcome))

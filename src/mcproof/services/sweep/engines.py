@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
-import threading
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mcproof.core.errors import McproofError
-from mcproof.services.sweep.worker_process import READY
-from mcproof.services.workers import read_frame, write_frame
+from mcproof.runs.codec import decode
+from mcproof.services.sweep.check import Attempt, SweepJob
+from mcproof.services.workers.messages import ERROR, OUTCOME, WorkerLimits
+from mcproof.services.workers.worker import WorkerProcess
 
 if TYPE_CHECKING:
-    from mcproof.services.sweep.check import Attempt, SweepPlan, SweepTask
+    from mcproof.services.sweep.check import SweepPlan, SweepTask
 
 
 class Finished(NamedTuple):
@@ -72,6 +71,8 @@ GRACE = 10.0
 """Seconds after the time limit until the worker of a task is killed: ending a server takes a few."""
 _CLOSING = 5.0
 """Seconds until the workers must have ended."""
+MOST_MEMORY, MOST_MEMORY_OF_SERVERS = 2 << 30, 4 << 30
+"""Bytes of memory of a worker that checks captures one by one, and of one that checks live servers concurrently."""
 CAPTURES, LIVE, ALONE = "captures", "live", "alone"
 """What a worker does: captures one by one, live servers concurrently, or one live server at a time."""
 
@@ -85,29 +86,22 @@ class _Worker:
         """The tasks in order, each with the time when it was sent."""
         self.last_report = monotonic()
         self.ready_since: float | None = None
-        mode = CAPTURES if kind == CAPTURES else LIVE
-        # In a session of its own: a server that kills the process group of its parent does not end the sweep.
-        self.process = subprocess.Popen(  # noqa: S603 (our own program)
-            [sys.executable, "-m", "mcproof.services.sweep.worker_process", mode],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        threading.Thread(target=self._read, args=(inbox,), daemon=True).start()
-        self.send(plan)
+        self._plan = plan
+        seconds = plan.limit + GRACE
+        if kind == CAPTURES:
+            # Any file that the user names is read; a capture may name no other, and nothing is started or connected.
+            limits = WorkerLimits(seconds, MOST_MEMORY, roots=(os.sep,))
+            function = "mcproof.services.sweep.check:check_capture_job"
+        else:
+            limits = WorkerLimits(seconds, MOST_MEMORY_OF_SERVERS)
+            function = "mcproof.services.sweep.check:check_live_job"
+        self.process = WorkerProcess(function, limits, lambda message: inbox.put((self, message)))
+        self.process.send((0, SweepJob(plan)))
 
-    def send(self, message: Any) -> None:
-        assert self.process.stdin is not None  # noqa: S101
-        with contextlib.suppress(OSError):  # the end of its output is noticed soon
-            write_frame(self.process.stdin, message)
-
-    def _read(self, inbox: SimpleQueue[tuple[_Worker, Any]]) -> None:
-        assert self.process.stdout is not None  # noqa: S101
-        with contextlib.suppress(OSError, ValueError):
-            while (message := read_frame(self.process.stdout)) is not None:
-                inbox.put((self, message))
-        inbox.put((self, None))
+    def send(self, tasks: list[SweepTask]) -> None:
+        now = monotonic()
+        self.pending.update((task.number, now) for task in tasks)
+        self.process.send(*((task.number, SweepJob(self._plan, task)) for task in tasks))
 
     def overdue(self, limit: float) -> int | None:
         """The task that has taken too long since the worker was ready for it; None if there is none."""
@@ -117,22 +111,6 @@ class _Worker:
         # Captures are checked one by one, so the time of the first counts from the report on the one before.
         since = max(sent, self.last_report if self.kind == CAPTURES else self.ready_since)
         return number if monotonic() - since > limit else None
-
-    def close(self, *, at_once: bool = False) -> None:
-        if at_once:
-            self.process.kill()
-        if self.process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self.process.stdin.close()
-
-    def wait(self, seconds: float) -> None:
-        try:
-            self.process.wait(max(0.0, seconds))
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        if self.process.stdout is not None:
-            self.process.stdout.close()
 
 
 class LocalEngine:
@@ -158,7 +136,7 @@ class LocalEngine:
 
     def submit(self, task: SweepTask, *, alone: bool = False) -> None:
         if task.target.is_live:
-            self._send(self._worker(ALONE if alone else LIVE), [task])
+            self._worker(ALONE if alone else LIVE).send([task])
             return
         self._batch.append(task)
         if len(self._batch) >= BATCH:
@@ -166,7 +144,7 @@ class LocalEngine:
 
     def _send_batch(self) -> None:
         if self._batch:
-            self._send(self._worker(CAPTURES), self._batch)
+            self._worker(CAPTURES).send(self._batch)
             self._batch = []
 
     def _worker(self, kind: str) -> _Worker:
@@ -177,12 +155,6 @@ class LocalEngine:
             workers.append(_Worker(kind, self._plan, self._inbox))
             self._workers.append(workers[-1])
         return min(workers, key=lambda worker: len(worker.pending))
-
-    @staticmethod
-    def _send(worker: _Worker, tasks: list[SweepTask]) -> None:
-        now = monotonic()
-        worker.pending.update((task.number, now) for task in tasks)
-        worker.send(tasks)
 
     def events(self, seconds: float) -> list[EngineEvent]:
         self._send_batch()
@@ -198,45 +170,49 @@ class LocalEngine:
         return events
 
     def _event(self, worker: _Worker, message: Any) -> list[EngineEvent]:
-        if message == READY:
-            worker.ready_since = worker.last_report = monotonic()
-            return []
         if worker not in self._workers:  # killed; its tasks are accounted for
             return []
         if message is None:
-            return self._gone(worker)
-        number, attempt = message
+            return self._ended(worker)
+        number, kind, value = message
+        if kind == ERROR:  # the work itself never raises
+            raise McproofError(value)
+        if kind == OUTCOME:
+            worker.last_report = monotonic()
+        if value is None:
+            worker.ready_since = worker.last_report
+            return []
         worker.pending.pop(number, None)
-        worker.last_report = monotonic()
-        return [Finished(number, attempt)]
+        return [Finished(number, decode(Attempt, value))]
 
-    def _gone(self, worker: _Worker) -> list[EngineEvent]:
-        self._workers.remove(worker)
-        # It may have closed its output and still run.
-        worker.close(at_once=True)
-        worker.wait(_CLOSING)
+    def _ended(self, worker: _Worker) -> list[EngineEvent]:
+        self._remove(worker)
         if worker.ready_since is None:
-            raise McproofError(f"a worker process cannot start (exit code {worker.process.returncode})")
+            raise McproofError(f"a worker process cannot start (exit code {worker.process.exit_code})")
         numbers = tuple(worker.pending)
         if worker.kind == CAPTURES:  # one at a time, in order: the first has not ended
             return [Lost(numbers[:1], numbers[1:])] if numbers else []
         return [Lost(numbers)] if numbers else []
 
     def _killed(self, worker: _Worker, number: int) -> list[EngineEvent]:
-        self._workers.remove(worker)
-        worker.close(at_once=True)
-        worker.wait(_CLOSING)
+        self._remove(worker)
         others = tuple(other for other in worker.pending if other != number)
         return [Overdue(number), Lost((), others)]
+
+    def _remove(self, worker: _Worker) -> None:
+        """Forget a worker; it may have closed its output and still run."""
+        self._workers.remove(worker)
+        worker.process.kill()
+        worker.process.wait()
 
     def close(self) -> None:
         workers, self._workers = self._workers, []
         # All inputs are closed before the first wait, so that the workers end at the same time.
         for worker in workers:
-            worker.close()
+            worker.process.end()
         end = monotonic() + _CLOSING
         for worker in workers:
-            worker.wait(end - monotonic())
+            worker.process.wait(end - monotonic())
 
 
 def descriptors_left(reserved: int = 48) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
+from mcproof.core.stored_form import record
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -28,6 +29,7 @@ class Permissions(NamedTuple):
     """The environment variables that may be filled in."""
 
 
+@record()
 class Hindrance(NamedTuple):
     """Why a target is not checked; known without any work."""
 
@@ -38,8 +40,9 @@ class Hindrance(NamedTuple):
     message: str
 
 
+@record()
 class SweepTarget(NamedTuple):
-    """What to check; picklable, so that any process can do it."""
+    """What to check; a plain value, so that any process can do it."""
 
     key: int
     """64 bits of a hash over what the target is, without the values of variables."""

@@ -53,7 +53,10 @@ class KeySet:
         self._count += 1
         # At most half full, so that a search takes few steps.
         if 2 * self._count > len(self._slots):
-            self._grow()
+            keys, self._slots = self._slots, array("Q", bytes(16 * len(self._slots)))
+            for former in keys:
+                if former:
+                    self._slots[self._slot(former)] = former
         return True
 
     def _slot(self, key: int) -> int:
@@ -62,12 +65,6 @@ class KeySet:
         while slots[slot] not in (0, key):
             slot = (slot + 1) & last
         return slot
-
-    def _grow(self) -> None:
-        old, self._slots = self._slots, array("Q", bytes(16 * len(self._slots)))
-        for key in old:
-            if key:
-                self._slots[self._slot(key)] = key
 
 
 ROW_VERSION = 1
@@ -263,7 +260,7 @@ class ResultsFile:
             self._results.close()
             raise
         head = {"kind": "mcproof-sweep", "schema_version": JOURNAL_VERSION, "id": self.sweep_id, "sweep": identity}
-        self._journal.write(_journal_line({"session": True} if self.is_resumed else head))
+        self._journal.write(json.dumps({"session": True} if self.is_resumed else head).encode() + b"\n")
 
     def _resume(self, identity: dict[str, Any]) -> None:
         """Read what is there. Raises a UsageError if it belongs to another sweep."""
@@ -391,10 +388,6 @@ def _lines(file: str) -> Iterator[Any]:
                 return
 
 
-def _journal_line(value: dict[str, Any]) -> bytes:
-    return json.dumps(value).encode() + b"\n"
-
-
 def _differences(old: Any, new: dict[str, Any]) -> str:
     """Name the options in which two sweeps differ."""
     before = old if isinstance(old, dict) else {}
@@ -449,10 +442,16 @@ class RecordingSink:
             not is_last and len(self._waiting) < _TOGETHER and monotonic() - self._since < _WAITING
         ):
             return
+        from mcproof.runs.stored import read_run
         from mcproof.services.store.recording import NewRecord, record_new
 
         records = [
-            NewRecord(str(uuid5(self._sweep, f"{target.key:016x}/{number}")), target.name or target.label, *stored)
+            NewRecord(
+                str(uuid5(self._sweep, f"{target.key:016x}/{number}")),
+                target.name or target.label,
+                read_run(stored.report.encode(), "report"),
+                stored.catalog,
+            )
             for target, attempt in self._waiting
             for number, stored in enumerate(attempt.stored)
         ]

@@ -41,7 +41,10 @@ def summary_lines(summary: SweepSummary, style: Style, results: str) -> Iterator
     )
     yield "\n"
     yield from _grades(summary, style)
-    yield from _rules(summary)
+    if summary.rules:
+        yield "\nMost frequent rules (targets, findings)\n"
+        for rule in summary.rules[:_MOST_RULES]:
+            yield f"  {rule.targets:8,} {rule.findings:9,}  {rule.rule}\n"
     yield from _failures(summary, style)
     for title, counts in (("Verdicts", summary.verdicts), ("Contracts", summary.proofs)):
         if counts:
@@ -65,13 +68,6 @@ def _grades(summary: SweepSummary, style: Style) -> Iterator[str]:
     for letter, count in summary.grades.items():
         bar = style.symbol("█", "#") * round(_WIDEST_BAR * count / graded)
         yield f"  {letter} {count:8,}  {count / graded:4.0%}  {bar}".rstrip() + "\n"
-
-
-def _rules(summary: SweepSummary) -> Iterator[str]:
-    if summary.rules:
-        yield "\nMost frequent rules (targets, findings)\n"
-        for rule in summary.rules[:_MOST_RULES]:
-            yield f"  {rule.targets:8,} {rule.findings:9,}  {rule.rule}\n"
 
 
 def _failures(summary: SweepSummary, style: Style) -> Iterator[str]:
@@ -227,7 +223,8 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
         if proof:
             proofs["passed" if proof["passed"] else "failed"] += 1
     graded = grades.total()
-    frequent = sorted((FrequentRule(rule, *counts) for rule, counts in rules.items()), key=_by_frequency)
+    frequent = [FrequentRule(rule, *counts) for rule, counts in rules.items()]
+    frequent.sort(key=lambda rule: (-rule.targets, -rule.findings, rule.rule))
     return SweepSummary(
         targets=total,
         outcomes={outcome: outcomes[outcome] for outcome in OUTCOMES},
@@ -248,10 +245,6 @@ def summarize(rows: Iterable[dict[str, Any]], *, ranked: int = LEADERBOARD) -> S
         slowest=[(-seconds, target) for seconds, target in slowest.sorted()],
         ranking=ranking.sorted(),
     )
-
-
-def _by_frequency(rule: FrequentRule) -> tuple[int, int, str]:
-    return -rule.targets, -rule.findings, rule.rule
 
 
 def _ranked(row: dict[str, Any]) -> Ranked:
@@ -318,10 +311,6 @@ def _of(*path: str) -> Callable[[dict[str, Any]], Any]:
     return read
 
 
-def _rule_counts(row: dict[str, Any]) -> list[tuple[str, int]]:
-    return list(row.get("summary", {}).get("by_rule", {}).items())
-
-
 COLUMNS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "id": ("string", _of("id")),
     "target": ("string", _of("target")),
@@ -343,7 +332,7 @@ COLUMNS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "errors": ("int64", _of("summary", "errors")),
     "warnings": ("int64", _of("summary", "warnings")),
     "notes": ("int64", _of("summary", "notes")),
-    "rules": ("map", _rule_counts),
+    "rules": ("map", lambda row: list(row.get("summary", {}).get("by_rule", {}).items())),
     "trust_score": ("int64", _of("trust", "score")),
     "verdict": ("string", _of("trust", "verdict")),
     "proof_passed": ("bool", _of("proof", "passed")),
@@ -378,17 +367,13 @@ def write_parquet(rows: Iterable[dict[str, Any]], file: str) -> None:
     partial = f"{file}.part"
     try:
         with arrow.parquet.ParquetWriter(partial, schema) as writer:
-            for group in _groups(iter(rows)):
+            remaining = iter(rows)
+            while group := list(islice(remaining, _ROW_GROUP)):
                 columns = {name: [read(row) for row in group] for name, (_, read) in COLUMNS.items()}
                 writer.write_table(arrow.table(columns, schema=schema))
         os.replace(partial, file)
     except OSError as error:
         raise WriteError(f"cannot be written: {reason_of(error)}", file=file) from None
-
-
-def _groups(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    while group := list(islice(rows, _ROW_GROUP)):
-        yield group
 
 
 FORMATS = {".html": "a leaderboard", ".json": "the summary", ".txt": "the summary", ".parquet": "a table"}

@@ -156,7 +156,11 @@ class TargetSources:
             yield from self._of_word(value, folder)
         elif is_registry_entry(value):
             yield from self._of_entry(value, place)
-        elif isinstance(value, dict) and isinstance(value.get("target"), str) and not _names_server(value):
+        elif (
+            isinstance(value, dict)
+            and isinstance(value.get("target"), str)
+            and value.keys().isdisjoint(("command", "url"))
+        ):
             yield from self._of_target_line(value, place, folder)
         else:
             yield self._of_server_line(value, place)
@@ -263,10 +267,6 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
         raise InputError(f"cannot be read: {reason_of(error)}", file=file) from None
 
 
-def _names_server(value: dict[str, Any]) -> bool:
-    return "command" in value or "url" in value
-
-
 def _entry(value: Any) -> Any:
     """Return an entry of a list as a client configuration has it.
 
@@ -277,7 +277,10 @@ def _entry(value: Any) -> Any:
     entry = dict(value)
     command = entry.get("command")
     if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        entry["command"], entry["args"] = command[0], [*command[1:], *entry.get("args", [])]
+        entry["command"] = command[0]
+        # Anything else than a list is left for `server_of`, which says what is wrong with it.
+        if isinstance(arguments := entry.get("args", []), list):
+            entry["args"] = [*command[1:], *arguments]
     for key in ("env", "headers"):
         given = entry.get(key)
         if isinstance(given, list):

@@ -157,7 +157,7 @@ def csv_export(request: Request) -> Response:
     def lines() -> Iterator[str]:
         yield _csv([_EXPORTED])
         for some in servers:
-            yield _csv([_cell(getattr(each, key)) for key in _EXPORTED] for each in some)
+            yield _csv([_cell(getattr(server, key)) for key in _EXPORTED] for server in some)
 
     headers = {"content-disposition": 'attachment; filename="servers.csv"'}
     return StreamingResponse(lines(), media_type="text/csv; charset=utf-8", headers=headers)
@@ -215,7 +215,7 @@ def server_page(request: Request, name: str, a: _Text = "", b: _Text = "") -> st
         newer=newer,
         changes=changes,
         firing=_firing(database, name),
-        reports=list({each.command: each for each in history.runs}.values())[::-1],
+        reports=list({run.command: run for run in history.runs}.values())[::-1],
         proof=proof,
         promises=None if proof is None else contract_matrix(read_run(run_report(database, proof.uid), "the run")),
         base=str(request.base_url).rstrip("/"),
@@ -233,14 +233,14 @@ class _Firing(NamedTuple):
 
 def _firing(database: Database, name: str) -> list[_Firing]:
     """Return the rules that fire at a server, the most severe first."""
-    known = {each.id: each for each in all_rules()}
-    found = [_Firing(each.rule, each.findings, known.get(each.rule)) for each in firing_rules(database, name)]
-    return sorted(found, key=lambda each: (_LEVELS.index(each.known.level) if each.known else 3, -each.findings))
+    rules = {rule.id: rule for rule in all_rules()}
+    firing = [_Firing(stored.rule, stored.findings, rules.get(stored.rule)) for stored in firing_rules(database, name)]
+    return sorted(firing, key=lambda rule: (_LEVELS.index(rule.known.level) if rule.known else 3, -rule.findings))
 
 
 def _chosen(runs: list[PastRun], a: str, b: str) -> tuple[PastRun | None, PastRun | None]:
     """The runs to compare: those that the user names, or the newest and the one before its catalog changed."""
-    known = {each.uid: each for each in runs}
+    known = {run.uid: run for run in runs}
     if a in known and b in known:
         return known[a], known[b]
     listed = [each for each in runs if each.catalog is not None]

@@ -134,53 +134,37 @@ class ResponseHeaders:
         await self._app(scope, receive, add_headers)
 
 
-class HostCheck:
-    """Serves only requests for a known host, so that no foreign name can be pointed at a local server."""
+class OriginCheck:
+    """Serves only requests for a known host, so that no foreign name can be pointed at a local server.
+
+    Requests that change or start something are refused if a page of another site sends them. Browsers declare where
+    such a request comes from; other clients declare nothing, and act for nobody else.
+    """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         self._app = app
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app = self._app
         if scope["type"] == "http":
             request = Request(scope)
-            if "*" not in self._hosts and _host_name(request.headers.get("host", "")) not in self._hosts:
-                await problem(request, 421, "this host is not served")(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+            host = request.headers.get("host", "").lower()
+            # Without the port; an IPv6 address is in brackets.
+            name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+            if "*" not in self._hosts and name not in self._hosts:
+                app = problem(request, 421, "this host is not served")
+            elif scope["method"] not in ("GET", "HEAD", "OPTIONS") and not _is_same_origin(request, host):
+                app = problem(request, 403, "the request comes from a page of another site")
+        await app(scope, receive, send)
 
 
-class SameOrigin:
-    """Refuses requests that change or start something if a page of another site sends them.
-
-    Browsers declare where such a request comes from; other clients declare nothing, and act for nobody else.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            request = Request(scope)
-            if not _is_same_origin(request):
-                await problem(request, 403, "the request comes from a page of another site")(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-
-def _is_same_origin(request: Request) -> bool:
+def _is_same_origin(request: Request, host: str) -> bool:
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site in ("same-origin", "none")
     origin = request.headers.get("origin")
-    return origin is None or origin.partition("://")[2].lower() == request.headers.get("host", "").lower()
-
-
-def _host_name(header: str) -> str:
-    """Return the host of a `Host` header, without its port."""
-    if header.startswith("["):
-        return header.partition("]")[0].lower() + "]"
-    return header.partition(":")[0].lower()
+    return origin is None or origin.partition("://")[2].lower() == host
 
 
 def client_of(scope: Scope) -> str:

@@ -26,17 +26,16 @@ from mcproof.services.web.health import router as health
 from mcproof.services.web.pages import pages_router
 from mcproof.services.web.protection import (
     HeadRequests,
-    HostCheck,
+    OriginCheck,
     RateLimit,
     ResponseHeaders,
-    SameOrigin,
     TimedConnection,
 )
 from mcproof.services.web.rendering import router as badges
 from mcproof.services.web.rest import recording_router as recorded_runs
 from mcproof.services.web.rest import router as rest_api
 from mcproof.services.web.visitor_pages import visitor_router
-from mcproof.services.web.visits import VisitLimits, Visits
+from mcproof.services.web.visits import GuestLimits, Visits
 from mcproof.services.web.watch_events import post_guarded
 from mcproof.services.web.watcher import Watcher, watch_plan
 
@@ -59,7 +58,7 @@ class WebSettings(NamedTuple):
     """How many requests a client may send."""
     networks: tuple[str, ...] = ()
     """Networks that URLs of visitors may lead to, besides public addresses."""
-    visit_limits: VisitLimits = VisitLimits()
+    visit_limits: GuestLimits = GuestLimits()
     """The bounds of the checks that visitors ask for."""
     required_scopes: tuple[str, ...] = ()
     """The scopes, of `read` and `lint`, that requests need a token for."""
@@ -104,8 +103,7 @@ def create_service(
         middleware=[
             Middleware(RequestLog, log=log),
             Middleware(ResponseHeaders, metrics=metrics),
-            Middleware(HostCheck, hosts=settings.hosts),
-            Middleware(SameOrigin),
+            Middleware(OriginCheck, hosts=settings.hosts),
             Middleware(RateLimit, a_minute=settings.requests_a_minute),
             Middleware(TokenCheck, database=database, required=settings.required_scopes),
             Middleware(HeadRequests),

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from contextlib import suppress
+import zlib
 from ipaddress import ip_network
 from traceback import extract_tb
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.client.errors import UNAUTHORIZED, ConnectError, HttpStatusError, UnauthorizedError, UnreachableError
 from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddressError
 from mcproof.core.console import Style
 from mcproof.core.errors import InputError, McproofError, UsageError, from_exception
+from mcproof.core.stored_form import record
 from mcproof.core.text.json_document import unified_diff
 from mcproof.report.formats import render
 from mcproof.report.html.page import PageView, page_environment
@@ -44,7 +44,6 @@ from mcproof.targets.arguments import LiveOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from multiprocessing.connection import Connection as Pipe
 
     from mcproof.checks.fixes.source import FixedFile
     from mcproof.runs.events import Event
@@ -64,7 +63,8 @@ _UNCONFIGURED = Policy(SettingsSource(is_disabled=True))
 _BRIEF, _WHOLE = Detail(scores=True), Detail(lines=True, identities=True, scores=True)
 
 
-class VisitJob(NamedTuple):
+@record()
+class GuestJob(NamedTuple):
     """A check of the server at a URL, or of a catalog."""
 
     command: str
@@ -77,20 +77,11 @@ class VisitJob(NamedTuple):
     """Networks that may be reached besides public addresses."""
     is_whole: bool = False
     """Whether to return a run report and the fixed catalog, besides the JSON document of the command."""
-    seconds: float = 60.0
-    memory: int = 1024**3
-    """The most bytes that the process may use."""
 
 
-class VisitStep(NamedTuple):
-    """What the process does now."""
-
-    name: str
-    """`connecting`, `checking` or `fixing`."""
-
-
-class VisitOutcome(NamedTuple):
-    """The result of a job."""
+@record()
+class GuestOutcome(NamedTuple):
+    """The result of a job. Its documents are compressed by the process, so that they are small in the service."""
 
     failure: str = ""
     """Why there is no result; empty if there is one.
@@ -119,35 +110,23 @@ class VisitOutcome(NamedTuple):
     """The fixes as a diff; empty if it is too long to be read."""
 
 
-def work(job: VisitJob, pipe: Pipe) -> None:
-    """Do a job in a process of its own: send steps, then the outcome."""
-    _limit(job)
-    with suppress(OSError):  # the service is gone
-        try:
-            pipe.send(outcome_of(job, lambda name: pipe.send(VisitStep(name))))
-        except Exception as error:
-            pipe.send(failed(error))
-    pipe.close()
+PARTS = ("document", "report", "page", "rules", "html", "catalog", "tightened", "diff")
+"""The fields of an outcome that are documents."""
 
 
-def _limit(job: VisitJob) -> None:
-    """Let the process end by itself even if the service does not end it."""
-    if sys.platform == "win32":
-        return
-    import resource
-    import signal
-
-    seconds = int(job.seconds) + 5
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service decides what Ctrl-C ends
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_DATA, (job.memory, job.memory))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(5)  # pages first
+def work(job: GuestJob, send_step: Callable[[str], None]) -> GuestOutcome:
+    """Do a job in a process of its own: send the steps `connecting`, `checking` and `fixing`, return the outcome."""
+    if hasattr(os, "nice"):
+        os.nice(5)  # pages first
+    try:
+        outcome = outcome_of(job, send_step)
+        parts: dict[str, Any] = {name: zlib.compress(data, 6) for name in PARTS if (data := getattr(outcome, name))}
+        return outcome._replace(**parts)
+    except Exception as error:
+        return failed(error)
 
 
-def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcome:
+def outcome_of(job: GuestJob, report_step: Callable[[str], None]) -> GuestOutcome:
     """Do a job. Raises McproofError if there is no result."""
     catalog = b""
     failure: McproofError | None = None
@@ -172,11 +151,11 @@ def outcome_of(job: VisitJob, report_step: Callable[[str], None]) -> VisitOutcom
         raise failure
     written = _bounded(render(run, "json", Style()))
     if not job.is_whole:
-        return VisitOutcome(document=written)
+        return GuestOutcome(document=written)
     report_step("fixing")
     page = PageView(run)
     parts = page_environment().get_template("parts_of_page.html").make_module({"page": page})
-    whole = VisitOutcome(
+    whole = GuestOutcome(
         document=written,
         report=_bounded(run_document(run)),
         title=page.title,
@@ -197,7 +176,7 @@ def _bounded(parts: Iterable[str]) -> bytes:
     return bytes(data)
 
 
-def run_request(job: VisitJob) -> RunRequest:
+def run_request(job: GuestJob) -> RunRequest:
     """Return the request of a job: without configuration, stored tokens and files."""
     detail = _WHOLE if job.is_whole else _BRIEF
     if job.command == "diff":
@@ -229,12 +208,12 @@ def _document(name: str, data: bytes) -> TargetSelection:
     return TargetSelection(documents=(CatalogDocument(name, data),))
 
 
-def _server(job: VisitJob) -> TargetSelection:
+def _server(job: GuestJob) -> TargetSelection:
     live = LiveOptions(headers=dict(job.headers), access=AccessOptions(is_anonymous=True))
     return TargetSelection((job.url,), live, timeout=RESPONSE, start_timeout=START)
 
 
-def _tightened(outcome: VisitOutcome) -> VisitOutcome:
+def _tightened(outcome: GuestOutcome) -> GuestOutcome:
     """Add the fixes of a catalog; parameters with a default stay optional, as callers may rely on it."""
     planned: list[FixedTarget] = []
 
@@ -260,21 +239,21 @@ def _short_diff(file: FixedFile) -> bytes:
     return "".join(lines).encode("utf-8", "backslashreplace")
 
 
-def failed(error: Exception) -> VisitOutcome:
+def failed(error: Exception) -> GuestOutcome:
     """Return the outcome of a job without a result, with what kind of failure it is."""
     if isinstance(error, MemoryError | SystemError):  # CPython raises a SystemError where it has no memory for another
-        return VisitOutcome("large", "the check needed more memory than it may use")
+        return GuestOutcome("large", "the check needed more memory than it may use")
     if isinstance(error, RecursionError):
-        return VisitOutcome("invalid", from_exception(error).message)
+        return GuestOutcome("invalid", from_exception(error).message)
     if not isinstance(error, McproofError):  # its text may quote what a visitor has sent
         place = extract_tb(error.__traceback__)[-1]
-        return VisitOutcome("crashed", f"a defect of mcproof: {type(error).__name__} in {place.name}, {place.lineno}")
+        return GuestOutcome("crashed", f"a defect of mcproof: {type(error).__name__} in {place.name}, {place.lineno}")
     cause = error.__cause__ or error
     if isinstance(cause, RefusedAddressError):
-        return VisitOutcome("refused", error.message)
+        return GuestOutcome("refused", error.message)
     if isinstance(cause, HttpStatusError) and cause.status in UNAUTHORIZED:
         shown = cause.evidence if isinstance(cause, UnauthorizedError) else f"HTTP {cause.status}"
-        return VisitOutcome("unauthorized", f"the server requires authorization ({shown})")
+        return GuestOutcome("unauthorized", f"the server requires authorization ({shown})")
     if isinstance(cause, UnreachableError):
-        return VisitOutcome("unreachable", error.message.removesuffix(" (--start-timeout)"))
-    return VisitOutcome("protocol" if isinstance(error, ConnectError) else "invalid", error.message)
+        return GuestOutcome("unreachable", error.message.removesuffix(" (--start-timeout)"))
+    return GuestOutcome("protocol" if isinstance(error, ConnectError) else "invalid", error.message)

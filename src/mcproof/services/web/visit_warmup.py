@@ -1,4 +1,4 @@
-"""Import all that visits need, by running each kind once: processes forked later start with it.
+"""Import all that visits need, by running each kind once: its forks start with it.
 
 mcproof imports on demand, so that importing `visit_jobs` alone would leave the most of it to every process.
 """
@@ -6,22 +6,19 @@ mcproof imports on demand, so that importing `visit_jobs` alone would leave the 
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import Any
 
 import mcproof.client.capture
 import mcproof.client.http.policy
 import mcproof.client.perimeter.observe
 import mcproof.client.transports.sse  # noqa: F401
 from mcproof.client.http.fetch import default_tls
-from mcproof.services.web.visit_jobs import COMMANDS, VisitJob, outcome_of
+from mcproof.services.web.visit_jobs import COMMANDS, GuestJob, outcome_of, work
 
-
-def _ignore(_: Any) -> None:
-    """Ignore a step."""
+__all__ = ["work"]
 
 
 _EXAMPLE = (files("mcproof.demo") / "weather.json").read_bytes()
 for _command in COMMANDS:
     _catalog = b'{"old": %s, "new": %s}' % (_EXAMPLE, _EXAMPLE) if _command == "diff" else _EXAMPLE
-    outcome_of(VisitJob(_command, catalog=_catalog, is_whole=_command == "lint"), _ignore)
+    outcome_of(GuestJob(_command, catalog=_catalog, is_whole=_command == "lint"), lambda _: None)
 default_tls()

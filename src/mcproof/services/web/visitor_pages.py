@@ -19,8 +19,8 @@ from mcproof.client.http.policy import NetworkGuard, NetworkPolicy, RefusedAddre
 from mcproof.core.errors import UsageError
 from mcproof.services.web.protection import client_of, form_fields, read_body
 from mcproof.services.web.rendering import render
-from mcproof.services.web.visit_jobs import LARGEST_CATALOG, VisitJob
-from mcproof.services.web.visits import BusyError, VisitorCheck, Visits
+from mcproof.services.web.visit_jobs import LARGEST_CATALOG, GuestJob
+from mcproof.services.web.visits import BusyError, GuestCheck, Visits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -39,14 +39,14 @@ _LONGEST_REQUEST = 32_768
 _URL_KEYS = frozenset(("url", "headers"))
 
 
-def form_job(fields: dict[str, bytes], guard: NetworkGuard) -> VisitJob:
+def form_job(fields: dict[str, bytes], guard: NetworkGuard) -> GuestJob:
     """Return what a form asks for. Raises UsageError and RefusedAddressError, both with a message for its page."""
     url = text_field(fields, "url").strip()
     catalog = fields.get("file", b"").strip() or fields.get("catalog", b"").strip()
     if url and catalog:
         raise UsageError("there are both a URL and a catalog; leave out one of them")
     if catalog:
-        return VisitJob("lint", catalog=catalog, is_whole=True)
+        return GuestJob("lint", catalog=catalog, is_whole=True)
     if not url:
         raise UsageError("there is nothing to check; enter a URL, or a catalog")
     return url_job("lint", url, header_lines(text_field(fields, "headers")), guard)
@@ -57,9 +57,9 @@ def text_field(fields: dict[str, bytes], name: str) -> str:
     return fields.get(name, b"").decode(errors="replace")
 
 
-def url_job(command: str, url: str, headers: Iterable[tuple[str, str]], guard: NetworkGuard) -> VisitJob:
+def url_job(command: str, url: str, headers: Iterable[tuple[str, str]], guard: NetworkGuard) -> GuestJob:
     """Return the check of the server at a URL; its name is not resolved yet. Raises UsageError, RefusedAddressError."""
-    return VisitJob(command, url=guard.check_url(url), headers=_checked(list(headers)), is_whole=True)
+    return GuestJob(command, url=guard.check_url(url), headers=_checked(list(headers)), is_whole=True)
 
 
 def header_lines(text: str) -> list[tuple[str, str]]:
@@ -86,14 +86,14 @@ def _checked(headers: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(headers)
 
 
-def api_job(command: str, body: bytes, guard: NetworkGuard) -> VisitJob:
+def api_job(command: str, body: bytes, guard: NetworkGuard) -> GuestJob:
     """Return what the body of an API request asks for: a URL, a catalog, or two catalogs.
 
     Raises UsageError and RefusedAddressError.
     """
     members = None if command == "diff" else _url_members(body)
     if members is None:
-        return VisitJob(command, catalog=body)
+        return GuestJob(command, catalog=body)
     url, headers = members["url"], members.get("headers", {})
     if not isinstance(url, str):
         raise UsageError("`url` is not a string")
@@ -154,7 +154,7 @@ def url_guard(request: Request) -> NetworkGuard:
     return NetworkGuard(NetworkPolicy("public", allowed=tuple(map(ip_network, request.app.state.networks))))
 
 
-def start_visit(request: Request, job: VisitJob, *, is_kept: bool = True) -> VisitorCheck:
+def start_visit(request: Request, job: GuestJob, *, is_kept: bool = True) -> GuestCheck:
     """Start what a client asks for. Raises BusyError."""
     visits: Visits = request.app.state.visits
     limited = job._replace(networks=request.app.state.networks)
@@ -192,7 +192,7 @@ async def submit(request: Request) -> Response:
     return RedirectResponse(f"/lint/{visit.token}", 303, headers=PRIVATE)
 
 
-def _found(request: Request, token: str) -> VisitorCheck:
+def _found(request: Request, token: str) -> GuestCheck:
     """Return a visit. Raises an HTTPException if there is none, or if it has expired."""
     visits: Visits = request.app.state.visits
     visit = visits.find(token)
@@ -218,7 +218,7 @@ def visit_page(request: Request, token: str) -> Response:
     return StreamingResponse(_report_page(request, visit), media_type="text/html; charset=utf-8", headers=PRIVATE)
 
 
-def _report_page(request: Request, visit: VisitorCheck) -> Iterator[bytes]:
+def _report_page(request: Request, visit: GuestCheck) -> Iterator[bytes]:
     """Return the page of a report in pieces: the template is rendered around marks for the large parts of it."""
     marks = {name: f"<!--{token_hex()}-->" for name in ("page", "rules")}
     page = render(
@@ -238,7 +238,7 @@ def _report_page(request: Request, visit: VisitorCheck) -> Iterator[bytes]:
     yield page.encode()
 
 
-def _shown(request: Request, template: str, visit: VisitorCheck, **values: Any) -> Response:
+def _shown(request: Request, template: str, visit: GuestCheck, **values: Any) -> Response:
     return HTMLResponse(render(template, request, visit=visit, **values), headers=PRIVATE)
 
 
@@ -268,7 +268,7 @@ def events(request: Request, token: str) -> Response:
     return StreamingResponse(stream(), media_type="text/event-stream", headers=PRIVATE)
 
 
-def _finished(request: Request, token: str) -> VisitorCheck:
+def _finished(request: Request, token: str) -> GuestCheck:
     visit = _found(request, token)
     if visit.outcome is None or visit.outcome.failure:
         raise HTTPException(404, "there is no report", PRIVATE)

@@ -1,4 +1,4 @@
-"""Visits: checks that visitors ask for, each in a process of its own, with bounds on everything.
+"""Visits: checks that visitors ask for, each in a fork of a worker process, with bounds on everything.
 
 Visits are in the memory of the service. Nothing of a visitor is written to the store, so no visit can change a
 listed server, a badge or a ranking, and a restart forgets them all.
@@ -12,22 +12,19 @@ import zlib
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from functools import cache
-from multiprocessing import get_all_start_methods, get_context
 from secrets import token_urlsafe
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.client.redaction import redacted_url
-from mcproof.services.web.visit_jobs import VisitOutcome, VisitStep, work
+from mcproof.services.web.visit_jobs import PARTS, GuestJob, GuestOutcome
+from mcproof.services.workers.messages import WorkerLimits
+from mcproof.services.workers.worker import LostError, OverdueError, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
-    from multiprocessing.context import BaseContext
-
-    from mcproof.services.web.visit_jobs import VisitJob
 
 TOKEN_BYTES = 24
 """The random bytes of a link: 192 bits."""
@@ -41,7 +38,7 @@ _INPUT = 4096
 """How many compressed bytes are read at once."""
 
 
-class VisitLimits(NamedTuple):
+class GuestLimits(NamedTuple):
     """The bounds of visits."""
 
     at_once: int = 4
@@ -54,9 +51,9 @@ class VisitLimits(NamedTuple):
     """The time of one."""
     memory: int = 1024**3
     """The most bytes of memory of one."""
-    kept: int = 500
+    stored_results: int = 500
     """How many results are kept."""
-    kept_bytes: int = 256 * 1024**2
+    stored_bytes: int = 256 * 1024**2
     """How many bytes they have in all, compressed."""
     hours: float = 24.0
     """How long a link works."""
@@ -71,7 +68,7 @@ class BusyError(Exception):
         """Whether this client has too many, and not all clients together."""
 
 
-class VisitorCheck:
+class GuestCheck:
     """One check, and its result when there is one. It holds no headers."""
 
     def __init__(self, url: str, client: str, hours: float) -> None:
@@ -82,7 +79,7 @@ class VisitorCheck:
         self.step = "waiting"
         """`waiting`, a step of the process, or `done`."""
         self.expires = datetime.now(UTC) + timedelta(hours=hours)
-        self.outcome: VisitOutcome | None = None
+        self.outcome: GuestOutcome | None = None
         """The result, with its parts compressed."""
         self.work: Future[None] | None = None
         self._deadline = monotonic() + hours * 3600
@@ -95,11 +92,11 @@ class VisitorCheck:
     def is_expired(self) -> bool:
         return monotonic() >= self._deadline
 
-    async def finished(self) -> VisitOutcome:
+    async def finished(self) -> GuestOutcome:
         """Wait for the result; its parts are compressed."""
         if self.work is not None:
             await asyncio.shield(asyncio.wrap_future(self.work))
-        return self.outcome or VisitOutcome("crashed", "the service is stopping")
+        return self.outcome or GuestOutcome("crashed", "the service is stopping")
 
     def part(self, name: str) -> bytes:
         """Return a part of the result; empty if there is none."""
@@ -116,160 +113,139 @@ class VisitorCheck:
                 some = inflating.unconsumed_tail
         yield inflating.flush()
 
-    def finish(self, outcome: VisitOutcome) -> None:
+    def finish(self, outcome: GuestOutcome) -> None:
         """Set the result, which must be compressed."""
         self.outcome = outcome
         self.step = "done"
 
     @property
     def size(self) -> int:
-        return sum(len(getattr(self.outcome, name)) for name in _PARTS) if self.outcome is not None else 0
-
-
-_PARTS = ("document", "report", "page", "rules", "html", "catalog", "tightened", "diff")
-
-
-def _compressed(outcome: VisitOutcome) -> VisitOutcome:
-    data = {name: getattr(outcome, name) for name in _PARTS}
-    parts: dict[str, Any] = {name: zlib.compress(part, 6) for name, part in data.items() if part}
-    return outcome._replace(**parts)
+        return sum(len(getattr(self.outcome, name)) for name in PARTS) if self.outcome is not None else 0
 
 
 class Visits:
     """All visits of a service."""
 
     def __init__(
-        self, limits: VisitLimits | None = None, finished: Callable[[VisitOutcome], None] = lambda _: None
+        self, limits: GuestLimits | None = None, finished: Callable[[GuestOutcome], None] = lambda _: None
     ) -> None:
-        self.limits = limits or VisitLimits()
+        self.limits = limits or GuestLimits()
         self._finished = finished
         self.is_closed = False
         self.streams = 0
         """How many pages follow their visit."""
         self._lock = Lock()
-        self._active: dict[str, VisitorCheck] = {}
+        self._active: dict[str, GuestCheck] = {}
         """Those that wait or run, the oldest first."""
-        self._kept: OrderedDict[str, VisitorCheck] = OrderedDict()
-        self._kept_bytes = 0
+        self._stored_results: OrderedDict[str, GuestCheck] = OrderedDict()
+        self._stored_bytes = 0
         self._expired: OrderedDict[str, None] = OrderedDict()
-        self._processes: set[Any] = set()
+        self._workers: list[Worker[GuestJob, GuestOutcome]] = []
+        self._idle: list[Worker[GuestJob, GuestOutcome]] = []
         self._threads: ThreadPoolExecutor | None = None
 
-    def start(self, job: VisitJob, client: str, *, is_kept: bool = True) -> VisitorCheck:
+    def start(self, job: GuestJob, client: str, *, is_kept: bool = True) -> GuestCheck:
         """Start a job, or let it wait. Raises BusyError.
 
         A visit that is not kept has no link: its result is for the caller only.
         """
-        visit = VisitorCheck(redacted_url(job.url), client, self.limits.hours)
+        started = GuestCheck(redacted_url(job.url), client, self.limits.hours)
         with self._lock:
-            if sum(each.client == client for each in self._active.values()) >= self.limits.for_each_client:
+            if sum(visit.client == client for visit in self._active.values()) >= self.limits.for_each_client:
                 raise BusyError(is_client=True)
             if self.is_closed or len(self._active) >= self.limits.at_once + self.limits.queued:
                 raise BusyError(is_client=False)
-            self._active[visit.token] = visit
+            self._active[started.token] = started
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(self.limits.at_once, thread_name_prefix="visit")
-            limited = job._replace(seconds=self.limits.seconds, memory=self.limits.memory)
-            visit.work = self._threads.submit(self._run, visit, limited, is_kept=is_kept)
-        return visit
+            started.work = self._threads.submit(self._run, started, job, is_kept=is_kept)
+        return started
 
-    def find(self, token: str) -> VisitorCheck | None:
+    def find(self, token: str) -> GuestCheck | None:
         """Return a visit by its link; None if there is none, or if it has expired."""
         with self._lock:
             self._forget_old()
-            return self._active.get(token) or self._kept.get(token)
+            return self._active.get(token) or self._stored_results.get(token)
 
     def has_expired(self, token: str) -> bool:
         """Whether a link worked until some time ago."""
         return token in self._expired
 
-    def before(self, visit: VisitorCheck) -> int:
+    def before(self, visit: GuestCheck) -> int:
         """Return how many visits wait before this one."""
         with self._lock:
-            waiting = [each.token for each in self._active.values() if each.step == "waiting"]
+            waiting = [visit.token for visit in self._active.values() if visit.step == "waiting"]
         return waiting.index(visit.token) if visit.token in waiting else 0
 
     def counts(self) -> dict[str, int]:
         """Return how many visits wait and run, and how many results are kept."""
         with self._lock:
-            waiting = sum(each.step == "waiting" for each in self._active.values())
-            return {"waiting": waiting, "running": len(self._active) - waiting, "kept": len(self._kept)}
+            waiting = sum(visit.step == "waiting" for visit in self._active.values())
+            return {"waiting": waiting, "running": len(self._active) - waiting, "kept": len(self._stored_results)}
 
     def close(self) -> None:
         """End all processes."""
         with self._lock:
             self.is_closed = True
-            for process in self._processes:
-                process.kill()
+            workers = self._workers
+        for worker in workers:
+            worker.close()
         if self._threads is not None:
             self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _run(self, visit: VisitorCheck, job: VisitJob, *, is_kept: bool) -> None:
+    def _run(self, visit: GuestCheck, job: GuestJob, *, is_kept: bool) -> None:
         try:
             outcome = self._outcome(visit, job)
         except Exception as error:  # no process, a broken pipe: a visit must end whatever happens
-            outcome = VisitOutcome("crashed", f"the check could not be run: {type(error).__name__}")
-        outcome = _compressed(outcome)
+            outcome = GuestOutcome("crashed", f"the check could not be run: {type(error).__name__}")
         with self._lock:
             visit.finish(outcome)
             self._active.pop(visit.token, None)
             if is_kept:
-                self._keep(visit)
+                self._stored_results[visit.token] = visit
+                self._stored_bytes += visit.size
+                self._forget_old()
         self._finished(outcome)
 
-    def _outcome(self, visit: VisitorCheck, job: VisitJob) -> VisitOutcome:
-        """Do a job in a process. It is killed at the deadline."""
-        context = _processes()
-        receiver, sender = context.Pipe(duplex=False)
-        process: Any = context.Process(target=work, args=(job, sender), daemon=True)  # type: ignore[attr-defined]
-        process.start()
-        with self._lock:
-            self._processes.add(process)
-            if self.is_closed:
-                process.kill()
-        deadline = monotonic() + job.seconds
-        try:
-            sender.close()
-            while receiver.poll(max(0.0, deadline - monotonic())):
-                received = receiver.recv()
-                if isinstance(received, VisitOutcome):
-                    return received
-                assert isinstance(received, VisitStep)  # noqa: S101
-                visit.step = received.name
-            return VisitOutcome("slow", f"not done within {job.seconds:g} seconds")
-        except EOFError:  # killed, by a limit or by the end of the service
-            return VisitOutcome("slow", "the check needed too much time or memory")
-        finally:
-            receiver.close()
-            process.kill()
-            process.join()
-            with self._lock:
-                self._processes.discard(process)
-            process.close()
+    def _outcome(self, visit: GuestCheck, job: GuestJob) -> GuestOutcome:
+        """Do a job in a process, which is killed at the deadline."""
 
-    def _keep(self, visit: VisitorCheck) -> None:
-        self._kept[visit.token] = visit
-        self._kept_bytes += visit.size
-        self._forget_old()
+        def note(step: str) -> None:
+            visit.step = step
+
+        worker = self._free_worker(job)
+        try:
+            return worker.run(job, note)
+        except OverdueError:
+            return GuestOutcome("slow", f"not done within {self.limits.seconds:g} seconds")
+        except LostError:  # killed, by a limit or by the end of the service
+            return GuestOutcome("slow", "the check needed too much time or memory")
+        finally:
+            with self._lock:
+                self._idle.append(worker)
+
+    def _free_worker(self, job: GuestJob) -> Worker[GuestJob, GuestOutcome]:
+        """Return a worker that has nothing to do: the one that was used last, so that few are started."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            limits = WorkerLimits(self.limits.seconds, self.limits.memory, roots=(), network=job.networks, forgets=True)
+            self._workers.append(Worker("mcproof.services.web.visit_warmup:work", GuestJob, GuestOutcome, limits))
+            if self.is_closed:
+                self._workers[-1].close()
+            return self._workers[-1]
 
     def _forget_old(self) -> None:
         """Forget visits that have expired, and the oldest beyond the bounds."""
-        while self._kept:
-            oldest = next(iter(self._kept.values()))
-            is_too_much = len(self._kept) > self.limits.kept or self._kept_bytes > self.limits.kept_bytes
+        while self._stored_results:
+            oldest = next(iter(self._stored_results.values()))
+            is_too_much = (
+                len(self._stored_results) > self.limits.stored_results or self._stored_bytes > self.limits.stored_bytes
+            )
             if not (oldest.is_expired or is_too_much):
                 return
-            del self._kept[oldest.token]
-            self._kept_bytes -= oldest.size
+            del self._stored_results[oldest.token]
+            self._stored_bytes -= oldest.size
             self._expired[oldest.token] = None
             if len(self._expired) > MOST_EXPIRED:
                 self._expired.popitem(last=False)
-
-
-@cache
-def _processes() -> BaseContext:
-    """How processes are started: forked from one that has imported everything and has no threads."""
-    context = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-    if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["mcproof.services.web.visit_warmup"])
-    return context

@@ -23,8 +23,8 @@ from mcproof.checks.diff.drift import CatalogDrift, drift_against
 from mcproof.checks.rule import VERDICTS
 from mcproof.core.console import safe
 from mcproof.core.errors import McproofError
+from mcproof.core.stored_form import record
 from mcproof.runs.results import Gate, RunResult
-from mcproof.runs.stored import read_run
 from mcproof.services.store.recording import (
     Delivery,
     WatchState,
@@ -92,8 +92,12 @@ def surface_details(old: str | None, new: str | None) -> dict[str, Any]:
     if drift is None:
         return {"changes": [], "more_changes": 0}
     listed = [
-        {"item": safe(each.evidence["item"]), "part": each.part or None, "summary": safe(each.summary)}
-        for each in drift.differences[:MOST_CHANGES]
+        {
+            "item": safe(difference.evidence["item"]),
+            "part": difference.part or None,
+            "summary": safe(difference.summary),
+        }
+        for difference in drift.differences[:MOST_CHANGES]
     ]
     return {"changes": listed, "more_changes": max(0, len(drift.differences) - MOST_CHANGES)}
 
@@ -133,7 +137,7 @@ class WatchSchedule:
     """The next run of each entry. After a restart it continues from the last runs in the store."""
 
     def __init__(self, entries: Iterable[WatchEntry], states: Mapping[str, WatchState], now: float) -> None:
-        self._entries = {each.name: each for each in entries}
+        self._entries = {entry.name: entry for entry in entries}
         self._running: set[str] = set()
         self._due = dict.fromkeys(self._entries, now)
         for name, state in states.items():
@@ -148,7 +152,7 @@ class WatchSchedule:
         """Return entries that are due, those that wait longest first, at most `room`; they count as running."""
         waiting = sorted((due, name) for name, due in self._due.items() if due <= now and name not in self._running)
         taken = [self._entries[name] for _, name in waiting[: max(0, room)]]
-        self._running.update(each.name for each in taken)
+        self._running.update(entry.name for entry in taken)
         return taken
 
     def finish(self, name: str, started: float, failures: int) -> None:
@@ -188,15 +192,15 @@ class Comparison(NamedTuple):
 def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[ObservedRun]) -> Comparison:
     """Compare the runs of one check with the state before it; the first check of a server only has failed gates."""
     known = before or WatchState(runs[0].run.started)
-    troubles = [each.run.targets[0].trouble for each in runs]
-    trouble = next((each for each in troubles if each is not None), None)
+    troubles = [observed.run.targets[0].trouble for observed in runs]
+    trouble = next((trouble for trouble in troubles if trouble is not None), None)
     if trouble is not None:
         failures = known.failures + 1
         is_gone = known.is_gone or failures >= FAILURES_TO_BE_GONE
         state = known._replace(last_run=runs[0].run.started, failures=failures, is_gone=is_gone)
         gone = WatchEvent("server.gone", "the server cannot be checked any more", {"error": str(trouble)})
         return Comparison(state, [gone] if is_gone and not known.is_gone else [])
-    gates = [gate for each in runs for gate in gates_of(entry, each)]
+    gates = [gate for observed in runs for gate in gates_of(entry, observed)]
     state = _state(known, runs)._replace(failed_gates=tuple(gate.gate for gate in gates if not gate.passed))
     return Comparison(state, [*_events(known, state), *_gate_events(known, gates)])
 
@@ -204,16 +208,16 @@ def compare(entry: WatchEntry, before: WatchState | None, runs: Sequence[Observe
 def _state(known: WatchState, runs: Sequence[ObservedRun]) -> WatchState:
     """Return the state after runs that have checked the server; what they did not judge stays as it was."""
     state = known._replace(last_run=runs[0].run.started, failures=0, is_gone=False)
-    for each in runs:
-        result = each.run.targets[0]
+    for observed in runs:
+        result = observed.run.targets[0]
         if result.scores.grade is not None:
             state = state._replace(grade=result.scores.grade.letter, score=result.scores.grade.score)
         if result.scores.tokens is not None:
             state = state._replace(tokens=result.scores.tokens.total)
         if result.payload.kind == "scan" and result.payload.trust is not None:
             state = state._replace(verdict=result.payload.trust.verdict)
-        if each.surface is not None:
-            state = state._replace(surface=each.surface)
+        if observed.surface is not None:
+            state = state._replace(surface=observed.surface)
     return state
 
 
@@ -233,7 +237,7 @@ def gates_of(entry: WatchEntry, observed: ObservedRun) -> Iterator[Gate]:
 
 
 def _badness(verdict: str) -> int:
-    return [str(each) for each in VERDICTS].index(verdict)
+    return [str(verdict) for verdict in VERDICTS].index(verdict)
 
 
 def _events(before: WatchState, after: WatchState) -> Iterator[WatchEvent]:
@@ -256,6 +260,7 @@ def _gate_events(before: WatchState, gates: list[Gate]) -> Iterator[WatchEvent]:
         yield WatchEvent("gate.failed", f"a gate is no longer met: {words}", {"gates": records})
 
 
+@record()
 class WatchJob(NamedTuple):
     """A server to check. Variables of its configuration are filled in by the process that does."""
 
@@ -270,19 +275,9 @@ class WatchJob(NamedTuple):
         """Whether the target is a command, or a client configuration that may name one."""
         return self.allows_commands and (isinstance(self.target, str) or "command" in self.target.entry)
 
-    def line(self) -> str:
-        """Return the job as a line."""
-        return json.dumps(self) + "\n"
-
     @classmethod
     def of_entry(cls, entry: WatchEntry, config: str | None, *, allows_commands: bool) -> WatchJob:
         return cls(entry.target, entry.checks, config, allows_commands)
-
-    @classmethod
-    def of_line(cls, line: str | bytes) -> WatchJob:
-        target, checks, config, allows_commands = json.loads(line)
-        server = target if isinstance(target, str) else ConfiguredServer(*target)
-        return cls(server, tuple(checks), config, allows_commands)
 
 
 class ObservedRun(NamedTuple):
@@ -293,15 +288,14 @@ class ObservedRun(NamedTuple):
     surface: str | None = None
     """The hash of what the server offers."""
 
-    @classmethod
-    def of_line(cls, line: str | bytes) -> ObservedRun:
-        record = json.loads(line)
-        return cls(read_run(record["report"].encode(), "report"), record["catalog"], record["surface"])
 
+@record()
+class ReportedRun(NamedTuple):
+    """A run as a process reports it, with its report as text."""
 
-def observed_line(report: str, catalog: str | None, surface: str | None) -> str:
-    """Return a run as a line."""
-    return json.dumps({"report": report, "catalog": catalog, "surface": surface}) + "\n"
+    report: str
+    catalog: str | None = None
+    surface: str | None = None
 
 
 PREFIX = "whsec_"

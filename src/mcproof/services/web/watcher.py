@@ -28,6 +28,7 @@ from mcproof.services.store.recording import (
     watch_states,
 )
 from mcproof.services.web.health import Metrics, ServiceLog, place_of
+from mcproof.services.web.watch_check import WatchError, check_in_process
 from mcproof.services.web.watch_events import (
     Comparison,
     EventSubject,
@@ -40,7 +41,6 @@ from mcproof.services.web.watch_events import (
     surface_details,
     variable,
 )
-from mcproof.services.web.watch_process import WatchError, check_in_process
 from mcproof.targets.client_config import server_of
 
 if TYPE_CHECKING:
@@ -85,18 +85,21 @@ class Watcher:
         metrics: Metrics,
         log: ServiceLog,
         check: Check = check_in_process,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self._database = database
         self._plan = plan
         self._check = check
-        self._clock = clock
+        self._clock = clock or time.time
+        """For what others see: events, and when they are sent again."""
+        self._steady_clock = clock or _steady_clock()
+        """For the next checks."""
         self._metrics = metrics
         self._log = log
-        states = watch_states(database, [each.name for each in plan.entries])
-        self._schedule = WatchSchedule(plan.entries, states, clock())
-        webhooks = {each.name: each.webhook for each in plan.entries if each.webhook is not None}
-        self._queue = WebhookQueue(database, webhooks, post, clock, metrics, log)
+        states = watch_states(database, [entry.name for entry in plan.entries])
+        self._schedule = WatchSchedule(plan.entries, states, self._steady_clock())
+        webhooks = {entry.name: entry.webhook for entry in plan.entries if entry.webhook is not None}
+        self._queue = WebhookQueue(database, webhooks, post, self._clock, metrics, log)
         self._checks: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
         self._is_stopping = False
@@ -126,12 +129,13 @@ class Watcher:
     async def _check_forever(self) -> None:
         while not self._is_stopping:
             self.start_due()
-            has_room = len(self._checks) < MOST_AT_ONCE
-            await _wait(self._check_ended, self._pause(self._schedule.next_due() if has_room else None))
+            due = self._schedule.next_due() if len(self._checks) < MOST_AT_ONCE else None
+            await _wait(self._check_ended, _pause(due, self._steady_clock()))
 
     async def _deliver_forever(self) -> None:
         while True:
-            await _wait(self._event_added, self._pause(await self.deliver()))
+            due = await self.deliver()
+            await _wait(self._event_added, _pause(due, self._clock()))
 
     async def _prune_forever(self, retention: StoreSettings) -> None:
         while True:
@@ -143,14 +147,11 @@ class Watcher:
                 self._log.write("store.failed", str(error), "error")
             await asyncio.sleep(_DAY)
 
-    def _pause(self, due: float | None) -> float:
-        return _LONGEST_PAUSE if due is None else min(max(due - self._clock(), 0.0), _LONGEST_PAUSE)
-
     # --- checking ---
 
     def start_due(self) -> None:
         """Start the checks that are due, as many as there is room for."""
-        for entry in self._schedule.take(self._clock(), MOST_AT_ONCE - len(self._checks)):
+        for entry in self._schedule.take(self._steady_clock(), MOST_AT_ONCE - len(self._checks)):
             task = asyncio.create_task(self._run(entry))
             self._checks.add(task)
             task.add_done_callback(self._ended)
@@ -176,7 +177,7 @@ class Watcher:
 
     async def _run(self, entry: WatchEntry) -> None:
         """Check a server, record its runs and plan the next check."""
-        started, failures = self._clock(), 0
+        started, failures = self._steady_clock(), 0
         job = WatchJob.of_entry(entry, self._plan.config, allows_commands=self._plan.allows_commands)
         try:
             runs = await self._check(job, shown_target(entry.target))
@@ -211,8 +212,8 @@ class Watcher:
             deliveries.append(subject.delivery(event, due))
         with self._database.writing() as connection:
             state = compared.state
-            for uid, each in zip(uids, runs, strict=True):
-                catalog = record_known(connection, each.run, entry.name, uid, each.catalog)
+            for uid, observed in zip(uids, runs, strict=True):
+                catalog = record_known(connection, observed.run, entry.name, uid, observed.catalog)
                 state = state if catalog is None else state._replace(catalog=catalog)
             save_watch_state(connection, entry.name, state)
             add_deliveries(connection, deliveries)
@@ -223,7 +224,7 @@ class Watcher:
         if before is not None and before.catalog is not None:
             with suppress(McproofError):  # deleted by retention
                 old = stored_catalog(self._database, before.catalog)
-        return surface_details(old, next((each.catalog for each in runs if each.catalog is not None), None))
+        return surface_details(old, next((observed.catalog for observed in runs if observed.catalog is not None), None))
 
     def _report(self, entry: WatchEntry, runs: Sequence[ObservedRun], compared: Comparison) -> None:
         state = compared.state
@@ -232,8 +233,8 @@ class Watcher:
         words = [f"grade {state.grade}"] if state.grade else []
         words += [state.verdict] if state.verdict else []
         if state.failures:
-            trouble = next(each.run.targets[0].trouble for each in runs if each.run.targets[0].trouble is not None)
-            words = [f"cannot be checked: {trouble.message}"]
+            troubles = (observed.run.targets[0].trouble for observed in runs)
+            words = [f"cannot be checked: {trouble.message}" for trouble in troubles if trouble is not None][:1]
         words += [event.summary for event in compared.events]
         self._log.write(
             "watch.checked",
@@ -244,11 +245,24 @@ class Watcher:
             grade=state.grade,
             verdict=state.verdict,
             events=[event.type for event in compared.events],
-            seconds=round(sum(each.run.seconds for each in runs), 3),
+            seconds=round(sum(observed.run.seconds for observed in runs), 3),
         )
 
     def _count(self, outcome: str) -> None:
         self._metrics.increase("mcproof_watch_checks_total", outcome=outcome)
+
+
+def _steady_clock() -> Callable[[], float]:
+    """Return a clock that starts with the time of the system, and does not follow when that is set.
+
+    If the system is set back by a day, servers must not go unchecked for a day.
+    """
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()
+
+
+def _pause(due: float | None, now: float) -> float:
+    return _LONGEST_PAUSE if due is None else min(max(due - now, 0.0), _LONGEST_PAUSE)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:

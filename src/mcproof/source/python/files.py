@@ -16,7 +16,7 @@ import tokenize
 from typing import TYPE_CHECKING
 
 from mcproof.core.observations.source import SourceProblem
-from mcproof.core.text.files import INSTALL_FOLDERS, LIBRARY_FOLDERS, is_file
+from mcproof.core.text.files import INSTALL_FOLDERS, LIBRARY_FOLDERS, is_file, open_in_checkout
 from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
 from mcproof.source.packages.versions import Distribution, distribution_of, distributions_in, roots_of
 
@@ -217,7 +217,7 @@ def read_bytes(file: str, problems: list[SourceProblem]) -> bytes | None:
         if not stat.S_ISREG(os.stat(file).st_mode):  # opening a pipe would block
             problems.append(SourceProblem(file, None, None, "not a regular file; skipped"))
             return None
-        with open(file, "rb") as opened:
+        with open(file, "rb", opener=open_in_checkout) as opened:
             data = opened.read(LARGEST_FILE + 1)
     except OSError as error:
         problems.append(SourceProblem(file, None, None, f"cannot be read: {error.strerror or error}"))

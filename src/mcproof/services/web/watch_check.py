@@ -1,0 +1,122 @@
+"""The check of a watched server, in a worker process of its own, and what the watcher makes of its end.
+
+A process can be ended whatever a server makes it do, uses its own memory, and leaves the service responsive.
+Why there is one kind of worker: docs/decisions/0065-one-worker-process.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from mcproof import __version__
+from mcproof.checks.diff.lock import known_parts, surface_hash
+from mcproof.client.endpoints import CommandEndpoint
+from mcproof.core.errors import FAILED, McproofError, UsageError
+from mcproof.core.text.files import state_folder
+from mcproof.runs import execute
+from mcproof.runs.events import RunStarted, TargetFinished
+from mcproof.runs.loop import catalog_text
+from mcproof.runs.requests import Detail, LintRequest, Policy, ScanRequest, SettingsSource, TargetSelection
+from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
+from mcproof.runs.stored import read_run, run_document
+from mcproof.services.web.watch_events import ObservedRun, ReportedRun, WatchJob
+from mcproof.services.workers.messages import ANYWHERE, WorkerLimits
+from mcproof.services.workers.worker import LostError, OverdueError, Worker, WorkerError
+
+if TYPE_CHECKING:
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.runs.events import Event
+
+CHECK_SECONDS = 300.0
+"""How long a check may take; then the server counts as unreachable."""
+MOST_MEMORY = 1024**3
+"""The memory of a process, in bytes."""
+_DETAIL = Detail(lines=True, identities=True, scores=True)
+
+
+class WatchError(McproofError):
+    """A check failed for a reason that is not the server's, such as a missing variable."""
+
+
+async def check_in_process(job: WatchJob, label: str, seconds: float = CHECK_SECONDS) -> list[ObservedRun]:
+    """Return the runs of a job. Raises a WatchError. Cancelling it ends the process and the servers it has started."""
+    started, clock = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.perf_counter()
+    worker = Worker(
+        "mcproof.services.web.watch_check:check", WatchJob, tuple[ReportedRun, ...], limits_of(job, seconds)
+    )
+    try:
+        reports = await worker.run_in_thread(job)
+    except OverdueError:
+        return [_unfinished(job, label, seconds, started, time.perf_counter() - clock)]
+    except LostError:
+        raise WatchError("the process that checks the server has ended without a result") from None
+    except WorkerError as error:
+        raise WatchError(error.message) from None
+    finally:
+        worker.close()
+    return await asyncio.to_thread(lambda: [observed(report) for report in reports])
+
+
+def limits_of(job: WatchJob, seconds: float) -> WorkerLimits:
+    """Return the limits of a check: unless it may start a server, it may change nothing but stored tokens."""
+    if job.may_start_server:
+        return WorkerLimits(seconds, MOST_MEMORY)
+    return WorkerLimits(seconds, MOST_MEMORY, roots=("/",), network=ANYWHERE, writes=(state_folder(),))
+
+
+def observed(reported: ReportedRun) -> ObservedRun:
+    """Read a run that a process has reported."""
+    return ObservedRun(read_run(reported.report.encode(), "report"), reported.catalog, reported.surface)
+
+
+def _unfinished(job: WatchJob, label: str, seconds: float, started: str, taken: float) -> ObservedRun:
+    """Return the run of a server that could not be checked in time."""
+    trouble = Trouble(f"not checked within {seconds:g} s", label, None, None)
+    command = job.checks[0]
+    result = TargetResult(label, trouble, payload=empty_payload(command))
+    return ObservedRun(
+        RunResult(command, __version__, [result], exit_code=FAILED, started=started, seconds=round(taken, 4))
+    )
+
+
+def check(job: WatchJob, _: object = None) -> tuple[ReportedRun, ...]:
+    """Return the runs of a job. Raises a McproofError if nothing could be checked."""
+    return tuple(_checked(job, command) for command in job.checks)
+
+
+def _checked(job: WatchJob, command: str) -> ReportedRun:
+    catalogs: list[Catalog | None] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, RunStarted) and not job.allows_commands:
+            refuse_commands(event)
+        if isinstance(event, TargetFinished):
+            catalogs.append(event.catalog)
+
+    run = execute(_request(job, command), listen)
+    if len(run.targets) != 1:
+        raise UsageError(f"a watch is of one server; the target has {len(run.targets)}")
+    (catalog,) = catalogs
+    report = "".join(run_document(run))
+    if catalog is None or not (catalog.tools or catalog.server.raw):
+        return ReportedRun(report)
+    return ReportedRun(report, catalog_text(catalog), surface_hash(catalog, known_parts(catalog)))
+
+
+def refuse_commands(event: RunStarted) -> None:
+    """Raise a UsageError if a run would start a command; a client configuration may name one since it was read."""
+    if any(isinstance(source.server, CommandEndpoint) for source in event.inputs):
+        raise UsageError("the target is a command, which needs `serve --allow-commands`")
+
+
+def _request(job: WatchJob, command: str) -> LintRequest | ScanRequest:
+    if isinstance(job.target, str):
+        targets = TargetSelection(names=(job.target,))
+    else:
+        targets = TargetSelection(servers=(job.target,))
+    policy = Policy(SettingsSource(job.config, is_disabled=job.config is None))
+    if command == "scan":
+        return ScanRequest(targets, policy=policy, detail=_DETAIL)
+    return LintRequest(targets, policy=policy, detail=_DETAIL)
