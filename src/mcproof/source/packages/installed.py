@@ -54,8 +54,8 @@ def project_packages(path: str) -> list[KnownPackage]:
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
     found = [*_python(_root(folder, PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
     found += [
-        KnownPackage(each.name, "pypi", each.version, os.path.basename(each.folder))
-        for each in distributions_in(folder)
+        KnownPackage(distribution.name, "pypi", distribution.version, os.path.basename(distribution.folder))
+        for distribution in distributions_in(folder)
     ]
     return list(dict.fromkeys(found))
 
@@ -175,7 +175,9 @@ def _of_script(path: str) -> list[KnownPackage]:
         folder = os.sep.join(parts[: parts.index(site) + 1])
         owner = distribution_of(os.path.abspath(path), folder)
         found += [] if owner is None else [_known(owner)]
-        found += [_known(each) for each in distributions_in(folder) if each.name in PYTHON_FRAMEWORKS]
+        found += [
+            _known(distribution) for distribution in distributions_in(folder) if distribution.name in PYTHON_FRAMEWORKS
+        ]
     elif not path.endswith(_SCRIPTS):
         found += _beside(path, "", program_name(path))
     return found or project_packages(path)
@@ -191,10 +193,12 @@ def _beside(path: str, module: str, program: str) -> Iterator[KnownPackage]:
     for prefix in _prefixes(path, program):
         for site in _sites(prefix):
             installed = distributions_in(site)
-            owners = [each for each in installed if _provides(each, module, program)]
+            owners = [distribution for distribution in installed if _provides(distribution, module, program)]
             yield from map(_known, owners)
             if owners or is_python:
-                yield from (_known(each) for each in installed if each.name in PYTHON_FRAMEWORKS)
+                yield from (
+                    _known(distribution) for distribution in installed if distribution.name in PYTHON_FRAMEWORKS
+                )
 
 
 def _prefixes(path: str, program: str) -> list[str]:

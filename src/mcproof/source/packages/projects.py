@@ -181,7 +181,7 @@ def _newest_required(name: str, texts: Iterable[str]) -> Version | None:
     """The newest version of a distribution that all requirements in some texts allow."""
     pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
     limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
-    return min((each for each in limits if each is not None), default=None)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -217,8 +217,8 @@ def _declared_requirements(declared: dict[str, Any]) -> Iterator[str]:
     """The requirements in a `pyproject.toml`, one by one; Poetry's become those of pip."""
     lists = [nested_table(declared, "project").get("dependencies")]
     lists += nested_table(declared, "project", "optional-dependencies").values()
-    for each in lists:
-        yield from (item for item in each if isinstance(item, str)) if isinstance(each, list) else ()
+    for requirements in lists:
+        yield from (item for item in requirements if isinstance(item, str)) if isinstance(requirements, list) else ()
     for name, value in nested_table(declared, "tool", "poetry", "dependencies").items():
         version = value.get("version") if isinstance(value, dict) else value
         if isinstance(version, str):
@@ -287,10 +287,10 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
             return npm_package(f"{NODE_FRAMEWORK}@{found[1]}", file)
     wanted = [nested_table(own, kind).get(NODE_FRAMEWORK) for kind in ("dependencies", "devDependencies")]
     wanted.append(nested_table(own, "peerDependencies").get(NODE_FRAMEWORK))
-    installed = _installed_framework(folder, is_wanted=any(isinstance(each, str) for each in wanted))
+    installed = _installed_framework(folder, is_wanted=any(isinstance(version, str) for version in wanted))
     if installed is not None:
         return installed
-    declared = next((each for each in wanted if isinstance(each, str)), None)
+    declared = next((version for version in wanted if isinstance(version, str)), None)
     return None if declared is None else npm_package(f"{NODE_FRAMEWORK}@{declared}", "package.json")
 
 

@@ -161,18 +161,18 @@ def distribution_of(path: str, site: str) -> Distribution | None:
     """The distribution that installed a file or folder in `site`; None if none did, or several."""
     top = normalized(os.path.relpath(path, site).split(os.sep)[0].removesuffix(".py"))
     every = distributions_in(site)
-    for each in every:
-        if each.name == top and each.installs(path):
-            return each
-    found = [each for each in every if each.installs(path)]
+    for distribution in every:
+        if distribution.name == top and distribution.installs(path):
+            return distribution
+    found = [distribution for distribution in every if distribution.installs(path)]
     return found[0] if len(found) == 1 else None
 
 
 def roots_of(distributions: Iterable[Distribution]) -> list[Distribution]:
     """The distributions that no other one needs."""
     every = list(distributions)
-    needed = {name for each in every for name, _ in each.requirements() if name != each.name}
-    return [each for each in every if each.name not in needed]
+    needed = {name for distribution in every for name, _ in distribution.requirements() if name != distribution.name}
+    return [distribution for distribution in every if distribution.name not in needed]
 
 
 FROM_COMMAND = "the command"

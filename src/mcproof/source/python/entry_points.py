@@ -50,34 +50,36 @@ class FunctionDefinition(NamedTuple):
 def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDefinition]:
     """The functions to follow, callers first: they know the arguments of the functions that they call."""
     run = domain.run
-    holders = {stem_of(item.module.file) for each in domain.servers for item in each.items if item.module is not None}
-    definitions = [each for module in loaded for each in _definitions(module, holders, run.functions.followed)]
-    registering = [each for each in definitions if each.registers]
+    holders = {
+        stem_of(item.module.file) for server in domain.servers for item in server.items if item.module is not None
+    }
+    definitions = [function for module in loaded for function in _definitions(module, holders, run.functions.followed)]
+    registering = [function for function in definitions if function.registers]
     found = [*_roots(definitions, registering), *registering] if registering else []
     done = 0
-    for each in {id(each.node): each for each in found}.values():
-        if id(each.node) in run.functions.followed or _is_dead(domain, each):
+    for entry in {id(entry.node): entry for entry in found}.values():
+        if id(entry.node) in run.functions.followed or _is_dead(domain, entry):
             continue
         if done == MOST_ENTRIES:
-            domain.omit(TOO_MANY, each.module, each.node, partial=True)
+            domain.omit(TOO_MANY, entry.module, entry.node, partial=True)
             break
         done += 1
-        yield each
+        yield entry
 
 
-def _is_dead(domain: McpDomain, each: FunctionDefinition) -> bool:
+def _is_dead(domain: McpDomain, entry: FunctionDefinition) -> bool:
     """Whether a function with required arguments is never mentioned, in a project that registers items without it."""
-    modules, node = domain.run.modules, each.node
-    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
-    if each.owner is not None and each.name != "__init__":
+    modules, node = domain.run.modules, entry.node
+    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (entry.owner is not None)
+    if entry.owner is not None and entry.name != "__init__":
         needed = 1  # a method needs an instance, and code that creates it
     is_alone = os.path.isfile(modules.top) and len(modules.files) == 1
     if needed <= 0 or is_alone or not any(server.items for server in domain.servers):
         return False
-    name = each.owner or each.name
-    if modules.mentions(name, besides=each.module):
+    name = entry.owner or entry.name
+    if modules.mentions(name, besides=entry.module):
         return False
-    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
+    return len(re.findall(rf"\b{re.escape(name)}\b", entry.module.text)) <= 1
 
 
 def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -99,7 +101,7 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Fu
     """The functions of a module and the methods of its classes that were not followed; no nested functions."""
     found = []
     lines = _lines_that_may_register(module)
-    waiting: deque[tuple[Any, str | None]] = deque((each, None) for each in module.tree.body)
+    waiting: deque[tuple[Any, str | None]] = deque((statement, None) for statement in module.tree.body)
     while waiting:
         node, owner = waiting.popleft()
         if id(node) in followed:
@@ -110,9 +112,9 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Fu
             registers = next_line < len(lines) and lines[next_line] <= last and _registers(node, stems)
             found.append(FunctionDefinition(node.name, node, owner, module, registers))
         elif isinstance(node, ast.ClassDef):
-            waiting.extend((each, node.name) for each in node.body)
+            waiting.extend((statement, node.name) for statement in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
-            waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
+            waiting.extend((child, owner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
     return found
 
 
@@ -126,15 +128,15 @@ def _lines_that_may_register(module: Module) -> list[int]:
 
 def _registers(node: Any, stems: set[str]) -> bool:
     """Whether the body of a function registers something, or imports a module that does."""
-    for each in _parts(node.body):
-        if isinstance(each, (ast.ImportFrom, ast.Import)) and _imports_any(each, stems):
+    for part in _parts(node.body):
+        if isinstance(part, (ast.ImportFrom, ast.Import)) and _imports_any(part, stems):
             return True
-        if isinstance(each, ast.Call):
-            inner = each.func.func if isinstance(each.func, ast.Call) else None
-            if _name_of(each.func) in REGISTERING_NAMES or (inner is not None and _name_of(inner) in DECORATORS):
+        if isinstance(part, ast.Call):
+            inner = part.func.func if isinstance(part.func, ast.Call) else None
+            if _name_of(part.func) in REGISTERING_NAMES or (inner is not None and _name_of(inner) in DECORATORS):
                 return True
-        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
+        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [one.func if isinstance(one, ast.Call) else one for one in part.decorator_list]
             if any(_name_of(one) in DECORATORS for one in decorators):
                 return True
     return False
@@ -158,23 +160,25 @@ class _Callers:
     def __init__(self, definitions: list[FunctionDefinition]) -> None:
         self._mentions: dict[str, list[FunctionDefinition]] = {}
         self._named: dict[int, set[str]] = {}
-        for each in definitions:
-            for word in set(_WORD.findall(each.module.lines_between(each.node.lineno, each.node.end_lineno))):
-                self._mentions.setdefault(word, []).append(each)
+        for function in definitions:
+            for word in set(
+                _WORD.findall(function.module.lines_between(function.node.lineno, function.node.end_lineno))
+            ):
+                self._mentions.setdefault(word, []).append(function)
 
     def of(self, name: str) -> list[FunctionDefinition]:
         """The functions whose bodies mention or call this name."""
-        return [each for each in self._mentions.get(name, ()) if name in self._names_in(each.node)]
+        return [function for function in self._mentions.get(name, ()) if name in self._names_in(function.node)]
 
     def _names_in(self, node: Any) -> set[str]:
         """The names that the body of a function mentions or calls."""
         if id(node) not in self._named:
             names = self._named[id(node)] = set()
-            for each in _parts(node.body):
-                if isinstance(each, ast.Name):
-                    names.add(each.id)
-                elif isinstance(each, ast.Call):
-                    names.add(_name_of(each.func))
+            for part in _parts(node.body):
+                if isinstance(part, ast.Name):
+                    names.add(part.id)
+                elif isinstance(part, ast.Call):
+                    names.add(_name_of(part.func))
         return self._named[id(node)]
 
 
@@ -185,19 +189,20 @@ def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefi
     seen: set[int] = set()
     waiting = deque(registering)
     while waiting:
-        each = waiting.popleft()
-        if id(each.node) in seen:
+        function = waiting.popleft()
+        if id(function.node) in seen:
             continue
-        seen.add(id(each.node))
-        named = each.owner if each.name == "__init__" and each.owner else each.name
-        above = [caller for caller in callers.of(named) if caller.node is not each.node]
-        if not above and each.owner is not None and each.name != "__init__":  # code that creates the instance
-            above = [caller for caller in callers.of(each.owner) if caller.node is not each.node]
+        seen.add(id(function.node))
+        named = function.owner if function.name == "__init__" and function.owner else function.name
+        above = [caller for caller in callers.of(named) if caller.node is not function.node]
+        if not above and function.owner is not None and function.name != "__init__":
+            # nothing calls the method by its name: look for code that creates the instance
+            above = [caller for caller in callers.of(function.owner) if caller.node is not function.node]
         if above:
             waiting.extend(above)
         else:
-            roots[id(each.node)] = each
-    return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))
+            roots[id(function.node)] = function
+    return sorted(roots.values(), key=lambda root: not re.match(r"main|serve|run|create|build", root.name))
 
 
 LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
@@ -252,14 +257,14 @@ def _run_files(domain: McpDomain) -> set[str]:
 def _reached(domain: McpDomain, entries: set[str], *, certain: bool) -> set[str]:
     """The files that entry points import, directly or indirectly; if `certain`, under no condition."""
     modules, importers = domain.run.modules, domain.run.import_graph.importers
-    found = {each for entry in entries for each in (entry, *modules.import_paths.packages_of(entry))}
+    found = {file for entry in entries for file in (entry, *modules.import_paths.packages_of(entry))}
     waiting = list(found)
     while waiting:
         path = waiting.pop()
-        for each in modules.imported_by(path):
-            known = importers.get(each, set())
+        for imported in modules.imported_by(path):
+            known = importers.get(imported, set())
             is_conditional = (path, True) in known and (path, False) not in known
-            if each not in found and not (certain and is_conditional):
-                found.add(each)
-                waiting.append(each)
+            if imported not in found and not (certain and is_conditional):
+                found.add(imported)
+                waiting.append(imported)
     return found

@@ -77,7 +77,7 @@ class Boundary:
         every = distributions_in(folder)
         if not every:
             return
-        files = {each: each.python_files() for each in every}
+        files = {distribution: distribution.python_files() for distribution in every}
         own: list[Distribution] = []
         if self._target != folder:
             self.distribution = distribution_of(self._target, folder)
@@ -85,8 +85,8 @@ class Boundary:
         elif os.path.basename(folder) in INSTALL_FOLDERS or not _holds_more(folder, files.values()):
             own = roots_of(every)
             self.distribution = own[0] if len(own) == 1 else None
-        others = [paths for each, paths in files.items() if each not in own]
-        ours = _with_folders((path for each in own for path in files[each]), folder)
+        others = [paths for distribution, paths in files.items() if distribution not in own]
+        ours = _with_folders((path for distribution in own for path in files[distribution]), folder)
         self._foreign = _with_folders((path for paths in others for path in paths), folder) - ours
 
 
@@ -125,7 +125,7 @@ def _holds_more(folder: str, recorded: Iterable[frozenset[str]]) -> bool:
     """Whether a folder holds Python files or packages that no distribution recorded."""
     known = _with_folders((path for paths in recorded for path in paths), folder)
     with os.scandir(folder) as entries:
-        names = [each.name for each in entries if each.path not in known and not each.name.startswith((".", "_"))]
+        names = [entry.name for entry in entries if entry.path not in known and not entry.name.startswith((".", "_"))]
     return any(
         name.endswith(".py") or os.path.isfile(os.path.join(folder, name, "__init__.py")) or name == "src"
         for name in names

@@ -111,8 +111,8 @@ def _with_problems_once(found: list[tuple[str, SourceMap]], groups: list[ServerG
     """Catalogs of several servers, each with only those problems whose files are nearest to it."""
     nearest = {problem: nearest_group(groups, problem.file) for problem in found[0][1].problems}
     return [
-        (name, each._replace(problems=[problem for problem in each.problems if nearest[problem] is group]))
-        for (name, each), group in zip(found, groups, strict=True)
+        (name, source_map._replace(problems=[problem for problem in source_map.problems if nearest[problem] is group]))
+        for (name, source_map), group in zip(found, groups, strict=True)
     ]
 
 
@@ -138,7 +138,7 @@ def flows_of(source_map: SourceMap) -> SourceFlows:
             source = _Source(source_map.target, None, whole=True)
             list(source.render(None))
         of_tools = [lines for pointer, lines in source_map.lines.items() if pointer.startswith("/tools/")]
-        lines = {line for each in of_tools for line in each}
+        lines = {line for places in of_tools for line in places}
         return collect_flows(source.domain, source_map.document.get("tools") or [], lines)
 
 
@@ -217,7 +217,7 @@ class _Source:
             files=made.files,
             partial=frozenset(self._partial),
             continued=made.continued,
-            omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
+            omissions=[omission for omission in omissions if only is None or os.path.abspath(omission.file) == only],
             instead=self._instead,
             read=self._run.modules.read,
             is_whole=self._is_whole,
@@ -233,7 +233,7 @@ def _mentions_mcp(modules: Modules, candidates: list[str]) -> bool:
         path = waiting.popleft()
         if b"mcp" in (modules.data(path) or b"").lower():
             return True
-        found = [each for each in modules.imported_by(path) if each not in seen]
+        found = [file for file in modules.imported_by(path) if file not in seen]
         seen.update(found)
         waiting.extend(found)
     return False
@@ -259,8 +259,8 @@ class _Roots:
         items = (item for server in domain.servers for item in server.items)
         tools = {id(item.exposed_function.node) for item in items if item.exposed_function is not None}
         run.functions.followed |= tools  # calling a tool registers nothing
-        for each in entry_points(domain, loaded):
-            self._follow_root(each.module, each.node, lambda each=each: _enter(run, each))  # type: ignore[misc]
+        for entry in entry_points(domain, loaded):
+            self._follow_root(entry.module, entry.node, lambda entry=entry: _enter(run, entry))  # type: ignore[misc]
         domain.register_unapplied()
         _doubt_imports(domain)
         doubt_unstarted(domain)
@@ -283,22 +283,22 @@ class _Roots:
         self._problems.append(SourceProblem(self._target, None, None, message))
 
 
-def _enter(run: Interpreter, each: FunctionDefinition) -> None:
+def _enter(run: Interpreter, entry: FunctionDefinition) -> None:
     """Follow a function that is called from outside the project, with unknown arguments."""
-    holder = run.resolve(each.module.scope.names.get(each.owner or each.name))
-    if each.owner is None:
+    holder = run.resolve(entry.module.scope.names.get(entry.owner or entry.name))
+    if entry.owner is None:
         if isinstance(holder, Function):
-            call_function(run, _unwrapped(holder, each.node), Call([], {}))
+            call_function(run, _unwrapped(holder, entry.node), Call([], {}))
         return
     if not isinstance(holder, Class):
         return
     made: Any = run.instances.get(id(holder))
     if made is None:
         made = instantiate(run, holder, Call([], {}))
-    method = holder.attribute(each.name)
-    if id(each.node) in run.functions.followed or not isinstance(method, Function):
+    method = holder.attribute(entry.name)
+    if id(entry.node) in run.functions.followed or not isinstance(method, Function):
         return
-    bound = _unwrapped(method, each.node).copy()
+    bound = _unwrapped(method, entry.node).copy()
     if "staticmethod" not in method.decorators:
         bound.bound_to = (
             holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN

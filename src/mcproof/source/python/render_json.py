@@ -144,8 +144,8 @@ def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
         spans += [(function.module.file, *span) for span in _spans_of(function.node)]
     elif item.module is not None and isinstance(item.node, ast.Call):
         spans += [
-            (item.module.file, each.lineno, each.value.lineno, each.value.end_lineno or each.lineno)
-            for each in item.node.keywords
+            (item.module.file, keyword.lineno, keyword.value.lineno, keyword.value.end_lineno or keyword.lineno)
+            for keyword in item.node.keywords
         ]
     lines: dict[tuple[str, int], int] = {}
     for file, first, begins, last in spans:

@@ -148,7 +148,7 @@ def add_meta(raw: dict[str, Any], given: dict[str, Any], framework: str, writer:
         if is_known(tags):
             raw["_meta"] = {
                 **raw.get("_meta", {}),
-                "fastmcp": {"tags": sorted({str(unwrapped(each)) for each in tags})},
+                "fastmcp": {"tags": sorted({str(unwrapped(tag)) for tag in tags})},
             }
 
 
@@ -169,10 +169,12 @@ def locate(item: RegisteredItem, writer: JsonWriter) -> None:
 
 def render_server_info(domain: McpDomain, chosen: list[ServerValue] | None = None) -> dict[str, Any]:
     """What the server reports when a client connects; of several servers, all or the chosen, what they share."""
-    servers = _serving(domain) if chosen is None else [each for each in chosen if not each.is_given]
+    servers = _serving(domain) if chosen is None else [server for server in chosen if not server.is_given]
     known: dict[str, str] = {}
     for key in ServerInfo.FIELDS if servers else ():
-        values = {value if isinstance(value := unwrapped(each), str) else None for each in _given(domain, servers, key)}
+        values = {
+            value if isinstance(value := unwrapped(given), str) else None for given in _given(domain, servers, key)
+        }
         only = values.pop()
         if only and not values:
             known[key] = str(only)
@@ -185,15 +187,15 @@ def render_server_info(domain: McpDomain, chosen: list[ServerValue] | None = Non
 
 def _serving(domain: McpDomain) -> list[ServerValue]:
     """The servers that clients may connect to."""
-    created = [each for each in domain.servers if not each.mounted and not each.is_given]
-    if any(each.is_given and each.items for each in domain.servers):
+    created = [server for server in domain.servers if not server.mounted and not server.is_given]
+    if any(server.is_given and server.items for server in domain.servers):
         return created  # any of them may be the one that is passed
-    return [each for each in created if each.items or each.mounts or each.handlers] or created
+    return [server for server in created if server.items or server.mounts or server.handlers] or created
 
 
 def _given(domain: McpDomain, servers: list[ServerValue], key: str) -> list[Any]:
     """The values of one field; the options that a low-level server is started with take precedence."""
     if domain.initializations and servers[0].framework == "lowlevel":
         option = key if key == "instructions" else f"server_{key}"
-        return [each.kwargs.get(option) for each in domain.initializations]
-    return [getattr(each.info, key) for each in servers]
+        return [options.kwargs.get(option) for options in domain.initializations]
+    return [getattr(server.info, key) for server in servers]

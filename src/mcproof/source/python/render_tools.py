@@ -118,7 +118,7 @@ def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: Js
                 if written is not UNKNOWN:
                     raw["outputSchema"] = written
             elif derived is not None:
-                writer.unknown = {each for each in writer.unknown if not each.startswith("/outputSchema")}
+                writer.unknown = {pointer for pointer in writer.unknown if not pointer.startswith("/outputSchema")}
             return
     if derived is not None and derived.output_schema is not None:
         raw["outputSchema"] = derived.output_schema
@@ -212,7 +212,9 @@ def _is_in(entry: ServedItem, file: str) -> bool:
 
 def _default_framework(domain: McpDomain) -> str:
     """The framework of a server that stands for a parameter: that of the project's other servers."""
-    return next((each.framework for each in domain.servers if each.framework in ("mcp", "mcp1", "fastmcp")), "mcp")
+    return next(
+        (server.framework for server in domain.servers if server.framework in ("mcp", "mcp1", "fastmcp")), "mcp"
+    )
 
 
 def _render(
@@ -242,10 +244,14 @@ def _render(
 
 def server_numbers(domain: McpDomain) -> dict[int, int]:
     """A number for each server, by identity; zero for a server that may be the same as another."""
-    made = [each for each in domain.servers if not (each.is_given or each.mounted) and (each.items or each.mounts)]
+    made = [
+        server
+        for server in domain.servers
+        if not (server.is_given or server.mounted) and (server.items or server.mounts)
+    ]
     numbers = dict.fromkeys(map(id, domain.servers), 0)
     if len(made) > 1:
-        numbers.update((id(each), number) for number, each in enumerate(made, 1))
+        numbers.update((id(server), number) for number, server in enumerate(made, 1))
     return numbers
 
 
@@ -282,14 +288,14 @@ def group_by_server(domain: McpDomain, items: Iterable[RenderedItem]) -> list[Se
             continue
         if server.is_given or server.module is None:
             given.append(group)
-        elif (same := next((each for each in groups if _is_same(each, group)), None)) is not None:
+        elif (same := next((other for other in groups if _is_same(other, group)), None)) is not None:
             same.servers.append(server)
             same.items.extend(group.items)
         else:
             groups.append(group)
     if not groups:
-        servers = [each for group in given for each in group.servers]
-        return [ServerGroup(servers, [each for group in given for each in group.items])]
+        servers = [server for group in given for server in group.servers]
+        return [ServerGroup(servers, [item for group in given for item in group.items])]
     for group in given:
         place = group.items[0].registration.location
         nearest = groups[0] if place is None else nearest_group(groups, place[0])
@@ -325,7 +331,7 @@ def group_names(target: str, groups: list[ServerGroup]) -> list[str]:
     files = [group.location[0] for group in groups]
     names = []
     for number, (file, line) in enumerate(group.location for group in groups):
-        others = [os.path.abspath(each) for at, each in enumerate(files) if at != number]
+        others = [os.path.abspath(path) for at, path in enumerate(files) if at != number]
         name = _highest_alone(target, file, others)
         names.append(f"{file}:{line}" if name is None else name)
     return [os.path.normpath(name) for name in names]

@@ -89,7 +89,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if receiver is not None and isinstance(receiver.base, SuperOf):
         receiver = walk.own_object()
     if isinstance(base, Alternatives):
-        return either_of([_call_option(walk, each, given) for each in base.options])
+        return either_of([_call_option(walk, option, given) for option in base.options])
     if isinstance(base, Function):
         return _project_call(walk, base, receiver, given)
     if isinstance(base, Class):
@@ -110,7 +110,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
         found = _method_of_value(walk, receiver, name, given, dotted)
         if found is not None:
             return found
-    if not dotted and any(each.marks for each in given.everything()):
+    if not dotted and any(argument.marks for argument in given.everything()):
         return _unknown_call(walk, name, receiver, given)
     return _external(walk, dotted, given)
 
@@ -132,11 +132,11 @@ def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
 
 def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
     args: list[FlowValue] = []
-    for each in node.args[:MOST_ELEMENTS]:
-        if isinstance(each, ast.Starred):
-            args += expressions.spread(expressions.evaluate(walk, each.value))
+    for argument in node.args[:MOST_ELEMENTS]:
+        if isinstance(argument, ast.Starred):
+            args += expressions.spread(expressions.evaluate(walk, argument.value))
         else:
-            args.append(expressions.evaluate(walk, each))
+            args.append(expressions.evaluate(walk, argument))
     keywords: dict[str, FlowValue] = {}
     rest: list[Marks] = []
     for keyword in node.keywords[:MOST_ELEMENTS]:
@@ -192,7 +192,7 @@ def bind(walk: FunctionWalk, function: Function, receiver: FlowValue | None, giv
                 args += [args[index]] * (len(positional) - len(args))
     if spec.vararg is not None:
         bound[spec.vararg.arg] = FlowValue(UNKNOWN, elements=args[len(positional) :])
-    names = {each.arg for each in (*positional, *spec.kwonlyargs)}
+    names = {parameter.arg for parameter in (*positional, *spec.kwonlyargs)}
     more = {name: value for name, value in given.keywords.items() if name not in names}
     bound.update((name, value) for name, value in given.keywords.items() if name in names)
     if spec.kwarg is not None:
@@ -231,13 +231,13 @@ def _create(walk: FunctionWalk, cls: Class, given: FlowCall) -> FlowValue:
         bound = bind(walk, own.bound(instance), constant(instance), given)
         _, fields = walk.engine.call(walk, own.bound(instance), bound, given.node)
         return FlowValue(instance, fields=fields)
-    names = list(dict.fromkeys(name for each in reversed(cls.ancestry()) for name in each.annotations))
+    names = list(dict.fromkeys(name for ancestor in reversed(cls.ancestry()) for name in ancestor.annotations))
     fields = dict(zip(names, given.args, strict=False))
     fields.update(given.keywords)
     for name in [*fields]:
-        for each in cls.ancestry():
-            if name in each.annotations:
-                kind = walk.engine.type_of(each.annotations[name].annotation, each.body)
+        for ancestor in cls.ancestry():
+            if name in ancestor.annotations:
+                kind = walk.engine.type_of(ancestor.annotations[name].annotation, ancestor.body)
                 if walk.engine.is_plain(kind):
                     fields[name] = NOTHING
                 break
@@ -248,17 +248,17 @@ def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | Non
     """The result of a library function that calls a function of the project: `asyncio.to_thread(function, …)`."""
     if name not in DEFERRED_CALLS:
         return None
-    for index, each in enumerate(given.args[:3]):
-        if isinstance(each.base, Function):
-            return _project_call(walk, each.base, None, given._replace(args=given.args[index + 1 :]))
+    for index, argument in enumerate(given.args[:3]):
+        if isinstance(argument.base, Function):
+            return _project_call(walk, argument.base, None, given._replace(args=given.args[index + 1 :]))
     return either_of(given.args) if name in ("gather", "wait_for", "create_task", "ensure_future") else None
 
 
 def either_of(values: list[FlowValue]) -> FlowValue:
     """The value that is any of several."""
     found = NOTHING
-    for index, each in enumerate(values):
-        found = each if index == 0 else either(found, each)
+    for index, value in enumerate(values):
+        found = value if index == 0 else either(found, value)
     return found
 
 
@@ -270,7 +270,7 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     tested = tested_by_function(name, given.args)
     if tested is not None:
         return tested
-    marks = merged(each.all_marks() for each in given.everything())
+    marks = merged(argument.all_marks() for argument in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
         is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
@@ -308,7 +308,7 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
 def _joined_path(given: FlowCall) -> FlowValue:
     """`os.path.join(a, b)`: an absolute part replaces those before it."""
     single = len(given.args) == 1
-    parts = [changed(each.all_marks(), lambda mark: mark._replace(whole=mark.whole and single)) for each in given.args]
+    parts = [changed(part.all_marks(), lambda mark: mark._replace(whole=mark.whole and single)) for part in given.args]
     last = given.args[-1].base if given.args else None
     return FlowValue(UNKNOWN, merged(parts), text="/" if last == "" else None)
 
@@ -347,7 +347,7 @@ def _method_of_value(
         found = expressions.item_of(walk, receiver, first, given.node)
         return either(found, given.args[1]) if len(given.args) > 1 else found
     if name == "format" and (isinstance(receiver.base, str) or receiver.marks):
-        filled = FlowValue(UNKNOWN, merged(each.all_marks() for each in given.everything()))
+        filled = FlowValue(UNKNOWN, merged(argument.all_marks() for argument in given.everything()))
         return expressions.composed(walk, expressions.formatted_text(receiver, filled), given.node)
     if name == "join":
         made = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
@@ -361,7 +361,7 @@ def _method_of_value(
         base = receiver.base if isinstance(receiver.base, Instance) else UNKNOWN
         return FlowValue(base, receiver.marks, fields=receiver.fields, elements=receiver.elements)
     if name == "joinpath":
-        below = [changed(each.all_marks(), lambda mark: mark._replace(whole=False)) for each in given.args]
+        below = [changed(part.all_marks(), lambda mark: mark._replace(whole=False)) for part in given.args]
         return FlowValue(receiver.base, merged((receiver.marks, *below)))
     if not receiver.marks:
         return None
@@ -395,7 +395,7 @@ def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCal
         other = given.args[0] if given.args else NOTHING
         fields = {**(receiver.fields or {}), **(other.fields or {}), **given.keywords}
         made = FlowValue(receiver.base, merged((receiver.marks, other.marks)), fields=fields)
-    elif known is None and not any(each.all_marks() for each in given.args):
+    elif known is None and not any(argument.all_marks() for argument in given.args):
         return NOTHING
     elif name == "insert" and len(given.args) > 1:
         made = FlowValue(UNKNOWN, receiver.marks, elements=[given.args[1], *(known or [])])

@@ -129,11 +129,13 @@ def _injected(function: Function) -> frozenset[str]:
     positional = [*spec.posonlyargs, *spec.args]
     pairs = [*zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True)]
     pairs += [
-        (each, default) for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None
+        (parameter, default)
+        for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+        if default is not None
     ]
     return frozenset(
-        each.arg
-        for each, default in pairs
+        parameter.arg
+        for parameter, default in pairs
         if isinstance(default, ast.Call)
         and ast.unparse(default.func).rpartition(".")[2] in ("Depends", "CurrentContext")
     )
@@ -207,8 +209,8 @@ def _is_served(entry: ToolEntry, lines: Container[tuple[str, int]]) -> bool:
     """Whether an entry belongs to one of some tools, by the lines that define or register them."""
     if not entry.is_common:
         return (entry.function.module.file, entry.function.node.lineno) in lines
-    items = [each for each in entry.server.items if each.kind == "tools"] if entry.server is not None else []
-    places = [(each.module.file, getattr(each.node, "lineno", 0)) for each in items if each.module is not None]
+    items = [item for item in entry.server.items if item.kind == "tools"] if entry.server is not None else []
+    places = [(item.module.file, getattr(item.node, "lineno", 0)) for item in items if item.module is not None]
     return not places or any(place in lines for place in places)
 
 
@@ -219,8 +221,8 @@ def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     for tool in tools:
         schema = tool.get("inputSchema")
         properties = schema.get("properties") if isinstance(schema, dict) else None
-        for name, each in properties.items() if isinstance(properties, dict) else ():
-            (plain if _is_plain(each) else free).add(name)
+        for name, member in properties.items() if isinstance(properties, dict) else ():
+            (plain if _is_plain(member) else free).add(name)
     return frozenset(plain - free)
 
 
@@ -341,7 +343,7 @@ def _parameter(use: FlowUse, entry: ToolEntry) -> str:
     """The argument of the tool that a label stands for."""
     if not entry.is_common or len(use.label) == 1:
         return use.label[0]
-    inner = (each for each in use.label[1:] if not each.isdigit() and each != "arguments")
+    inner = (key for key in use.label[1:] if not key.isdigit() and key != "arguments")
     return next(inner, use.label[0])
 
 

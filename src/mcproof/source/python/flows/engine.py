@@ -180,7 +180,7 @@ class FlowEngine:
                     else kind.base
                 )
             elif isinstance(kind, UnionOf):
-                kind = next((each for each in kind.args if each is not None), UNKNOWN)
+                kind = next((arm for arm in kind.args if arm is not None), UNKNOWN)
             else:
                 break
         if isinstance(kind, Class) and not is_enum(kind):
@@ -204,10 +204,10 @@ class FlowEngine:
             return (
                 kind.base.last in WRAPPING_TYPES
                 and bool(args)
-                and all(self._is_plain_or_none(each, depth) for each in args)
+                and all(self._is_plain_or_none(argument, depth) for argument in args)
             )
         if isinstance(kind, UnionOf) and depth < 6:
-            return all(self._is_plain_or_none(each, depth) for each in kind.args)
+            return all(self._is_plain_or_none(arm, depth) for arm in kind.args)
         return False
 
     def _is_plain_or_none(self, kind: Any, depth: int) -> bool:
@@ -243,7 +243,7 @@ class FlowEngine:
     def add_use(self, uses: list[FlowUse], made: FlowUse) -> None:
         """Add a use to a list, once for each node, kind and label."""
         if len(uses) < MOST_USES and not any(
-            each.place.node is made.place.node and each.kind == made.kind and each.label == made.label for each in uses
+            use.place.node is made.place.node and use.kind == made.kind and use.label == made.label for use in uses
         ):
             uses.append(made)
 
@@ -333,8 +333,8 @@ class FlowEngine:
             return _EMPTY
         state, exits = walk.end()
         result = NOTHING
-        for index, each in enumerate(walk.exits):
-            result = each.value if index == 0 else either(result, each.value)
+        for index, way_out in enumerate(walk.exits):
+            result = way_out.value if index == 0 else either(result, way_out.value)
         if result.base is UNKNOWN and not isinstance(node, ast.Lambda) and node.returns is not None:
             typed = self.value_of_type(self.type_of(node.returns, function.scope))
             if typed is not NOTHING:
@@ -365,10 +365,12 @@ def default_values(function: Function) -> dict[str, FlowValue]:
     positional = [*spec.posonlyargs, *spec.args]
     found = dict(
         zip(
-            (each.arg for each in positional[len(positional) - len(function.defaults) :]),
+            (parameter.arg for parameter in positional[len(positional) - len(function.defaults) :]),
             function.defaults,
             strict=False,
         )
     )
-    found.update((each.arg, value) for each, value in zip(spec.kwonlyargs, function.kw_defaults, strict=False))
+    found.update(
+        (parameter.arg, value) for parameter, value in zip(spec.kwonlyargs, function.kw_defaults, strict=False)
+    )
     return {name: constant(value) for name, value in found.items() if value is not MISSING}

@@ -76,7 +76,7 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     if tested is not None:
         return tested
     if isinstance(value.base, Alternatives):
-        parts = [walk.engine.attribute(each, name) for each in value.base.options]
+        parts = [walk.engine.attribute(option, name) for option in value.base.options]
         found = choice_of(FlowValue(parts))
         return constant(found) if found is not None else NOTHING
     base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
@@ -106,9 +106,9 @@ def _declared(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
 
 def _field_type(walk: FunctionWalk, cls: Class, name: str) -> Any:
     """The declared type of an attribute of a class: in its body, or where a method sets it."""
-    for each in cls.ancestry():
-        if name in each.annotations:
-            return walk.engine.type_of(each.annotations[name].annotation, each.body)
+    for ancestor in cls.ancestry():
+        if name in ancestor.annotations:
+            return walk.engine.type_of(ancestor.annotations[name].annotation, ancestor.body)
     return UNKNOWN
 
 
@@ -157,16 +157,16 @@ def choice_of(value: FlowValue) -> Alternatives | None:
         items = list(base.values())
     elif isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
         items = list(base)
-    items += [each.base for each in (*(value.fields or {}).values(), *(value.elements or ()))]
-    options = [each for each in items if isinstance(each, (Function, Class, Instance))]
-    return Alternatives(tuple({id(each): each for each in options}.values())[:MOST_ELEMENTS]) if options else None
+    items += [part.base for part in (*(value.fields or {}).values(), *(value.elements or ()))]
+    options = [option for option in items if isinstance(option, (Function, Class, Instance))]
+    return Alternatives(tuple({id(option): option for option in options}.values())[:MOST_ELEMENTS]) if options else None
 
 
 def joined_text(parts: list[FlowValue]) -> FlowValue:
     """The concatenation of texts."""
     found: list[Marks] = []
     text = ""
-    shown = [each for each in parts if each.text != ""]
+    shown = [part for part in parts if part.text != ""]
     for index, part in enumerate(shown):
         marks = part.all_marks()
         if marks:
@@ -186,13 +186,13 @@ def joined_text(parts: list[FlowValue]) -> FlowValue:
                 )
             )
         text = (text + (part.text if part.text is not None else HOLE))[:LONGEST_TEXT]
-    if all(isinstance(each.base, str) for each in shown):
+    if all(isinstance(part.base, str) for part in shown):
         return constant(text)
     return FlowValue(UNKNOWN, merged(found), text=text or None)
 
 
 def _f_string(walk: FunctionWalk, node: ast.JoinedStr) -> FlowValue:
-    return composed(walk, joined_text([evaluate(walk, each) for each in node.values]), node)
+    return composed(walk, joined_text([evaluate(walk, part) for part in node.values]), node)
 
 
 def composed(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
@@ -257,19 +257,19 @@ def spread(value: FlowValue) -> list[FlowValue]:
 
 def _sequence(walk: FunctionWalk, node: ast.List | ast.Tuple | ast.Set) -> FlowValue:
     elements: list[FlowValue] = []
-    for each in node.elts[:MOST_ELEMENTS]:
-        if isinstance(each, ast.Starred):
-            elements += spread(evaluate(walk, each.value))
+    for element in node.elts[:MOST_ELEMENTS]:
+        if isinstance(element, ast.Starred):
+            elements += spread(evaluate(walk, element.value))
         else:
-            elements.append(evaluate(walk, each))
+            elements.append(evaluate(walk, element))
     return FlowValue(UNKNOWN, elements=elements[:MOST_ELEMENTS])
 
 
 def _dictionary(walk: FunctionWalk, node: ast.Dict) -> FlowValue:
     fields: dict[str, FlowValue] = {}
     marks: list[Marks] = []
-    for key, each in zip(node.keys[:MOST_ELEMENTS], node.values[:MOST_ELEMENTS], strict=True):
-        value = evaluate(walk, each)
+    for key, value_node in zip(node.keys[:MOST_ELEMENTS], node.values[:MOST_ELEMENTS], strict=True):
+        value = evaluate(walk, value_node)
         if key is None:
             fields.update(value.fields or {})
             marks.append(value.marks)
@@ -287,8 +287,8 @@ def _boolean(walk: FunctionWalk, node: ast.BoolOp) -> FlowValue:
     is_and = isinstance(node.op, ast.And)
     values = []
     tests = []
-    for each in node.values:
-        value = evaluate(walk, each)
+    for operand in node.values:
+        value = evaluate(walk, operand)
         values.append(value)
         tests.append(tests_of(value))
         walk.state = walk.state.passed(tests[-1][0 if is_and else 1])
@@ -296,8 +296,8 @@ def _boolean(walk: FunctionWalk, node: ast.BoolOp) -> FlowValue:
     result = values[0]
     for value in values[1:]:
         result = either(result, value)
-    all_hold = frozenset[Any]().union(*(each[0 if is_and else 1] for each in tests))
-    some = [each[1 if is_and else 0] for each, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
+    all_hold = frozenset[Any]().union(*(test[0 if is_and else 1] for test in tests))
+    some = [test[1 if is_and else 0] for test, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
     any_holds = reduce(common_guards, some) if some else frozenset()
     return with_tests(result, *((all_hold, any_holds) if is_and else (any_holds, all_hold)))
 
@@ -313,8 +313,8 @@ def _unary(walk: FunctionWalk, node: ast.UnaryOp) -> FlowValue:
 def _compare(walk: FunctionWalk, node: ast.Compare) -> FlowValue:
     left = evaluate(walk, node.left)
     right = evaluate(walk, node.comparators[0])
-    for each in node.comparators[1:]:
-        evaluate(walk, each)
+    for comparator in node.comparators[1:]:
+        evaluate(walk, comparator)
     return compared(left, node.ops[0], right) if len(node.ops) == 1 else NOTHING
 
 
@@ -322,9 +322,9 @@ def _conditional(walk: FunctionWalk, node: ast.IfExp) -> FlowValue:
     when_true, when_false = tests_of(evaluate(walk, node.test))
     before = walk.state
     values = []
-    for guards, each in ((when_true, node.body), (when_false, node.orelse)):
+    for guards, branch in ((when_true, node.body), (when_false, node.orelse)):
         walk.state = before.passed(guards)
-        value = evaluate(walk, each)
+        value = evaluate(walk, branch)
         safe: dict[Any, set[str]] = {}
         for label, kind in guards:
             safe.setdefault(label, set()).add(kind)

@@ -107,8 +107,8 @@ def _note(walk: FunctionWalk, sink: Sink, receiver: FlowValue | None, given: Flo
             walk.use(sink.kind, receiver, given.node, shown)
         return
     if sink.position == EVERY:
-        for each in given.args:
-            walk.use(sink.kind, each, given.node, shown)
+        for argument in given.args:
+            walk.use(sink.kind, argument, given.node, shown)
         return
     value = given.argument(sink.position, sink.names)
     if value is None:
@@ -146,7 +146,7 @@ def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST
     """The arguments of a program: its name, the script of a shell, or arguments that may be options."""
     ends_options = False
     for index, value in enumerate(elements):
-        before = [each.text for each in elements[max(0, index - 2) : index]]
+        before = [element.text for element in elements[max(0, index - 2) : index]]
         if value.base == "--" and index:
             ends_options = True
         if not value.all_marks():
@@ -263,19 +263,19 @@ def tested_by_method(
 
 def _starts_with(walk: FunctionWalk, receiver: FlowValue, prefix: FlowValue, node: ast.Call) -> FlowValue:
     """`text.startswith(prefix)`: a check for options, of an address, or of the folder of a path."""
-    texts = [each for each in map(text_of, prefix.elements or [prefix]) if each is not None]
+    texts = [text for text in map(text_of, prefix.elements or [prefix]) if text is not None]
     if texts:
-        if any(each.startswith("-") for each in texts):
+        if any(text.startswith("-") for text in texts):
             return with_tests(FlowValue(), _NO_GUARDS, proven(receiver, ARGUMENT))
-        if all(re.match(r"\w+://[^/]+/", each) for each in texts):
+        if all(re.match(r"\w+://[^/]+/", text) for text in texts):
             return with_tests(FlowValue(), proven(receiver, URL, ARGUMENT), _NO_GUARDS)
-        if any(each[:1] in ("/", "~", "\\") for each in texts) and not any(len(each) > 2 for each in texts):
+        if any(text[:1] in ("/", "~", "\\") for text in texts) and not any(len(text) > 2 for text in texts):
             return with_tests(FlowValue(), proven(receiver, ARGUMENT), proven(receiver, NOT_ABSOLUTE))
-        if not any(each.startswith("/") for each in texts):
+        if not any(text.startswith("/") for text in texts):
             return with_tests(FlowValue(), proven(receiver, ARGUMENT), _NO_GUARDS)
     is_resolved = any(mark.resolved for mark in receiver.marks.values())
-    ends = [each.text for each in (prefix.elements or [prefix])]
-    closed = all(each is not None and each.endswith(("/", "\\")) for each in ends)
+    ends = [part.text for part in (prefix.elements or [prefix])]
+    closed = all(end is not None and end.endswith(("/", "\\")) for end in ends)
     if closed:
         return with_tests(FlowValue(), proven(receiver, *([PATH] if is_resolved else []), ARGUMENT), _NO_GUARDS)
     if is_resolved or _names_a_folder(node):
@@ -342,6 +342,6 @@ def tested_by_attribute(value: FlowValue, name: str) -> FlowValue | None:
 def assumed_check(values: list[FlowValue]) -> frozenset[Guard]:
     """What a function proves that the source does not show, but whose name suggests a check: it is assumed to work."""
     found: frozenset[Guard] = _NO_GUARDS
-    for each in values:
-        found |= proven(each, *ALL_KINDS)
+    for value in values:
+        found |= proven(value, *ALL_KINDS)
     return found

@@ -112,7 +112,7 @@ def forwarded_tokens(trees: Sequence[SourceTree]) -> list[ForwardedToken]:
             for node in tree.nodes:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     found += _in_function(tree, node)
-    return list({each.place: each for each in found}.values())
+    return list({token.place: token for token in found}.values())
 
 
 def _in_function(tree: SourceTree, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ForwardedToken]:
@@ -141,7 +141,7 @@ def _sends(node: ast.Call) -> bool:
 
 def _asks_issuer(node: ast.Call) -> bool:
     """Whether a request is about the token itself, such as one for user info: that is not another service."""
-    texts = (each.value for word in node.args[:2] for each in ast.walk(word) if isinstance(each, ast.Constant))
+    texts = (part.value for word in node.args[:2] for part in ast.walk(word) if isinstance(part, ast.Constant))
     return any(isinstance(text, str) and _ISSUER.search(text) for text in texts)
 
 
@@ -186,10 +186,10 @@ def _is_header(node: ast.AST) -> bool:
 
 def _is_incoming(node: ast.AST) -> bool:
     """Whether an expression is the headers of a request, as in `request.headers` and `get_http_headers()`."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Attribute) and each.attr == "headers":
-            return any(_is_request(part) for part in ast.walk(each.value))
-        if isinstance(each, ast.Call) and dotted(each.func).rpartition(".")[2] == "get_http_headers":
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and inner.attr == "headers":
+            return any(_is_request(part) for part in ast.walk(inner.value))
+        if isinstance(inner, ast.Call) and dotted(inner.func).rpartition(".")[2] == "get_http_headers":
             return True
     return False
 
@@ -325,9 +325,9 @@ def _random(value: str, name: str) -> str | None:
         or _INVENTED.search(value)
     ):
         return None
-    if not any(each.isdigit() for each in value) or not any(each.isalpha() for each in value):
+    if not any(character.isdigit() for character in value) or not any(character.isalpha() for character in value):
         return None
-    longest = max((len(each) for each in _WORDS.findall(value)), default=0)
+    longest = max((len(word) for word in _WORDS.findall(value)), default=0)
     if longest > len(value) / 2 or _entropy(value) < _LEAST_ENTROPY:
         return None
     return f"{value[:4]}***"

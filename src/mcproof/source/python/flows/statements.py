@@ -201,8 +201,8 @@ def _match(walk: FunctionWalk, node: ast.Match) -> bool:
     for case in node.cases:
         guards = _matched(walk, subject, case.pattern)
         walk.state = _branch(walk, before, guards)
-        for each in ast.walk(case.pattern):
-            name = each.name if isinstance(each, (ast.MatchAs, ast.MatchStar)) else None
+        for part in ast.walk(case.pattern):
+            name = part.name if isinstance(part, (ast.MatchAs, ast.MatchStar)) else None
             if name is not None:
                 walk.state.names[name] = FlowValue(UNKNOWN, subject.marks)
         if walk_block(walk, case.body):
@@ -217,7 +217,7 @@ def _matched(walk: FunctionWalk, subject: FlowValue, pattern: ast.pattern) -> fr
     if isinstance(pattern, ast.MatchValue):
         return compared(subject, ast.Eq(), evaluate(walk, pattern.value)).when_true
     if isinstance(pattern, ast.MatchOr):
-        found = [_matched(walk, subject, each) for each in pattern.patterns]
+        found = [_matched(walk, subject, alternative) for alternative in pattern.patterns]
         return frozenset.intersection(*found) if found else frozenset()
     return frozenset()
 
@@ -275,7 +275,7 @@ _HANDLERS: dict[Any, Any] = {
 
 def with_exit_tests(result: FlowValue, exits: list[Exit]) -> FlowValue:
     """A result with what its truth proves: the checks on every way to return a value that may be true, or false."""
-    return _tested(result, [(each.value, each.state.guards) for each in exits], 0)
+    return _tested(result, [(way_out.value, way_out.state.guards) for way_out in exits], 0)
 
 
 def _tested(result: FlowValue, values: list[tuple[FlowValue, frozenset[Guard]]], depth: int) -> FlowValue:

@@ -284,8 +284,8 @@ SINKS: dict[str, tuple[Sink, ...]] = {
     # SQL
     **dict.fromkeys(
         (
-            *(f"{each}.{last}" for each in ("duckdb", "duckdb.connect()") for last in ("sql", "query", "execute")),
-            *(f"{each}.connect().execute" for each in _DATABASES),
+            *(f"{client}.{last}" for client in ("duckdb", "duckdb.connect()") for last in ("sql", "query", "execute")),
+            *(f"{database}.connect().execute" for database in _DATABASES),
             "pandas.read_sql",
             "pandas.read_sql_query",
             "sqlalchemy.text",

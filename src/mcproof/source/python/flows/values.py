@@ -137,11 +137,11 @@ class FlowValue:
         waiting: list[FlowValue] = [*(self.fields or {}).values(), *(self.elements or ())]
         seen = 0
         while waiting and seen < MOST_FIELDS:
-            each = waiting.pop()
+            part = waiting.pop()
             seen += 1
-            for label, mark in each.marks.items():
+            for label, mark in part.marks.items():
                 found.setdefault(label, mark)
-            waiting += [*(each.fields or {}).values(), *(each.elements or ())]
+            waiting += [*(part.fields or {}).values(), *(part.elements or ())]
         return found
 
     def collapsed(self, label: Label | None = None) -> FlowValue:
@@ -344,7 +344,7 @@ def checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) 
         return None
     if kind != PATH:
         return mark
-    partial = [each for each in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, each)]
+    partial = [check for check in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, check)]
     return mark._replace(clean=mark.clean.union(partial)) if partial else mark
 
 
@@ -428,7 +428,7 @@ def marks_at(bound: dict[str, FlowValue], label: Label) -> Marks:
             value = value.elements[int(key)]
         else:
             marks = value.marks or value.all_marks()
-            for each in rest[count:]:
-                marks = extended(marks, each)
+            for below in rest[count:]:
+                marks = extended(marks, below)
             return marks
     return value.marks or value.all_marks()

@@ -96,7 +96,7 @@ class FunctionWalk:
 
     def has_marks(self, node: ast.expr) -> bool:
         """Whether a condition names a value that depends on a parameter."""
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         return any((value := self.state.names.get(name)) is not None and value.all_marks() for name in names)
 
     def use(self, kind: str, value: FlowValue, node: ast.AST, call: str) -> None:
@@ -119,9 +119,9 @@ class FunctionWalk:
 
     def end(self) -> tuple[FlowState, list[Exit]]:
         """The state after the function, and the exits that count for it: those without an error."""
-        good = [each for each in self.exits if not is_error(each.value)] or self.exits
-        certain = [each for each in good if not each.is_optional] or good
-        state = joined([each.state for each in certain])
+        good = [way_out for way_out in self.exits if not is_error(way_out.value)] or self.exits
+        certain = [way_out for way_out in good if not way_out.is_optional] or good
+        state = joined([way_out.state for way_out in certain])
         return state if state is not None else self.state, certain
 
     def bind(self, target: ast.AST, value: FlowValue) -> None:
@@ -131,8 +131,8 @@ class FunctionWalk:
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            for index, each in enumerate(target.elts):
-                self.bind(each, part_of(value, index))
+            for index, element in enumerate(target.elts):
+                self.bind(element, part_of(value, index))
         elif isinstance(target, (ast.Attribute, ast.Subscript)):
             self._bind_part(target, value)
 

@@ -121,7 +121,7 @@ class McpDomain:
         return self._given[framework]
 
     def native_part(self, cls: Class, call: Call) -> ServerValue | None:
-        framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
+        framework = next((name for name in map(framework_of, cls.external_bases()) if name is not None), None)
         if framework is None:
             return None
         server = self._create(framework, call.node, cls.module)
@@ -150,15 +150,15 @@ class McpDomain:
                 native.handlers.append(ListHandler(kind, handler, doubtful))
         if isinstance(handler := kwargs.get(f"on_{CALL_HANDLER}"), Function):
             native.call_handlers.append(handler)
-        for each in items_of(kwargs.get("tools")) or ():
-            register(self, native, "tools", each, {}, Call([], {}))
+        for tool in items_of(kwargs.get("tools")) or ():
+            register(self, native, "tools", tool, {}, Call([], {}))
         native.changes.switches += served_items.switches_of_constructor(kwargs, doubtful=doubtful)
-        for each in items_of(kwargs.get("middleware")) or ():
-            served_items.note_middleware(native, each)
-        for each in items_of(kwargs.get("providers")) or ():
-            mount(native, Call([each], {}), doubtful=doubtful)
-        for each in items_of(kwargs.get("transforms")) or ():
-            served_items.note_transform(native, each, Call([], {}), doubtful=doubtful)
+        for middleware in items_of(kwargs.get("middleware")) or ():
+            served_items.note_middleware(native, middleware)
+        for provider in items_of(kwargs.get("providers")) or ():
+            mount(native, Call([provider], {}), doubtful=doubtful)
+        for transform in items_of(kwargs.get("transforms")) or ():
+            served_items.note_transform(native, transform, Call([], {}), doubtful=doubtful)
 
     # --- attributes and items
 
@@ -236,8 +236,10 @@ class McpDomain:
             given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
             made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
         if made.func.package in INSTALLED_PACKAGES:
-            made.args = [default_of(each) for each in made.args]
-            made.kwargs = {key: default_of(each) if key != "enabled" else each for key, each in made.kwargs.items()}
+            made.args = [default_of(argument) for argument in made.args]
+            made.kwargs = {
+                key: default_of(argument) if key != "enabled" else argument for key, argument in made.kwargs.items()
+            }
         framework = framework_of(made.func)
         if framework is not None:
             server = self._create(framework, made.node, made.module)
@@ -253,7 +255,7 @@ class McpDomain:
         if last == "adk_to_mcp_tool_type" and made.args and registrations.is_adk_tool(made.args[0]):
             made = registrations.converted_adk_tool(made.args[0])
             self.protocol_items.append(made)
-        wraps_server = any(isinstance(each, ServerValue) for each in made.args)
+        wraps_server = any(isinstance(argument, ServerValue) for argument in made.args)
         framework = framework_of(External(owner))
         if last in OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
             server = self._create(framework, made.node, made.module)
@@ -321,7 +323,7 @@ class McpDomain:
             case "decorator":
                 return self._decorator(server, name, method, call)
             case "add" if args or call.kwargs:
-                names = (each for each in method.values if each in call.kwargs)
+                names = (key for key in method.values if key in call.kwargs)
                 value = args[0] if args else call.kwargs.get(next(names, ""), UNKNOWN)
                 given = {**dict(zip(method.parameters, args[1:], strict=False)), **call.kwargs}
                 register(self, server, method.kind, value, given, call)
@@ -381,11 +383,11 @@ class McpDomain:
 
     def register_unapplied(self) -> None:
         """Take every unapplied `server.tool(x)` for the registration of something unknown."""
-        for each in self._unapplied.values():
-            call = each.call
-            register(self, each.server, each.kind, UNKNOWN, call.kwargs, call)
+        for pending in self._unapplied.values():
+            call = pending.call
+            register(self, pending.server, pending.kind, UNKNOWN, call.kwargs, call)
             if not isinstance(call.kwargs.get("name"), str):
-                self.omit(NO_NAME[each.kind], call.module, call.node, partial=True)
+                self.omit(NO_NAME[pending.kind], call.module, call.node, partial=True)
         self._unapplied.clear()
 
     def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
@@ -401,9 +403,9 @@ class McpDomain:
 
     def doubt_lowered(self, doubt: int) -> None:
         if self._created_in_doubt:
-            for each in self._created_in_doubt:
-                each.doubt = min(each.doubt, doubt)
-            self._created_in_doubt = [each for each in self._created_in_doubt if each.doubt]
+            for server in self._created_in_doubt:
+                server.doubt = min(server.doubt, doubt)
+            self._created_in_doubt = [server for server in self._created_in_doubt if server.doubt]
 
     def omit(
         self, reason: OmissionReason, module: Module | None, node: ast.AST | None, *, partial: bool = False

@@ -260,7 +260,7 @@ _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "
 def untitled(node: Any, depth: int = 0, *, only_structure: bool = False) -> Any:
     """A schema without its titles; with `only_structure`, those of nodes without a type stay."""
     if isinstance(node, list):
-        return [untitled(each, depth + 1, only_structure=only_structure) for each in node]
+        return [untitled(child, depth + 1, only_structure=only_structure) for child in node]
     if not isinstance(node, dict) or depth > 100:
         return node
     made = {}
@@ -269,7 +269,9 @@ def untitled(node: Any, depth: int = 0, *, only_structure: bool = False) -> Any:
         if key == "title" and isinstance(value, str) and is_plain:
             continue
         if key in _NAMED and isinstance(value, dict):
-            made[key] = {name: untitled(each, depth + 1, only_structure=only_structure) for name, each in value.items()}
+            made[key] = {
+                name: untitled(child, depth + 1, only_structure=only_structure) for name, child in value.items()
+            }
         else:
             made[key] = value if key in _LITERAL else untitled(value, depth + 1, only_structure=only_structure)
     return made
@@ -308,7 +310,7 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         if budget[0] < 0 or len(path) > 30:
             raise RecursionError
         if isinstance(node, list):
-            return [expand(each, path, f"{at}/{index}") for index, each in enumerate(node)]
+            return [expand(child, path, f"{at}/{index}") for index, child in enumerate(node)]
         if named:
             return {key: expand(value, path, f"{at}/{escape(key)}") for key, value in node.items()}
         reference = node.get("$ref")
@@ -331,7 +333,7 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         made: Schema = expand(schema, (), "")
     except RecursionError:
         return schema
-    for pointer in [each for each in unknown if each.startswith("/$defs/")]:
+    for pointer in [path for path in unknown if path.startswith("/$defs/")]:
         unknown.discard(pointer)
         name, _, rest = pointer.removeprefix("/$defs/").partition("/")
         below = f"/{rest}" if rest else ""

@@ -174,7 +174,7 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framew
         if sort == "root":
             return generator.with_definitions(classes.definition(generator, kind, ""))
         made_of_hints = sort in (None, "dataclass")
-        if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
+        if made_of_hints and any(has_slots(ancestor) for ancestor in kind.ancestry()):
             return None  # its defaults are slot descriptors, which are not JSON
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
@@ -327,9 +327,9 @@ def derive(
     signature = signature_of(function)
     if signature is None:
         generator.unknown.add("")
-    for each in signature.parameters if signature is not None else written_parameters(function):
-        name, default = each.name, default_of(each.default)
-        kind = generator.parsed_type(each.type_in(run), exposed.scope)
+    for parameter in signature.parameters if signature is not None else written_parameters(function):
+        name, default = parameter.name, default_of(parameter.default)
+        kind = generator.parsed_type(parameter.type_in(run), exposed.scope)
         if is_context(kind) and (is_fastmcp or not context_seen):
             context_seen = True
             continue
@@ -345,8 +345,8 @@ def derive(
         else:
             entry = generator.field(shown, kind, default, exposed.scope, pointer)
         properties[shown] = entry.schema
-        if each.node is not None:
-            nodes[shown] = each.node
+        if parameter.node is not None:
+            nodes[shown] = parameter.node
         if signature is not None and name in signature.doubtful:
             generator.unknown |= {pointer, "/required"}
         if entry.required:
@@ -365,11 +365,11 @@ def derive(
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, generator.unknown, traits)
     schema = generator.qualify_names(schema)
-    unknown = {f"/inputSchema{each}" for each in generator.unknown}
+    unknown = {f"/inputSchema{pointer}" for pointer in generator.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework, traits)
     if structured is UNKNOWN and OUTPUT_SCHEMAS in traits:
         output, output_unknown = None, {""}
-    unknown |= {f"/outputSchema{each}" for each in output_unknown}
+    unknown |= {f"/outputSchema{pointer}" for pointer in output_unknown}
     return DerivedSchemas(schema, output, tuple(required), nodes, frozenset(unknown), description)
 
 

@@ -48,7 +48,7 @@ def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMet
     for kind in MIXIN_METHODS[registering]:
         word = "separator" if registering != "register_all" else f"{kind[:-1]}_separator"
         separator = call.kwargs.get(word, MIXIN_SEPARATORS[kind])
-        names = {name for each in holder.cls.ancestry() for name in each.body.names}
+        names = {name for ancestor in holder.cls.ancestry() for name in ancestor.body.names}
         for name in sorted(names):
             method = holder.cls.attribute(name)
             decorator = method.attributes.get(f"<{kind}>") if isinstance(method, Function) else None
@@ -139,26 +139,26 @@ def remove_tool(server: ServerValue, name: Any, *, doubtful: bool) -> None:
     name = default_of(name)
     if name is not UNKNOWN and not isinstance(name, str):
         return
-    removed = [each for each in server.items if each.kind == "tools" and (name is UNKNOWN or each.name == name)]
+    removed = [item for item in server.items if item.kind == "tools" and (name is UNKNOWN or item.name == name)]
     if name is UNKNOWN or doubtful:
-        for each in removed:
-            each.doubtful = True
+        for item in removed:
+            item.doubtful = True
     else:
         gone = set(map(id, removed))
-        server.items = [each for each in server.items if id(each) not in gone]
+        server.items = [item for item in server.items if id(item) not in gone]
 
 
 def mount(server: ServerValue, call: Call, *, doubtful: bool) -> None:
     """Make one server part of another: `server.mount(other, prefix)`."""
     args, kwargs = call.args, call.kwargs
     values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
-    inner = next((found for each in values if (found := server_of(each)) is not None), None)
+    inner = next((found for value in values if (found := server_of(value)) is not None), None)
     if inner is None:
         server.open_at.append(call)
         return
     if inner.contains(server):
         return
-    rest = [each for each in args if each is not inner and not isinstance(each, Instance)]
+    rest = [argument for argument in args if argument is not inner and not isinstance(argument, Instance)]
     prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
     inner.mounted = True
     if len(server.mounts) < MOST_ITEMS:

@@ -107,13 +107,13 @@ def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
     if values is None or among is None:
         return None
     doubtful = doubtful_positions(wanted)
-    certain = [unwrapped(each) for index, each in enumerate(among) if index not in doubtful]
+    certain = [unwrapped(entry) for index, entry in enumerate(among) if index not in doubtful]
     possible = [unwrapped(among[index]) for index in doubtful]
-    values = [unwrapped(each) for each in values]
-    if any(isinstance(each, str) and each in certain for each in values):
+    values = [unwrapped(value) for value in values]
+    if any(isinstance(value, str) and value in certain for value in values):
         return True
-    is_open = extent_of(wanted) is OPEN or any(not isinstance(each, str) for each in [*values, *certain])
-    return None if is_open or any(each in possible for each in values) else False
+    is_open = extent_of(wanted) is OPEN or any(not isinstance(value, str) for value in [*values, *certain])
+    return None if is_open or any(value in possible for value in values) else False
 
 
 MOST_SERVED = 20_000
@@ -163,8 +163,8 @@ def served_items(domain: McpDomain, partial: set[str]) -> list[ServedItem]:
 
 def _is_one_server(domain: McpDomain) -> bool:
     """Whether all items are registered on the same server, possibly created in several ways."""
-    serving = [each for each in domain.servers if each.items and not each.is_given]
-    return len({id(each.node) for each in serving}) <= 1
+    serving = [server for server in domain.servers if server.items and not server.is_given]
+    return len({id(server.node) for server in serving}) <= 1
 
 
 class _Collector:
@@ -190,22 +190,22 @@ class _Collector:
             self.omit_everything(TOO_MANY, server.module, server.node)
             return
         budget.step()
-        prefix += "".join(f"{each}_" for each in reversed(changes.namespaces))
+        prefix += "".join(f"{namespace}_" for namespace in reversed(changes.namespaces))
         levels = [*above, (prefix, server)]
-        for each in server.open_at:
-            self.omit_everything(OPEN_LIST, each.module, each.node)
+        for call in server.open_at:
+            self.omit_everything(OPEN_LIST, call.module, call.node)
         if changes.changed_at is not None:
             self._partial.add(CATALOG_KEYS["tools"])
             self._domain.omit(LIST_CHANGED, *changes.changed_at)
             doubtful = True
-        switches = sum(len(each.changes.switches) for _, each in levels)
+        switches = sum(len(level.changes.switches) for _, level in levels)
         for item in server.items:
             budget.step()
             budget.charge(switches)
             shown = [
-                is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.changes.switches)
-                for outer, each in levels
-                if each.changes.switches
+                is_shown(item, _name_in(item, prefix.removeprefix(outer)), level.changes.switches)
+                for outer, level in levels
+                if level.changes.switches
             ]
             if False not in shown:
                 is_doubtful = doubtful or item.doubtful or None in shown
@@ -242,19 +242,19 @@ def _run_list_handler(domain: McpDomain, server: ServerValue, handler: ListHandl
         pass
     from_elsewhere = False
     if not items and not is_whole:
-        of_kind = [PROTOCOL_TYPES[each.func.last] == handler.kind for each in domain.protocol_items]
-        items = [each for each, fits in list(zip(domain.protocol_items, of_kind, strict=True))[before:] if fits]
+        of_kind = [PROTOCOL_TYPES[item.func.last] == handler.kind for item in domain.protocol_items]
+        items = [item for item, fits in list(zip(domain.protocol_items, of_kind, strict=True))[before:] if fits]
         from_elsewhere = not items
         if from_elsewhere:
-            items = [each for each, fits in zip(domain.protocol_items, of_kind, strict=True) if fits]
-    for index, each in enumerate(items or ()):
-        item = _listed_item(handler.kind, each)
+            items = [item for item, fits in zip(domain.protocol_items, of_kind, strict=True) if fits]
+    for index, entry in enumerate(items or ()):
+        item = _listed_item(handler.kind, entry)
         if item is None:
             is_whole = False
             continue
         item.doubtful = handler.doubtful or index in in_doubt
-        if isinstance(each, ExternalCall):
-            item.doubtful = item.doubtful or from_elsewhere or domain.is_doubtful(each)
+        if isinstance(entry, ExternalCall):
+            item.doubtful = item.doubtful or from_elsewhere or domain.is_doubtful(entry)
         server.items.append(item)
     return is_whole
 
@@ -310,7 +310,7 @@ def _switches(value: ExternalCall, *, doubtful: bool) -> list[Switch]:
     if value.kwargs.get("match_all") is True:
         return [Switch(shows is True, {}, True, doubtful or not isinstance(shows, bool))]
     switches = switches_of_call("enable" if shows is True else "disable", Call([], value.kwargs), doubtful=doubtful)
-    return switches if isinstance(shows, bool) else [each._replace(doubtful=True) for each in switches]
+    return switches if isinstance(shows, bool) else [switch._replace(doubtful=True) for switch in switches]
 
 
 def note_middleware(server: ServerValue, value: Any) -> None:

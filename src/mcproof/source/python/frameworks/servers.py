@@ -182,17 +182,17 @@ class ServerValue:
         """Note that it may not be served at all."""
         for item in self.items:
             item.doubtful = True
-        self.handlers = [each._replace(doubtful=True) for each in self.handlers]
-        self.mounts = [each._replace(doubtful=True) for each in self.mounts]
+        self.handlers = [handler._replace(doubtful=True) for handler in self.handlers]
+        self.mounts = [mount._replace(doubtful=True) for mount in self.mounts]
 
     def contains(self, other: ServerValue) -> bool:
         """Whether another server is this one or part of it."""
         waiting, seen = [self], {id(self)}
         while waiting:
-            each = waiting.pop()
-            if each is other:
+            server = waiting.pop()
+            if server is other:
                 return True
-            for mount in each.mounts:
+            for mount in server.mounts:
                 if id(mount.server) not in seen:
                     seen.add(id(mount.server))
                     waiting.append(mount.server)
@@ -257,8 +257,8 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
     """The items in the result of a list handler, None if unknown, and the positions of doubtful ones."""
     if isinstance(value, ExternalCall):
         if value.func.last in LIST_RESULTS:
-            for each in (*value.args, *value.kwargs.values()):
-                found = listed(each)
+            for argument in (*value.args, *value.kwargs.values()):
+                found = listed(argument)
                 if found[0] is not None:
                     return found
         return None, set()
@@ -270,5 +270,7 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
 def is_incomplete(value: Any) -> bool:
     """Whether the result of a list handler may contain more than is known."""
     while isinstance(value, ExternalCall):
-        value = next((each for each in (*value.args, *value.kwargs.values()) if listed(each)[0] is not None), None)
+        value = next(
+            (argument for argument in (*value.args, *value.kwargs.values()) if listed(argument)[0] is not None), None
+        )
     return extent_of(value) is not EXACT

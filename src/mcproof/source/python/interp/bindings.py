@@ -65,7 +65,7 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
             if alias.name != "*":
                 scope.names[alias.asname or alias.name] = External(library_name(f"{prefix}.{alias.name}"))
             elif prefix in ("typing", "typing_extensions"):
-                scope.names.update((each, External(f"typing.{each}")) for each in typing.__all__)
+                scope.names.update((name, External(f"typing.{name}")) for name in typing.__all__)
             else:
                 scope.module.stars.append(prefix)
         return
@@ -179,21 +179,21 @@ def written_parameters(function: Function) -> list[Parameter]:
     first_default = len(positional) - len(exposed.defaults)
     found = [
         Parameter(
-            each.arg,
-            each,
+            parameter.arg,
+            parameter,
             exposed.defaults[index - first_default] if index >= first_default else MISSING,
             "POSITIONAL_ONLY" if index < len(spec.posonlyargs) else "POSITIONAL_OR_KEYWORD",
             scope,
         )
-        for index, each in enumerate(positional)
+        for index, parameter in enumerate(positional)
     ]
     if (function.bound_to is not None or exposed.bound_to is not None) and found:
         found = found[1:]
     if spec.vararg is not None:
         found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     found += [
-        Parameter(each.arg, each, default, "KEYWORD_ONLY", scope)
-        for each, default in zip(spec.kwonlyargs, exposed.kw_defaults, strict=True)
+        Parameter(parameter.arg, parameter, default, "KEYWORD_ONLY", scope)
+        for parameter, default in zip(spec.kwonlyargs, exposed.kw_defaults, strict=True)
     ]
     if spec.kwarg is not None:
         found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
@@ -201,7 +201,10 @@ def written_parameters(function: Function) -> list[Parameter]:
         return found
     args, kwargs = function.partial
     rest = found[len(args) :]
-    return [each.replace({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
+    return [
+        parameter.replace({"default": kwargs[parameter.name]}) or parameter if parameter.name in kwargs else parameter
+        for parameter in rest
+    ]
 
 
 # --- functions of `inspect`
@@ -230,7 +233,7 @@ def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
     """`signature.parameters`, `parameter.default` and so on."""
     if isinstance(value, Signature):
         if name == "parameters":
-            found = SourceDict((each.name, each) for each in value.parameters)
+            found = SourceDict((parameter.name, parameter) for parameter in value.parameters)
             found.doubtful |= value.doubtful
             return found
         return Method(value, name) if name == "replace" else UNKNOWN
@@ -261,7 +264,7 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
         items = items_of(given)
         if items is None or extent_of(given) is OPEN:
             return UNKNOWN
-        parameters = [each for each in items if isinstance(each, Parameter)]
+        parameters = [parameter for parameter in items if isinstance(parameter, Parameter)]
         if len(parameters) < len(items):
             return UNKNOWN
         doubtful = doubtful | {items[index].name for index in doubtful_positions(given)}
@@ -273,7 +276,7 @@ def either(left: Signature, right: Signature) -> Signature:
     """One of two signatures; parameters that only one of them has are doubtful."""
     if len(left.parameters) < len(right.parameters):
         left, right = right, left
-    ours, theirs = ({each.name for each in one.parameters} for one in (left, right))
-    more = [each for each in right.parameters if each.name not in ours]
+    ours, theirs = ({parameter.name for parameter in one.parameters} for one in (left, right))
+    more = [parameter for parameter in right.parameters if parameter.name not in ours]
     returns = left.returns if left.returns is right.returns else UNKNOWN
     return Signature([*left.parameters, *more], returns, left.doubtful | right.doubtful | (ours ^ theirs))

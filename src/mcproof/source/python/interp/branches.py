@@ -122,7 +122,7 @@ def _is_type(value: External) -> bool:
 
 def _expose_same(one: Function, other: Function) -> bool:
     """Whether two functions expose the same function, as when it is wrapped under a condition."""
-    changed = [each.attributes.get("__signature__") for each in (one, other)]
+    changed = [function.attributes.get("__signature__") for function in (one, other)]
     return one.exposed().node is other.exposed().node and changed[0] is changed[1]
 
 
@@ -148,8 +148,8 @@ def join(
         made.nodes = list(getattr(left, "nodes", ()))
         made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
         made.alternatives = _all_of(left, right)
-        for index, each in enumerate(right):
-            made[index] = join(run, made[index], each, {} if done is None else done, depth + 1)
+        for index, item in enumerate(right):
+            made[index] = join(run, made[index], item, {} if done is None else done, depth + 1)
         return made
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
@@ -162,19 +162,19 @@ def first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
     """`value or ...` with an unknown `value`: an object or a function in its place wins."""
     if isinstance(value, ExternalCall) or not rest:
         return value
-    for each in rest:
-        value = join(run, value, each)
+    for alternative in rest:
+        value = join(run, value, alternative)
     return value
 
 
 def first_by_default(run: Interpreter, values: list[Any], decisive: bool) -> Any:
     """The value of `and` or `or`, the first of which is assumed, according to the defaults of the environment."""
-    for each in values[:-1]:
-        known = truth(default_of(each))
+    for value in values[:-1]:
+        known = truth(default_of(value))
         if known is None:
             break
         if known is decisive:
-            return assumed(each)
+            return assumed(value)
     else:
         last = values[-1]
         return assumed(last) if isinstance(default_of(last), PLAIN) or not decisive else last
@@ -264,8 +264,8 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
     run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
-    is_same = left == right and all(type(each) is str for each in left)
-    ours, theirs = ([], []) if is_same else [list(map(_identity, each)) for each in (left, right)]
+    is_same = left == right and all(type(item) is str for item in left)
+    ours, theirs = ([], []) if is_same else [list(map(_identity, items)) for items in (left, right)]
     made = SourceList(left, getattr(left, "module", None))
     made.alternatives = _all_of(left, right)
     made.nodes = list(getattr(left, "nodes", ()))
@@ -275,22 +275,24 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
         made.doubtful |= doubtful_positions(right)
         return made
     unsure = doubtful_positions(right)
-    sure = {each for index, each in enumerate(theirs) if index not in unsure}
+    sure = {identity for index, identity in enumerate(theirs) if index not in unsure}
     known = set(ours)
-    made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
-    made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
+    made.extend(item for item, identity in zip(right, theirs, strict=True) if identity not in known)
+    made.doubtful |= {index for index, identity in enumerate(ours) if identity not in sure} | set(
+        range(len(left), len(made))
+    )
     made.extent = max(made.extent, BOUNDED)
     return made
 
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
     """The lists that a joined list may be; if there are too many, their contents become unknown."""
-    every = {id(each): each for one in (left, right) for each in (one, *_alternatives(one))}
+    every = {id(alternative): alternative for one in (left, right) for alternative in (one, *_alternatives(one))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
-    for each in every.values():
-        if isinstance(each, SourceList):
-            each.mark_open()
+    for alternative in every.values():
+        if isinstance(alternative, SourceList):
+            alternative.mark_open()
     return ()
 
 

@@ -48,13 +48,13 @@ def _as_set(value: Any = ()) -> Any:
     """A set as a list without duplicate strings and numbers."""
     made = _as_list(value)
     made.unordered = True
-    plain = [each for each in made if isinstance(each, (str, int, float))]
+    plain = [item for item in made if isinstance(item, (str, int, float))]
     if len(plain) != len(made) or len(set(plain)) == len(plain):
         return made
     once = SourceList(dict.fromkeys(made))
     once.extent, once.unordered = made.extent, True
     once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
-        once.index(each) for at, each in enumerate(made) if at not in made.doubtful
+        once.index(item) for at, item in enumerate(made) if at not in made.doubtful
     }
     return once
 
@@ -71,7 +71,7 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
             made.merge(value)
         else:
             items = items_of(value)
-            pairs = [each for each in items or () if isinstance(each, tuple) and len(each) == 2]
+            pairs = [item for item in items or () if isinstance(item, tuple) and len(item) == 2]
             made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
             made.mark_open(items is None or len(pairs) != len(items) or extent_of(value) is not EXACT)
             if doubtful_positions(value):
@@ -83,11 +83,11 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
 def _from_keys(keys: Any, value: Any = None) -> Any:
     items, doubtful = _as_list(keys), doubtful_positions(keys)
     made = SourceDict()
-    made.mark_open(items.extent is not EXACT or not all(isinstance(each, (str, int)) for each in items))
-    sure = {each for index, each in enumerate(items) if index not in doubtful and isinstance(each, (str, int))}
-    for each in items:
-        if isinstance(each, (str, int)):
-            made.setdefault(each, value)
+    made.mark_open(items.extent is not EXACT or not all(isinstance(key, (str, int)) for key in items))
+    sure = {key for index, key in enumerate(items) if index not in doubtful and isinstance(key, (str, int))}
+    for key in items:
+        if isinstance(key, (str, int)):
+            made.setdefault(key, value)
     made.doubtful = set(made) - sure
     return made
 
@@ -110,9 +110,9 @@ def _length(value: Any) -> Any:
 
 def _zip(*values: Any, **_: Any) -> Any:
     lists = [items_of(value) for value in values]
-    if any(each is None for each in lists):
+    if any(items is None for items in lists):
         return UNKNOWN
-    made = SourceList(zip(*(each or [] for each in lists), strict=False))
+    made = SourceList(zip(*(items or [] for items in lists), strict=False))
     for value in values:
         made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     return made
@@ -147,8 +147,8 @@ def _all_of(decisive: bool) -> Any:
     def apply(value: Any) -> Any:
         items = items_of(value)
         doubtful = doubtful_positions(value)
-        known = [truth(each) for each in items or ()]
-        if any(each is decisive for index, each in enumerate(known) if index not in doubtful):
+        known = [truth(item) for item in items or ()]
+        if any(outcome is decisive for index, outcome in enumerate(known) if index not in doubtful):
             return decisive
         is_unsure = None in known or decisive in known or extent_of(value) is not EXACT
         return UNKNOWN if items is None or is_unsure else not decisive
@@ -160,7 +160,7 @@ def _extreme(function: Any) -> Any:
     def apply(*values: Any) -> Any:
         given = items_of(values[0]) if len(values) == 1 else list(values)
         is_unsure = len(values) == 1 and has_doubt(values[0])
-        if not given or is_unsure or not all(isinstance(each, (int, float)) for each in given):
+        if not given or is_unsure or not all(isinstance(number, (int, float)) for number in given):
             return UNKNOWN
         return function(given)
 
@@ -212,7 +212,7 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
 
 
 def _range(*bounds: Any) -> Any:
-    return range(*bounds) if all(isinstance(each, int) for each in bounds) else UNKNOWN
+    return range(*bounds) if all(isinstance(bound, int) for bound in bounds) else UNKNOWN
 
 
 def _dedent(text: Any) -> Any:

@@ -85,7 +85,7 @@ def _named_tuple(func: ExternalCall, call: Call) -> Any:
     """An instance of `namedtuple("Tool", "name fn")`, as an object with these attributes."""
     field_names = unwrapped(func.argument(1, "field_names"))
     names = field_names.replace(",", " ").split() if isinstance(field_names, str) else items_of(field_names)
-    if names is None or not all(isinstance(each, str) for each in names) or set(func.kwargs) - {"field_names"}:
+    if names is None or not all(isinstance(name, str) for name in names) or set(func.kwargs) - {"field_names"}:
         return UNKNOWN
     fields = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
     return ExternalCall(External("types.SimpleNamespace"), [], fields, call.node, call.module)
@@ -119,11 +119,11 @@ def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, sc
 def _method(run: Interpreter, func: Method, call: Call) -> Any:
     holder, name = contents_of(func.of), func.name
     if isinstance(holder, Assumed) or (
-        isinstance(holder, str) and any(isinstance(each, Assumed) for each in call.given())
+        isinstance(holder, str) and any(isinstance(argument, Assumed) for argument in call.given())
     ):
         args, kwargs = (
-            [default_of(each) for each in call.args],
-            {key: default_of(each) for key, each in call.kwargs.items()},
+            [default_of(argument) for argument in call.args],
+            {key: default_of(argument) for key, argument in call.kwargs.items()},
         )
         return assumed(plain_method(run, default_of(holder), name, args, kwargs))
     if isinstance(holder, (str, dict, list, EnumMember)):
@@ -154,8 +154,8 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
         run.changes += 1
     if isinstance(holder, SourceList) and holder.alternatives and name in _CHANGING:
         with run.in_doubt():
-            for each in holder.alternatives:
-                _plain_method(run, each, name, args, kwargs)
+            for alternative in holder.alternatives:
+                _plain_method(run, alternative, name, args, kwargs)
     return _plain_method(run, holder, name, args, kwargs)
 
 
@@ -195,7 +195,7 @@ def _sort(run: Interpreter, holder: SourceList, options: dict[str, Any]) -> None
 
 def _update_in_doubt(run: Interpreter, holder: SourceDict, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Update a dictionary under a condition: new keys are doubtful, changed values are joined with the old ones."""
-    changed = {key for each in (*args, kwargs) if isinstance(each, dict) for key in each}
+    changed = {key for changes in (*args, kwargs) if isinstance(changes, dict) for key in changes}
     before = {key: holder[key] for key in changed if key in holder}
     sure = before.keys() - holder.doubtful
     methods.method(run, holder, "update", args, kwargs)
@@ -230,8 +230,8 @@ def _external(run: Interpreter, func: External, call: Call) -> Any:
         run.budget.charge_items(*call.args)
         if func.name in builtins.DEEP:
             run.budget.charge(COST_OF_GOING_DEEP * sum(map(size_of, call.args)))
-        if any(isinstance(each, Assumed) for each in call.args):
-            return assumed(builtins.builtin(func.name, [default_of(each) for each in call.args], call.kwargs))
+        if any(isinstance(argument, Assumed) for argument in call.args):
+            return assumed(builtins.builtin(func.name, [default_of(argument) for argument in call.args], call.kwargs))
     value = builtins.builtin(func.name, call.args, call.kwargs)
     if value is not UNKNOWN or func.name.startswith("builtins."):
         return value

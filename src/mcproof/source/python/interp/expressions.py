@@ -122,15 +122,15 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     complete = True
-    for each in node.args:
-        if isinstance(each, ast.Starred):
-            items = items_of(run.resolve(evaluate(run, each.value, scope)))
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            items = items_of(run.resolve(evaluate(run, argument.value, scope)))
             if items is None:
                 complete = False
                 break
             args.extend(items)
         else:
-            args.append(run.resolve(evaluate(run, each, scope)))
+            args.append(run.resolve(evaluate(run, argument, scope)))
     for keyword in node.keywords:
         value = run.resolve(evaluate(run, keyword.value, scope))
         if keyword.arg is not None:
@@ -146,17 +146,17 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
 def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
     made = SourceList(module=scope.module)
     nodes: list[ast.AST] = []
-    for each in node.elts:
-        if isinstance(each, ast.Starred):
-            value = run.resolve(evaluate(run, each.value, scope))
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            value = run.resolve(evaluate(run, element.value, scope))
             items = items_of(value)
             made.inherit_doubt(value, (len(made) + index for index in doubtful_positions(value)))
             made.extend(items or ())
-            nodes.extend([each] * len(items or ()))
+            nodes.extend([element] * len(items or ()))
             made.mark_open(items is None)
         else:
-            made.append(run.resolve(evaluate(run, each, scope)))
-            nodes.append(each)
+            made.append(run.resolve(evaluate(run, element, scope)))
+            nodes.append(element)
     made.nodes = nodes
     made.unordered = made.unordered or isinstance(node, ast.Set)
     return tuple(made) if isinstance(node, ast.Tuple) and is_certain(made) else made
@@ -186,15 +186,15 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     parts: list[str] = []
     length = 0
     is_assumed = False
-    for each in node.values:
-        if isinstance(each, ast.FormattedValue):
-            value = run.resolve(evaluate(run, each.value, scope))
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = run.resolve(evaluate(run, part.value, scope))
             is_assumed = is_assumed or isinstance(value, Assumed)
             value = default_of(value)
-            spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
-            text = format_value(value, each.conversion, spec)
+            spec = evaluate(run, part.format_spec, scope) if part.format_spec is not None else ""
+            text = format_value(value, part.conversion, spec)
         else:
-            text = each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
+            text = part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else None
         length += len(text or "")
         if text is None or length > LONGEST:
             return UNKNOWN
@@ -211,15 +211,15 @@ def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
         spine.append(left)
         left = left.left
     value = run.resolve(evaluate(run, left, scope))
-    for each in reversed(spine):
-        value = _combined(run, value, each.op, run.resolve(evaluate(run, each.right, scope)))
+    for operation in reversed(spine):
+        value = _combined(run, value, operation.op, run.resolve(evaluate(run, operation.right, scope)))
     if type(default_of(value)) is str:
         run.origins.note(default_of(value), node, scope.module)
     return value
 
 
 def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -> Any:
-    if isinstance(operator, ast.BitOr) and any(is_type(each, run.domain.type_functions) for each in (left, right)):
+    if isinstance(operator, ast.BitOr) and any(is_type(side, run.domain.type_functions) for side in (left, right)):
         if left is UNKNOWN or right is UNKNOWN:
             return UNKNOWN
         arms = [*(left.args if isinstance(left, UnionOf) else (left,))]
@@ -231,8 +231,8 @@ def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -
 def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     decisive = isinstance(node.op, ast.Or)
     value: Any = UNKNOWN
-    for index, each in enumerate(node.values):
-        value = run.resolve(evaluate(run, each, scope))
+    for index, operand in enumerate(node.values):
+        value = run.resolve(evaluate(run, operand, scope))
         known = truth(value)
         if known is decisive:
             return value
@@ -288,7 +288,7 @@ def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     value = run.resolve(evaluate(run, node.value, scope))
     if isinstance(node.slice, ast.Slice):
-        bounds = [evaluate(run, each, scope) for each in (node.slice.lower, node.slice.upper, node.slice.step)]
+        bounds = [evaluate(run, bound, scope) for bound in (node.slice.lower, node.slice.upper, node.slice.step)]
         if node.slice.lower is None:
             bounds[0] = None
         if node.slice.upper is None:
@@ -297,7 +297,7 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
             bounds[2] = None
         return slice_of(value, bounds)
     if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
-        return Generic(value, tuple(run.resolve(evaluate(run, each, scope)) for each in node.slice.elts))
+        return Generic(value, tuple(run.resolve(evaluate(run, argument, scope)) for argument in node.slice.elts))
     index = run.resolve(evaluate(run, node.slice, scope))
     if isinstance(value, Class) and is_enum(value):
         return next((member for member in members_of(value) if member.name == index), UNKNOWN)
@@ -387,7 +387,7 @@ def _iterations(
         run.budget.step()
         run.assign(generator.target, item, scope)
         known = [truth(run.resolve(evaluate(run, test, scope))) for test in generator.ifs]
-        if any(each is False for each in known):
+        if any(outcome is False for outcome in known):
             continue
         sure = certain and all(known)
         if sure:

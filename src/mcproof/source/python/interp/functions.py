@@ -58,7 +58,9 @@ def call_function(run: Interpreter, function: Function, call: Call) -> Any:
     is_uncertain = UNKNOWN in call.given()
     if known is not None and (known.state == before or (known.value is UNKNOWN and is_uncertain)):
         return known.value
-    if run.modules.has_no_effects(function.module) and not any(_may_have_effects(run, each) for each in call.given()):
+    if run.modules.has_no_effects(function.module) and not any(
+        _may_have_effects(run, argument) for argument in call.given()
+    ):
         value = _call_briefly(run, function, call)
     else:
         value = _call(run, function, call)
@@ -82,9 +84,11 @@ def _state(run: Interpreter, function: Function) -> tuple[int, ...]:
 def _deepest_recursion(call: Call) -> int:
     """How often a function may already be active in a recursive call: arguments that change end a recursion."""
     given = call.given()
-    if all(each is UNKNOWN for each in given):
+    if all(argument is UNKNOWN for argument in given):
         return 0
-    return DEEPEST_RECURSION if any(isinstance(each, (int, str)) for each in given) and UNKNOWN not in given else 1
+    return (
+        DEEPEST_RECURSION if any(isinstance(argument, (int, str)) for argument in given) and UNKNOWN not in given else 1
+    )
 
 
 def _report_cut(run: Interpreter, function: Function) -> None:
@@ -98,7 +102,7 @@ def _may_have_effects(run: Interpreter, value: Any, depth: int = 0) -> bool:
     """Whether a function that receives this value can have effects through it."""
     if isinstance(value, (dict, list)) and depth < 3:
         items = value.values() if isinstance(value, dict) else value
-        return any(_may_have_effects(run, each, depth + 1) for each in islice(items, 8))
+        return any(_may_have_effects(run, item, depth + 1) for item in islice(items, 8))
     return isinstance(value, (Function, Method)) or run.domain.owns(value)
 
 
@@ -123,7 +127,9 @@ def _call_briefly(run: Interpreter, function: Function, call: Call) -> Any:
 def _memo_key(function: Function, call: Call) -> Any:
     """A key that identifies a call with plain arguments; None for other calls."""
     given = call.given()
-    if any(not (each is UNKNOWN or each is None or isinstance(each, (str, int, float))) for each in given):
+    if any(
+        not (argument is UNKNOWN or argument is None or isinstance(argument, (str, int, float))) for argument in given
+    ):
         return None
     identity = id(function.node), id(function.scope), id(function.bound_to), id(function.defaults)
     return *identity, *map(type, given), *call.args, *call.kwargs.items()  # True and 1 are equal as keys
@@ -162,7 +168,9 @@ def _call(run: Interpreter, function: Function, call: Call) -> Any:
     value = _joined(run, returns)
     if value is UNKNOWN:
         likely = [
-            each for index, each in enumerate(returns) if index not in frame.unlikely and index < frame.unlikely_after
+            returned
+            for index, returned in enumerate(returns)
+            if index not in frame.unlikely and index < frame.unlikely_after
         ]
         if likely and len(likely) < len(returns):
             return assumed(_joined(run, likely))
@@ -256,7 +264,7 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
 
 def set_fields(run: Interpreter, made: Instance, call: Call) -> None:
     """Set the fields of a model, a dataclass or a named tuple from arguments and defaults."""
-    fields = [name for each in reversed(made.cls.ancestry()) for name in each.annotations]
+    fields = [name for ancestor in reversed(made.cls.ancestry()) for name in ancestor.annotations]
     for name, value in zip(dict.fromkeys(fields), call.args, strict=False):
         made.attributes[name] = value
     made.attributes.update(call.kwargs)

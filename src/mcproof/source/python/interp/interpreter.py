@@ -301,9 +301,10 @@ class Interpreter:
 
     def function(self, node: FunctionNode, scope: Scope) -> Function:
         """Create a function from its definition; evaluates its defaults."""
-        defaults = [self.resolve(evaluate(self, each, scope)) for each in node.args.defaults]
+        defaults = [self.resolve(evaluate(self, default, scope)) for default in node.args.defaults]
         kw_defaults = [
-            MISSING if each is None else self.resolve(evaluate(self, each, scope)) for each in node.args.kw_defaults
+            MISSING if default is None else self.resolve(evaluate(self, default, scope))
+            for default in node.args.kw_defaults
         ]
         if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
             self.origins.by_id[id(text)] = text, node.body[0], scope.module
@@ -350,8 +351,8 @@ class Interpreter:
 
     def instance_of_annotation(self, cls: Class, name: str) -> Any:
         """The value of an attribute that is only annotated, as the domain implies it."""
-        for each in cls.ancestry():
-            if name in each.annotations:
-                node = each.annotations[name].annotation
-                return self.domain.instance_of_annotation(evaluate(self, node, each.body))
+        for ancestor in cls.ancestry():
+            if name in ancestor.annotations:
+                node = ancestor.annotations[name].annotation
+                return self.domain.instance_of_annotation(evaluate(self, node, ancestor.body))
         return UNKNOWN

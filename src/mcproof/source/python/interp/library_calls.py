@@ -68,8 +68,8 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         items = items_of(run.resolve(value))
         fits = items is not None and len(items) == len(target.elts)
-        for index, each in enumerate(target.elts):
-            assign(run, each, items[index] if fits and items is not None else UNKNOWN, scope)
+        for index, element in enumerate(target.elts):
+            assign(run, element, items[index] if fits and items is not None else UNKNOWN, scope)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, UNKNOWN, scope)
     elif isinstance(target, ast.Attribute):
@@ -217,9 +217,9 @@ def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
     run.budget.steps += len(items)
-    keys = [unwrapped(each if key is None else run.call(key, Call([each], {}))) for each in items]
+    keys = [unwrapped(item if key is None else run.call(key, Call([item], {}))) for item in items]
     for kind in (str, (int, float)):
-        if all(isinstance(each, kind) for each in keys):
+        if all(isinstance(sort_key, kind) for sort_key in keys):
             return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__, reverse=bool(backwards))]
     return None
 
@@ -240,7 +240,7 @@ def _map(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    made = SourceList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made = SourceList(run.call(call.args[0], Call([item], {})) for item in items[:LONGEST_LOOP])
     made.mark_open(len(items) > LONGEST_LOOP)
     return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
@@ -250,12 +250,12 @@ def _filter(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     kept = []
-    for each in items[:LONGEST_LOOP]:
-        known = truth(each if call.args[0] is None else run.call(call.args[0], Call([each], {})))
+    for item in items[:LONGEST_LOOP]:
+        known = truth(item if call.args[0] is None else run.call(call.args[0], Call([item], {})))
         if known is None:
             return UNKNOWN
         if known:
-            kept.append(each)
+            kept.append(item)
     made = SourceList(kept)
     made.mark_open(len(items) > LONGEST_LOOP)
     return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
@@ -292,7 +292,7 @@ def _isinstance(_: Interpreter, call: Call) -> Any:
     types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
     plain_value = isinstance(call.args[0], (*_PLAIN, Function))
     if len(types) == len(kinds) and None not in types and plain_value:
-        return isinstance(call.args[0], tuple(each for each in types if each is not None))
+        return isinstance(call.args[0], tuple(kind for kind in types if kind is not None))
     if isinstance(call.args[0], Instance) and any(
         kind in call.args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)
     ):

@@ -69,7 +69,7 @@ def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dic
     if isinstance(value, str):
         if name == "format":
             return _format(value, args, kwargs)
-        return _string_method(value, name, [unwrapped(each) for each in args], kwargs)
+        return _string_method(value, name, [unwrapped(argument) for argument in args], kwargs)
     if isinstance(value, dict):
         return _dict_method(run, value, name, args, kwargs)
     if isinstance(value, list):
@@ -84,20 +84,20 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
         items = items_of(args[0]) if args else None
         if items is None or not is_certain(args[0]):
             return UNKNOWN
-        if any(isinstance(each, Assumed) for each in items):
-            return assumed(_string_method(value, name, [[default_of(each) for each in items]], kwargs))
-        args = [[unwrapped(each) for each in items]]
-        if not all(isinstance(each, str) for each in args[0]):
+        if any(isinstance(item, Assumed) for item in items):
+            return assumed(_string_method(value, name, [[default_of(item) for item in items]], kwargs))
+        args = [[unwrapped(item) for item in items]]
+        if not all(isinstance(item, str) for item in args[0]):
             return UNKNOWN
         if sum(map(len, args[0])) + len(value) * len(args[0]) > LONGEST:
             return UNKNOWN
-    elif not all(isinstance(each, (*PLAIN, tuple)) for each in args):
+    elif not all(isinstance(argument, (*PLAIN, tuple)) for argument in args):
         return UNKNOWN
-    if name in ("zfill", "expandtabs") and any(isinstance(each, int) and each > 1000 for each in args):
+    if name in ("zfill", "expandtabs") and any(isinstance(argument, int) and argument > 1000 for argument in args):
         return UNKNOWN
     if (
         name == "expandtabs"
-        and value.count("\t") * max((each for each in args if isinstance(each, int)), default=8) > LONGEST
+        and value.count("\t") * max((argument for argument in args if isinstance(argument, int)), default=8) > LONGEST
     ):
         return UNKNOWN
     if name == "replace" and len(value) * max(1, len(str(args[1])) if len(args) > 1 else 1) > LONGEST:
@@ -117,11 +117,11 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """`text.format(...)`, unless a field accesses parts of a value or has a nested width."""
     from string import Formatter
 
-    if "!" in text and any(isinstance(each, EnumMember) for each in (*args, *kwargs.values())):
+    if "!" in text and any(isinstance(value, EnumMember) for value in (*args, *kwargs.values())):
         return UNKNOWN
-    args, kwargs = [displayed(each) for each in args], {key: displayed(each) for key, each in kwargs.items()}
+    args, kwargs = [displayed(value) for value in args], {key: displayed(value) for key, value in kwargs.items()}
     given = [*args, *kwargs.values()]
-    if not all(isinstance(each, PLAIN) for each in given) or not fits(text, text.count("{"), given):
+    if not all(isinstance(value, PLAIN) for value in given) or not fits(text, text.count("{"), given):
         return UNKNOWN
     try:
         for _, field, spec, _ in Formatter().parse(text):
@@ -191,7 +191,7 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
         if value.doubtful or value.unordered:
             return _move_in_doubt(value, name, args)
     if name in ("append", "add") and args and len(value) < 50_000:
-        if name == "append" or not any(args[0] is each or _are_equal(args[0], each) for each in value):
+        if name == "append" or not any(args[0] is item or _are_equal(args[0], item) for item in value):
             value.append(args[0])
     elif name in ("extend", "update") and args:
         items = items_of(args[0])
@@ -212,7 +212,7 @@ def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
     elif name == "pop" and value and not args:
         return value.pop()
     elif name in ("remove", "discard") and args:
-        found = next((index for index, each in enumerate(value) if args[0] is each or _are_equal(args[0], each)), None)
+        found = next((index for index, item in enumerate(value) if args[0] is item or _are_equal(args[0], item)), None)
         if found is not None:
             del value[found]
     elif name in ("union", "intersection", "difference"):

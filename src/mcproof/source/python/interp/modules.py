@@ -102,8 +102,8 @@ def _with_edit(old: str, tree: ast.Module, new: str) -> ast.Module | None:
     gives the same as parsing the whole: the statements around it start on lines of their own, and an edit that changes
     where they start, such as an open string, leaves the part invalid.
     """
-    starts = [_first_line(each) for each in tree.body]
-    ends = [each.end_lineno or 0 for each in tree.body[:-1]]
+    starts = [_first_line(statement) for statement in tree.body]
+    ends = [statement.end_lineno or 0 for statement in tree.body[:-1]]
     if not starts or any(later <= end for end, later in zip(ends, starts[1:], strict=True)):
         return None  # several statements on one line
     edit = _edit_between(old, new)
@@ -125,7 +125,7 @@ def _with_edit(old: str, tree: ast.Module, new: str) -> ast.Module | None:
 
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _edit_between(old: str, new: str) -> _TextEdit:
@@ -241,17 +241,17 @@ class Modules:
         waiting = list(self.files)
         while waiting:
             path = waiting.pop()
-            for each in self.imported_by(path):
-                if each not in self.files and len(self.files) < MOST_FILES:
-                    self.files[each] = os.path.relpath(each) if is_relative else each
-                    waiting.append(each)
+            for imported in self.imported_by(path):
+                if imported not in self.files and len(self.files) < MOST_FILES:
+                    self.files[imported] = os.path.relpath(imported) if is_relative else imported
+                    waiting.append(imported)
 
     def imported_by(self, path: str) -> Iterator[str]:
         """The project files that a source file imports, according to its text."""
         for dots, module, names, modules in _IMPORT.findall(b"\n" + (self.data(path) or b"")):
             if modules:
-                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                found = [self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named]
+                named = [part.split()[0] for part in modules.split(b",") if part.strip()]
+                found = [self.import_paths.find(path, name.decode(errors="replace"), 0) for name in named]
             else:
                 origin = self.import_paths.find(path, module.decode(errors="replace"), len(dots))
                 words = _WORD.findall(names) if origin is not None else ()
@@ -259,10 +259,10 @@ class Modules:
                     origin,
                     *(self.import_paths.below(origin or "", word.decode(errors="replace")) for word in words),
                 ]
-            for each in found:
-                if each is not None and each.endswith(".py"):
-                    yield each
-                    yield from self.import_paths.packages_of(each)
+            for target in found:
+                if target is not None and target.endswith(".py"):
+                    yield target
+                    yield from self.import_paths.packages_of(target)
 
     def candidates(self) -> list[str]:
         """The absolute paths of files that may have effects."""
@@ -290,8 +290,8 @@ class Modules:
             if stems.isdisjoint(words):
                 continue
             if modules:
-                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                wanted = tuple(self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named)
+                named = [part.split()[0] for part in modules.split(b",") if part.strip()]
+                wanted = tuple(self.import_paths.find(path, name.decode(errors="replace"), 0) for name in named)
             else:
                 origin = self.import_paths.find(path, module.decode(), len(dots))
                 below = stems.intersection(words) if origin is not None else ()

@@ -68,7 +68,9 @@ def displayed(value: Any) -> Any:
         return value.value
     if not bases <= _SHOW_NAMES:
         return UNKNOWN
-    same = [name for name, each in value.cls.body.names.items() if isinstance(each, PLAIN) and each == value.value]
+    same = [
+        name for name, member in value.cls.body.names.items() if isinstance(member, PLAIN) and member == value.value
+    ]
     return f"{value.cls.name}.{same[0] if value.name in same else value.name}"
 
 
@@ -88,7 +90,7 @@ def _shown_by(own: Function, member: EnumMember) -> Any:
 def percent_format(text: str, value: Any) -> Any:
     """`text % value`."""
     values = value if isinstance(value, tuple) else (value,)
-    if any(isinstance(each, EnumMember) for each in values):
+    if any(isinstance(item, EnumMember) for item in values):
         if text.count("%") != text.count("%s"):
             return UNKNOWN  # numbers and quoted strings are formatted differently
         value = values = tuple(map(displayed, values))
@@ -127,17 +129,17 @@ def is_short(value: Any, indent: int = 0) -> bool:
     left = LONGEST
     waiting: list[tuple[Any, int]] = [(value, 0)]
     while waiting:
-        each, depth = waiting.pop()
+        part, depth = waiting.pop()
         items: Collection[Any] = ()
-        if isinstance(each, dict):
-            left -= sum(map(_size, each))
-            items = each.values()
-        elif isinstance(each, (list, tuple, set, frozenset)):
-            items = each
-        elif isinstance(each, Instance):
-            items = each.attributes.values()
-        elif each is not None and not isinstance(each, (bool, float)):
-            left -= _size(each)
+        if isinstance(part, dict):
+            left -= sum(map(_size, part))
+            items = part.values()
+        elif isinstance(part, (list, tuple, set, frozenset)):
+            items = part
+        elif isinstance(part, Instance):
+            items = part.attributes.values()
+        elif part is not None and not isinstance(part, (bool, float)):
+            left -= _size(part)
         left -= len(items) * (4 + (depth + 1) * indent)
         if left <= 0:  # before copying all of them
             return False
@@ -273,12 +275,12 @@ def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
             and abs(left) < 1 << 32
             and 0 <= right <= 64
         )
-    texts = [each for each in (left, right) if isinstance(each, (str, bytes))]
-    numbers = [each for each in (left, right) if isinstance(each, (int, float))]
+    texts = [side for side in (left, right) if isinstance(side, (str, bytes))]
+    numbers = [side for side in (left, right) if isinstance(side, (int, float))]
     if isinstance(op, ast.Mult) and texts:
         return len(texts) == 1 and isinstance(numbers[0], int) and len(texts[0]) * numbers[0] <= LONGEST
     if isinstance(op, ast.Mult):
-        return all(abs(each) < 1 << 256 for each in numbers)
+        return all(abs(number) < 1 << 256 for number in numbers)
     if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
         return len(left) + len(right) <= LONGEST
     return True
@@ -325,7 +327,7 @@ def comparison(left: Any, op: ast.cmpop, right: Any) -> Any:
 
 def _is_old_version(value: Any) -> bool:
     """Whether every Python that runs an MCP server is at least this version."""
-    return isinstance(value, tuple) and all(isinstance(each, int) for each in value) and value <= (3, 10)
+    return isinstance(value, tuple) and all(isinstance(part, int) for part in value) and value <= (3, 10)
 
 
 def _comparable(value: Any) -> bool:
@@ -374,11 +376,11 @@ def _contains(holder: Any, item: Any) -> Any:
     items = items_of(holder)
     if items is None or not isinstance(item, PLAIN):
         return UNKNOWN
-    plain_items = [unwrapped(each) for each in items]
-    positions = [index for index, each in enumerate(plain_items) if isinstance(each, PLAIN) and each == item]
+    plain_items = [unwrapped(item) for item in items]
+    positions = [index for index, held in enumerate(plain_items) if isinstance(held, PLAIN) and held == item]
     if positions:
         return True if not doubtful_positions(holder).issuperset(positions) else UNKNOWN
-    if extent_of(holder) is not EXACT or not all(isinstance(each, (*PLAIN, Function, Class)) for each in plain_items):
+    if extent_of(holder) is not EXACT or not all(isinstance(item, (*PLAIN, Function, Class)) for item in plain_items):
         return UNKNOWN
     return False
 
@@ -396,7 +398,9 @@ def subscript(value: Any, index: Any) -> Any:
 
 
 def slice_of(value: Any, bounds: list[Any]) -> Any:
-    if not isinstance(value, (list, tuple, str)) or not all(each is None or isinstance(each, int) for each in bounds):
+    if not isinstance(value, (list, tuple, str)) or not all(
+        bound is None or isinstance(bound, int) for bound in bounds
+    ):
         return UNKNOWN
     try:
         part = value[slice(*bounds)]
@@ -417,17 +421,17 @@ def _part_of(value: list[Any], items: Iterable[Any]) -> SourceList:
 
 def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
     """Union, intersection or difference of sets, which are represented by lists."""
-    others = [items_of(each) for each in args]
-    if any(each is None for each in others) or extent_of(value) is not EXACT:
+    others = [items_of(argument) for argument in args]
+    if any(items is None for items in others) or extent_of(value) is not EXACT:
         return UNKNOWN
-    theirs = [item for each in others for item in each or ()]
-    if not all(isinstance(each, PLAIN) for each in (*value, *theirs)):
+    theirs = [item for items in others for item in items or ()]
+    if not all(isinstance(item, PLAIN) for item in (*value, *theirs)):
         return UNKNOWN
     if name == "union":
         made = SourceList(dict.fromkeys((*value, *theirs)))
     else:
         those = set(theirs)
-        made = SourceList(each for each in value if (each in those) is (name == "intersection"))
+        made = SourceList(item for item in value if (item in those) is (name == "intersection"))
     if any(map(has_doubt, (value, *args))):
         made.mark_open()
         made.doubt_all()

@@ -162,9 +162,9 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
             return None if outcome == BREAK else outcome
         if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
             break  # the number of iterations is unknown
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            run.assign(each, UNKNOWN, scope)
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            run.assign(part, UNKNOWN, scope)
     if run.domain.effects > effects:
         run.domain.cut_short(scope.module, node)
     return None
@@ -190,19 +190,19 @@ def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
         rest = [*node.body[before:], *node.orelse]
         if handler is None or before == len(node.body) or _leaves(handler.body):
             outcome = run.block(rest, scope)
-            for each in node.handlers:
-                if outcome is None and _may_happen(each, node.body) and not _leaves(each.body):
-                    _follow_handler(run, each.body, names, scope)
+            for other in node.handlers:
+                if outcome is None and _may_happen(other, node.body) and not _leaves(other.body):
+                    _follow_handler(run, other.body, names, scope)
         else:
             outcome = follow_branches(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
-        outcome = follow_branches(run, [each.body for each in node.handlers], scope)
+        outcome = follow_branches(run, [other.body for other in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
 
 
 def _may_happen(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
     """Whether a handler may be reached even if all imports succeed."""
-    if all(isinstance(each, (ast.Import, ast.ImportFrom)) for each in body):
+    if all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in body):
         return False
     return handler.type is None or not set(_caught(handler.type)) <= {"ImportError", "ModuleNotFoundError"}
 
@@ -233,9 +233,9 @@ _IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "
 def _import_error_handler(node: Any) -> ast.ExceptHandler | None:
     """The first handler of a `try` that catches a failed import."""
     handlers: list[ast.ExceptHandler] = node.handlers
-    for each in handlers:
-        if each.type is None or not _IMPORT_ERRORS.isdisjoint(_caught(each.type)):
-            return each
+    for handler in handlers:
+        if handler.type is None or not _IMPORT_ERRORS.isdisjoint(_caught(handler.type)):
+            return handler
     return None
 
 
@@ -249,11 +249,11 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 def _before_optional_import(run: Interpreter, node: Any, scope: Scope) -> int:
     """The number of statements before the import of something that may not be installed."""
-    for index, each in enumerate(node.body):
-        names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
-        if isinstance(each, ast.ImportFrom) and not each.level:
-            names = [each.module or ""]
-        if _imports_by_name(each):
+    for index, statement in enumerate(node.body):
+        names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            names = [statement.module or ""]
+        if _imports_by_name(statement):
             return index
         if any(not run.modules.import_paths.is_certain(scope.module.path, name) for name in names):
             return index
@@ -270,7 +270,7 @@ def _imports_by_name(statement: ast.stmt) -> bool:
 
 def _caught(kind: ast.expr) -> list[str]:
     """The names of the exceptions in an `except`."""
-    return [each.id for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]) if isinstance(each, ast.Name)]
+    return [name.id for name in (kind.elts if isinstance(kind, ast.Tuple) else [kind]) if isinstance(name, ast.Name)]
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
@@ -331,7 +331,9 @@ def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, sc
 
 def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
     bases = [run.resolve(evaluate(run, base, scope)) for base in node.bases]
-    keywords = {each.arg: run.resolve(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
+    keywords = {
+        keyword.arg: run.resolve(evaluate(run, keyword.value, scope)) for keyword in node.keywords if keyword.arg
+    }
     made = Class(node, scope, bases, keywords)
     scope.names[node.name] = made
     outer, run.current_class = run.current_class, made
@@ -342,8 +344,8 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
         run.block(node.body, made.body)
     finally:
         run.current_class = outer
-    inherited = (each.body.names.get("__init_subclass__") for each in made.ancestry()[1:])
-    hook = next((each for each in inherited if each is not None), None)
+    inherited = (ancestor.body.names.get("__init_subclass__") for ancestor in made.ancestry()[1:])
+    hook = next((method for method in inherited if method is not None), None)
     if isinstance(hook, Function):
         given = {name: value for name, value in keywords.items() if name != "metaclass"}
         run.call(hook.bound(made), Call([], given))

@@ -308,24 +308,26 @@ class Class:
         found: dict[int, Class] = {}
         waiting: list[Any] = [self]
         while waiting and len(found) < 64:
-            each = waiting.pop(0)
-            if isinstance(each, Generic):
-                each = each.base
-            if isinstance(each, Class) and id(each) not in found:
-                found[id(each)] = each
-                waiting = [*each.bases, *waiting]
+            ancestor = waiting.pop(0)
+            if isinstance(ancestor, Generic):
+                ancestor = ancestor.base
+            if isinstance(ancestor, Class) and id(ancestor) not in found:
+                found[id(ancestor)] = ancestor
+                waiting = [*ancestor.bases, *waiting]
         return list(found.values())
 
     def external_bases(self) -> list[External]:
         """Its external base classes, direct and inherited."""
-        plain = [base.base if isinstance(base, Generic) else base for each in self.ancestry() for base in each.bases]
+        plain = [
+            base.base if isinstance(base, Generic) else base for ancestor in self.ancestry() for base in ancestor.bases
+        ]
         return [base for base in plain if isinstance(base, External)]
 
     def attribute(self, name: str) -> Any:
         """The value of a class attribute; `MISSING` if there is none."""
-        for each in self.ancestry():
-            if name in each.body.names:
-                return each.body.names[name]
+        for ancestor in self.ancestry():
+            if name in ancestor.body.names:
+                return ancestor.body.names[name]
         return MISSING
 
 

@@ -70,7 +70,11 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
         return generator.unknown_at(at)
     args = tuple(generator.parsed_type(arg, scope) for arg in args)
     filled = [dynamic_types.filled_in(arg, generator.variables) for arg in args]
-    if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
+    if [
+        argument.args[0]
+        for argument in filled
+        if isinstance(argument, ExternalCall) and argument.func.last == "TypeVar"
+    ] == names:
         return reference(generator, cls, at)
     labeller = dynamic_types.Labeller(generator.variables)
     try:
@@ -112,7 +116,7 @@ def kind_of(cls: Class) -> str | None:
         return "typed"
     if "NamedTuple" in bases:
         return "tuple"
-    if any(dataclass_decorator(each) is not None for each in cls.ancestry()):
+    if any(dataclass_decorator(ancestor) is not None for ancestor in cls.ancestry()):
         return "dataclass"
     return None
 
@@ -143,18 +147,18 @@ def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
 def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     made: Schema | None = None
     bound = dynamic_types.bindings(cls, variables)
-    for each in cls.ancestry():
-        if "root" in each.annotations:
-            field = DeclaredField("root", each.annotations["root"], each)
-            kind = generator.run.annotation(field.node.annotation, each.body)
-            with generator.type_context(bound[id(each)]):
-                made = dict(generator.field("root", kind, field.default(), each.body, at).schema)
+    for ancestor in cls.ancestry():
+        if "root" in ancestor.annotations:
+            field = DeclaredField("root", ancestor.annotations["root"], ancestor)
+            kind = generator.run.annotation(field.node.annotation, ancestor.body)
+            with generator.type_context(bound[id(ancestor)]):
+                made = dict(generator.field("root", kind, field.default(), ancestor.body, at).schema)
             break
-        roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
+        roots = [base for base in ancestor.bases if isinstance(base, Generic) and isinstance(base.base, External)]
         root = next((base for base in roots if base.base.last == "RootModel"), None)
         if root is not None:
-            with generator.type_context(bound[id(each)]):
-                made = dict(generator.schema(root.args[0], each.scope, at))
+            with generator.type_context(bound[id(ancestor)]):
+                made = dict(generator.schema(root.args[0], ancestor.scope, at))
             break
     if made is None:
         return generator.unknown_at(at)
@@ -171,11 +175,11 @@ def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dic
     items: list[Schema] = []
     needed = 0
     bound = dynamic_types.bindings(cls, variables)
-    for each in fields(cls, "tuple"):
-        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
-        with generator.type_context(bound[id(each.owner)]):
+    for field in fields(cls, "tuple"):
+        annotation = generator.run.annotation(field.node.annotation, field.owner.body)
+        with generator.type_context(bound[id(field.owner)]):
             entry = generator.field(
-                each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
+                field.name, annotation, field.default(), field.owner.body, f"{at}/prefixItems/{len(items)}"
             )
         items.append(entry.schema)
         needed += entry.required
@@ -202,16 +206,16 @@ def object_schema(
     changed = serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
     if is_declared(changed.get("", UNDECLARED)):
         return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
-    for each in fields(cls, "typed" if kind == "typed hints" else kind):
-        owner = each.owner
-        annotation = generator.parsed_type(generator.run.annotation(each.node.annotation, owner.body), owner.body)
-        is_kept = _is_required(each, annotation, kind)
-        default = _default(each, kind, is_kept=is_kept)
+    for field in fields(cls, "typed" if kind == "typed hints" else kind):
+        owner = field.owner
+        annotation = generator.parsed_type(generator.run.annotation(field.node.annotation, owner.body), owner.body)
+        is_kept = _is_required(field, annotation, kind)
+        default = _default(field, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
             annotation = without_metadata(annotation)
-        shown: str | Unknown = each.name
+        shown: str | Unknown = field.name
         if not generator.for_serialization:
-            shown = _shown(generator, config, each.name, annotation, default, owner)
+            shown = _shown(generator, config, field.name, annotation, default, owner)
         if not isinstance(shown, str):
             generator.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
@@ -223,13 +227,13 @@ def object_schema(
         if "field_title_generator" in config and entry.schema.get("title") == title(shown):
             del entry.schema["title"]
             generator.unknown.add(f"{pointer}/title")
-        if each.name in changed:
-            entry = _serialized(generator, entry, shown, changed[each.name], owner, pointer)
+        if field.name in changed:
+            entry = _serialized(generator, entry, shown, changed[field.name], owner, pointer)
         below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
-        if each.name in below:
-            entry.schema.setdefault("description", below[each.name])
+        if field.name in below:
+            entry.schema.setdefault("description", below[field.name])
         properties[shown] = entry.schema
-        properties.origins[shown] = (owner.module, each.node.target, each.node)
+        properties.origins[shown] = (owner.module, field.node.target, field.node)
         if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
     if generator.for_serialization and kind in ("model", "dataclass"):
@@ -243,7 +247,7 @@ def object_schema(
     if "model_title_generator" in config and made.get("title") == cls.name:
         del made["title"]
         generator.unknown.add(f"{at}/title")
-    if any("__pydantic_extra__" in each.annotations for each in cls.ancestry()):
+    if any("__pydantic_extra__" in ancestor.annotations for ancestor in cls.ancestry()):
         generator.unknown.add(f"{at}/additionalProperties")
     return made
 
@@ -262,12 +266,12 @@ def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, 
 def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at: str) -> list[str]:
     """Add computed fields; return their names, which are always required."""
     found = computed_fields(generator, cls)
-    for name, each in found.items():
+    for name, field in found.items():
         pointer = f"{at}/properties/{escape(name)}"
-        kind = computed_type(generator, each)
-        entry = generator.field(name, kind, computed_info(each), each.owner.scope, pointer)
+        kind = computed_type(generator, field)
+        entry = generator.field(name, kind, computed_info(field), field.owner.scope, pointer)
         properties[name] = {**entry.schema, "readOnly": True}
-        properties.origins[name] = (each.owner.module, each.node, each.node)
+        properties.origins[name] = (field.owner.module, field.node, field.node)
     return list(found)
 
 

@@ -75,7 +75,7 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
 def in_type_order(value: Any, kind: Any) -> Any:
     """A default in the order of its type: Pydantic sorts sets."""
     if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in SETS:
-        is_sortable = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        is_sortable = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if isinstance(value, list) and len(value) > 1:
             return sorted(set(value)) if is_sortable else UNKNOWN
     return value
@@ -100,7 +100,9 @@ def _called(value: ExternalCall) -> Any:
         return _moment(value)
     if value.kwargs or not value.complete:
         return UNKNOWN
-    if name in ("Path", "PurePath", "PosixPath", "PurePosixPath") and all(isinstance(each, str) for each in args):
+    if name in ("Path", "PurePath", "PosixPath", "PurePosixPath") and all(
+        isinstance(argument, str) for argument in args
+    ):
         from pathlib import PurePosixPath
 
         return str(PurePosixPath(*args))
@@ -125,7 +127,7 @@ def _uuid(text: str) -> Any:
 
 def _moment(value: ExternalCall) -> Any:
     """A date or time with literal numbers."""
-    if value.kwargs or not all(isinstance(each, int) for each in value.args):
+    if value.kwargs or not all(isinstance(number, int) for number in value.args):
         return UNKNOWN
     try:
         return str(_MOMENTS[value.func.name](*value.args).isoformat())
@@ -140,7 +142,7 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
     kind = classes.kind_of(value.cls)
     declared = fields.fields(value.cls, kind or "hints")
     if kind == "tuple":
-        items = [encode(value.attributes.get(each.name, UNKNOWN), generator, depth + 1, quota) for each in declared]
+        items = [encode(value.attributes.get(field.name, UNKNOWN), generator, depth + 1, quota) for field in declared]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if kind not in ("model", "dataclass") or fields.changes_values(generator, value.cls):
         return UNKNOWN
@@ -149,15 +151,15 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
     if config.get("extra") in ("allow", UNKNOWN):
         return UNKNOWN
     made: dict[str, Any] = {}
-    for each in declared:
+    for field in declared:
         if quota.left < 0:
             return UNKNOWN
-        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
-        given = _given(generator, value, each, annotation, config)
+        annotation = generator.run.annotation(field.node.annotation, field.owner.body)
+        given = _given(generator, value, field, annotation, config)
         encoded = encode(given, generator, depth + 1, quota)
         if is_validated and encoded is not UNKNOWN:
-            encoded = _validated(generator, given, encoded, annotation, each.owner.body)
-        written = _written_name(generator, each, annotation, config) if is_validated else each.name
+            encoded = _validated(generator, given, encoded, annotation, field.owner.body)
+        written = _written_name(generator, field, annotation, config) if is_validated else field.name
         if encoded is UNKNOWN or not isinstance(written, str):
             return UNKNOWN
         made[written] = encoded
@@ -208,7 +210,7 @@ def _validated(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, 
         if name == "Literal":
             return encoded
         if name in ("list", "List", "Sequence") and isinstance(encoded, list) and len(args) == 1:
-            items = [_validated(generator, *each, args[0], scope) for each in zip(given, encoded, strict=True)]
+            items = [_validated(generator, *pair, args[0], scope) for pair in zip(given, encoded, strict=True)]
             return UNKNOWN if any(item is UNKNOWN for item in items) else items
         if name in ("dict", "Dict", "Mapping") and isinstance(encoded, dict) and len(args) == 2:
             values = {key: _validated(generator, given[key], item, args[1], scope) for key, item in encoded.items()}
@@ -243,5 +245,5 @@ def _validated_union(generator: SchemaGenerator, given: Any, encoded: Any, arms:
     if encoded is None:
         return None if None in arms else UNKNOWN
     taken = [_validated(generator, given, encoded, arm, scope) for arm in arms if arm is not None]
-    found = [each for each in taken if each is not UNKNOWN]
+    found = [result for result in taken if result is not UNKNOWN]
     return found[0] if len(found) == 1 else UNKNOWN

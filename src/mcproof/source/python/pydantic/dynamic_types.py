@@ -61,7 +61,7 @@ def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
         given = given.replace(",", " ").split()
     if has_doubt(given):
         return None
-    if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
+    if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
         if "type" in kind.kwargs:
             return None
         is_text = kind.func.last == "StrEnum"
@@ -69,7 +69,7 @@ def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
     pairs = list(given.items()) if isinstance(given, dict) else given
     if not isinstance(pairs, (list, tuple)):
         return None
-    if not all(isinstance(each, (list, tuple)) and len(each) == 2 for each in pairs):
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
         return None
     members = {name: value for name, value in pairs if isinstance(name, str) and isinstance(value, (str, int, float))}
     return members if len(members) == len(pairs) and members else None
@@ -152,19 +152,19 @@ def parameters_of(cls: Class) -> list[str]:
 def _variables_in(kind: Any) -> Iterator[str]:
     waiting, steps = [kind], 0
     while waiting and steps < MOST_PARTS:
-        each, steps = waiting.pop(0), steps + 1
-        if _is_variable(each):
-            yield str(each.args[0])
-        elif isinstance(each, (Generic, UnionOf)):
-            waiting[:0] = each.args
+        part, steps = waiting.pop(0), steps + 1
+        if _is_variable(part):
+            yield str(part.args[0])
+        elif isinstance(part, (Generic, UnionOf)):
+            waiting[:0] = part.args
 
 
 def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The values of type variables for a class and each ancestor, by the identity of the class."""
     found: dict[int, dict[str, Any]] = {id(cls): variables}
-    for each in cls.ancestry():
-        known = found.setdefault(id(each), {})
-        for base in each.bases:
+    for ancestor in cls.ancestry():
+        known = found.setdefault(id(ancestor), {})
+        for base in ancestor.bases:
             if isinstance(base, Generic) and isinstance(base.base, Class):
                 filled = [filled_in(arg, known) for arg in base.args]
                 found.setdefault(id(base.base), dict(zip(parameters_of(base.base), filled, strict=False)))

@@ -52,7 +52,7 @@ def _first(given: Any) -> str | None:
     if isinstance(given, str):
         return given
     if isinstance(given, ExternalCall) and given.func.last == "AliasChoices":
-        return next((each for each in map(_first, given.args) if each is not None), None)
+        return next((alias for alias in map(_first, given.args) if alias is not None), None)
     if isinstance(given, ExternalCall) and given.func.last == "AliasPath" and len(given.args) == 1:
         return _first(given.args[0])
     return None
@@ -132,14 +132,14 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
     """The fields of a class and its ancestors in Pydantic's order."""
     found: dict[str, DeclaredField] = {}
     named_only: dict[str, bool] = {}
-    for each in reversed(cls.ancestry()):
-        is_named_only = kind == "dataclass" and _dataclass_settings(each).get("kw_only") is True
-        for name, node in each.annotations.items():
+    for ancestor in reversed(cls.ancestry()):
+        is_named_only = kind == "dataclass" and _dataclass_settings(ancestor).get("kw_only") is True
+        for name, node in ancestor.annotations.items():
             if kind == "dataclass" and _last_name(node.annotation) == "KW_ONLY":
                 is_named_only = True
             if (name.startswith("_") and kind != "typed") or name == "model_config" or is_not_field(node, kind):
                 continue
-            declared = DeclaredField(name, node, each)
+            declared = DeclaredField(name, node, ancestor)
             given = declared.default() if kind == "dataclass" else None
             if (
                 isinstance(given, ExternalCall)
@@ -150,7 +150,7 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
             found[name] = declared
             kw_only = given.kwargs.get("kw_only") if isinstance(given, ExternalCall) else None
             named_only[name] = kw_only if isinstance(kw_only, bool) else is_named_only
-    return sorted(found.values(), key=lambda each: named_only[each.name])
+    return sorted(found.values(), key=lambda field: named_only[field.name])
 
 
 _FILLED = {"default", "default_factory"}
@@ -229,7 +229,7 @@ def class_default(field: DeclaredField) -> Any:
 
 def is_validated(cls: Class) -> bool:
     """Whether Pydantic validates a dataclass."""
-    return any(_is_pydantic(dataclass_decorator(each)) for each in cls.ancestry())
+    return any(_is_pydantic(dataclass_decorator(ancestor)) for ancestor in cls.ancestry())
 
 
 def _is_pydantic(decorator: Any) -> bool:
@@ -258,10 +258,10 @@ def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> 
 def has_late_annotations(module: Module) -> bool:
     """Whether the annotations of a module are strings (`from __future__ import annotations`)."""
     return any(
-        isinstance(each, ast.ImportFrom)
-        and each.module == "__future__"
-        and any(name.name == "annotations" for name in each.names)
-        for each in module.tree.body[:12]
+        isinstance(statement, ast.ImportFrom)
+        and statement.module == "__future__"
+        and any(name.name == "annotations" for name in statement.names)
+        for statement in module.tree.body[:12]
     )
 
 
@@ -317,9 +317,9 @@ _CLASS_SETTINGS = frozenset(
 def configuration(cls: Class) -> dict[str, Any]:
     """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
     made: dict[str, Any] = {}
-    for each in reversed(cls.ancestry()):
-        given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
-        given += [_decorated(decorator) for decorator in each.decorators]
+    for ancestor in reversed(cls.ancestry()):
+        given = [ancestor.body.names.get("model_config", ancestor.body.names.get("__pydantic_config__"))]
+        given += [_decorated(decorator) for decorator in ancestor.decorators]
         for config in given:
             if isinstance(config, ExternalCall):
                 made.update(config.kwargs)
@@ -329,10 +329,10 @@ def configuration(cls: Class) -> dict[str, Any]:
                 made.update(config)
             elif config is UNKNOWN:
                 made["json_schema_extra"] = UNKNOWN
-        inner = each.body.names.get("Config")
+        inner = ancestor.body.names.get("Config")
         if isinstance(inner, Class):
             made.update(inner.body.names)
-        made.update({key: value for key, value in each.keywords.items() if key in _CLASS_SETTINGS})
+        made.update({key: value for key, value in ancestor.keywords.items() if key in _CLASS_SETTINGS})
     return made
 
 
@@ -375,20 +375,20 @@ class DecoratedMethod(NamedTuple):
 
 def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> Iterator[DecoratedMethod]:
     """The methods of a class and its ancestors with one of these decorators, the farthest ancestor first."""
-    for each in reversed(cls.ancestry()):
-        for node in each.node.body:
+    for ancestor in reversed(cls.ancestry()):
+        for node in ancestor.node.body:
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
             for decorator in node.decorator_list:
-                value = generator.run.annotation(decorator, each.scope)
+                value = generator.run.annotation(decorator, ancestor.scope)
                 func = value.func if isinstance(value, ExternalCall) else value
                 if isinstance(func, External) and func.last in wanted:
-                    yield DecoratedMethod(value, node.name, node, each)
+                    yield DecoratedMethod(value, node.name, node, ancestor)
 
 
 def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
     """Whether an instance of a model may be serialized with other values than it is created with."""
-    names = [name for each in cls.ancestry() for name in each.body.names]
+    names = [name for ancestor in cls.ancestry() for name in ancestor.body.names]
     if "__init__" in names or "model_post_init" in names or "__post_init__" in names:
         return True
     return next(marked(generator, cls, _CHANGING), None) is not None
@@ -396,7 +396,7 @@ def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
 
 def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, DecoratedMethod]:
     """The properties that are serialized as fields."""
-    return {each.name: each for each in marked(generator, cls, frozenset(["computed_field"]))}
+    return {method.name: method for method in marked(generator, cls, frozenset(["computed_field"]))}
 
 
 def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
@@ -424,14 +424,14 @@ _METADATA = frozenset(("title", "description", "examples", "deprecated", "json_s
 def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     """The return types of serializers, by field; `""` for that of the model."""
     found: dict[str, Any] = {}
-    for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
-        kind = each.options().get("return_type")
-        if kind is None and each.node.returns is None:
+    for method in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
+        kind = method.options().get("return_type")
+        if kind is None and method.node.returns is None:
             kind = UNDECLARED
         elif kind is None:
-            kind = generator.run.annotation(each.node.returns, each.owner.scope)
-        is_model = getattr(getattr(each.decorator, "func", each.decorator), "last", "") == "model_serializer"
-        names = [""] if is_model else [name for name in each.decorator.args if isinstance(name, str)]
+            kind = generator.run.annotation(method.node.returns, method.owner.scope)
+        is_model = getattr(getattr(method.decorator, "func", method.decorator), "last", "") == "model_serializer"
+        names = [""] if is_model else [name for name in method.decorator.args if isinstance(name, str)]
         found.update(dict.fromkeys(names, kind))
     return found
 

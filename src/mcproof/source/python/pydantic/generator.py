@@ -136,7 +136,7 @@ class SchemaGenerator:
     def qualify_names(self, schema: Schema) -> Schema:
         """Qualify definitions with the same name by their modules, as Pydantic does."""
         renamed: dict[str, str] = {}
-        for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
+        for namesakes in (group for group in self._namesakes.values() if len(group) > 1):
             named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
             full = {known: qualified_name(kind) for known, kind in named}
             if len(set(full.values())) == len(namesakes):
@@ -153,8 +153,8 @@ class SchemaGenerator:
             *constraints.fields_of(self.parsed_type(kind, scope)),
             *([default] if constraints.is_field(default) else []),
         ]
-        found = (fields.alias_of(each, for_serialization=for_serialization) for each in reversed(infos))
-        return next((each for each in found if each is not None), None)
+        found = (fields.alias_of(info, for_serialization=for_serialization) for info in reversed(infos))
+        return next((alias for alias in found if alias is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
         """A parameter or field with default and title, under its name in the schema."""
@@ -166,7 +166,9 @@ class SchemaGenerator:
             made = constraints.apply(self, made, info, at)
             default = constraints.default_of(info)
         if default is MISSING:
-            default = next((each for each in map(constraints.default_of, infos[::-1]) if each is not MISSING), MISSING)
+            default = next(
+                (given for given in map(constraints.default_of, infos[::-1]) if given is not MISSING), MISSING
+            )
         default = MISSING if default is ... else default
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
@@ -211,7 +213,7 @@ class SchemaGenerator:
 
     def is_referenced(self, name: str) -> bool:
         """Whether a definition refers to the definition of this name."""
-        return any(f"#/$defs/{name}" in references(each) for each in self.definitions.values())
+        return any(f"#/$defs/{name}" in references(definition) for definition in self.definitions.values())
 
     def with_definitions(self, made: Schema) -> Schema:
         """A schema with its definitions, keys in Pydantic's order."""
@@ -240,7 +242,7 @@ def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
                 return inside
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inside = [*path, node.name, "_locals_"]
-        waiting += [(each, inside) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+        waiting += [(child, inside) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
     return None
 
 

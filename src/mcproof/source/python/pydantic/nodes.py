@@ -173,7 +173,7 @@ def references(schema: Schema) -> set[str]:
     while waiting:
         node, is_named = waiting.pop()
         if isinstance(node, list):
-            waiting += [(each, False) for each in node]
+            waiting += [(child, False) for child in node]
         elif isinstance(node, dict):
             target = node.get("$ref")
             if isinstance(target, str):
@@ -189,13 +189,13 @@ def references(schema: Schema) -> set[str]:
 def with_names(node: Any, renamed: dict[str, str]) -> Any:
     """A schema with some definitions renamed."""
     if isinstance(node, list):
-        return [with_names(each, renamed) for each in node]
+        return [with_names(child, renamed) for child in node]
     if not isinstance(node, dict):
         return node
     made = SourceDict()
     for key, value in node.items():
         if key == "$defs" and isinstance(value, dict):
-            made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
+            made[key] = {renamed.get(name, name): with_names(child, renamed) for name, child in value.items()}
         elif key in _DATA:
             made[key] = value
         elif isinstance(value, str):

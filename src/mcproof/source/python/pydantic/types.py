@@ -137,8 +137,8 @@ def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
 def union(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
     """`anyOf`: flattened, without duplicates, null last."""
     arms: list[Any] = []
-    for each in args:
-        arg = generator.parsed_type(each, scope)
+    for branch in args:
+        arg = generator.parsed_type(branch, scope)
         if not constraints.is_skipped(arg):
             arms += union_members(arg) or [arg]
     distinct: dict[str, Schema] = {}
@@ -146,8 +146,8 @@ def union(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sche
         if _is_none(arm):
             continue
         made = generator.schema(arm, scope, f"{at}/anyOf/{len(distinct)}")
-        for each in made["anyOf"] if list(made) == ["anyOf"] else [made]:
-            distinct.setdefault(repr(each), each)
+        for branch in made["anyOf"] if list(made) == ["anyOf"] else [made]:
+            distinct.setdefault(repr(branch), branch)
     branches = list(distinct.values())
     if _NULL not in branches and any(map(_is_none, arms)):
         branches.append(dict(_NULL))
