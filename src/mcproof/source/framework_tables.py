@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.core.text.english import word_set
+
 if TYPE_CHECKING:
     from packaging.version import Version
 
@@ -108,14 +110,8 @@ LIST_REQUESTS = {
     "ListPromptsRequest": "prompts",
     "ListResourceTemplatesRequest": "templates",
 }
-LIST_RESULTS = frozenset(
-    (
-        "ListToolsResult",
-        "ListResourcesResult",
-        "ListPromptsResult",
-        "ListResourceTemplatesResult",
-        "ServerResult",
-    )
+LIST_RESULTS = word_set(
+    "ListToolsResult ListResourcesResult ListPromptsResult ListResourceTemplatesResult ServerResult"
 )
 """Types of the protocol that wrap the list that a handler returns."""
 SCHEMA_ATTRIBUTES = frozenset(("parameters", "output_schema", "inputSchema", "outputSchema"))
@@ -174,18 +170,7 @@ MIXIN_METHODS = {
 """The kinds of items that each method of fastmcp's `MCPMixin` registers."""
 LISTING_METHODS = ("on_list_tools", "list_tools", "_list_tools", "_list_tools_mcp", "_mcp_list_tools", "get_tools")
 """Methods of a middleware or a server class that can change the list of tools."""
-REGISTERING_NAMES = frozenset(
-    (
-        "tool",
-        "add_tool",
-        "add_resource",
-        "add_prompt",
-        "list_tools",
-        "mount",
-        "import_server",
-        "Tool",
-        "FastMCP",
-        "MCPServer",
-    )
+REGISTERING_NAMES = word_set(
+    "tool add_tool add_resource add_prompt list_tools mount import_server Tool FastMCP MCPServer"
 )
 """Functions and classes whose call suggests that the enclosing function registers something."""

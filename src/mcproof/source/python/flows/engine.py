@@ -10,6 +10,7 @@ import builtins
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.source.python.flows import statements
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.source.python.flows.values import (
@@ -59,25 +60,8 @@ MOST_USES = 200
 INTERPRETER_STEPS = 4_000
 """The budget of the interpreter for one name, attribute or instance."""
 _BUILTINS = frozenset(dir(builtins))
-_COMMON_METHODS = frozenset(
-    (
-        "get",
-        "run",
-        "execute",
-        "close",
-        "read",
-        "write",
-        "send",
-        "connect",
-        "update",
-        "delete",
-        "create",
-        "list",
-        "search",
-        "query",
-        "start",
-        "stop",
-    )
+_COMMON_METHODS = word_set(
+    "get run execute close read write send connect update delete create list search query start stop"
 )
 
 

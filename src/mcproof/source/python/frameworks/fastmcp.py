@@ -9,6 +9,7 @@ import inspect
 import re
 from typing import Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape, unescape
 from mcproof.source.framework_tables import (
     ALL_TRAITS,
@@ -24,21 +25,36 @@ from mcproof.source.python.pydantic.nodes import Schema, title
 _PARAMETERS = frozenset(("args", "arguments", "params", "parameters"))
 _SECTIONS = _PARAMETERS | frozenset(
     (
-        "keyword args", "keyword arguments", "other args", "other arguments", "other params", "other parameters",
-        "type args", "type arguments", "type params", "type parameters", "raises", "exceptions", "returns", "yields",
-        "receives", "examples", "attributes", "functions", "methods", "classes", "type aliases", "modules", "warns",
+        "keyword args",
+        "keyword arguments",
+        "other args",
+        "other arguments",
+        "other params",
+        "other parameters",
+        "type args",
+        "type arguments",
+        "type params",
+        "type parameters",
+        "raises",
+        "exceptions",
+        "returns",
+        "yields",
+        "receives",
+        "examples",
+        "attributes",
+        "functions",
+        "methods",
+        "classes",
+        "type aliases",
+        "modules",
+        "warns",
         "warnings",
     )
-)  # fmt: skip
+)
 _HEADING = re.compile(r"(\w[\s\w-]*):(\s+(\S.*))?\s*")
 _NUMPY_PARAMETERS = frozenset(("parameters",))
 _SPHINX_PARAMETERS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
-_SPHINX = _SPHINX_PARAMETERS | frozenset(
-    (
-        "type", "var", "ivar", "cvar", "vartype", "returns", "return", "rtype", "raises", "raise", "except",
-        "exception",
-    )
-)  # fmt: skip
+_SPHINX = _SPHINX_PARAMETERS | word_set("type var ivar cvar vartype returns return rtype raises raise except exception")
 
 
 class ParsedDocstring(NamedTuple):

@@ -10,6 +10,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
 from mcproof.source.framework_tables import CLOSED, OUTPUT_SCHEMAS, PLAIN_WRAPPER
 from mcproof.source.python.frameworks import fastmcp
@@ -37,19 +38,7 @@ if TYPE_CHECKING:
     from mcproof.source.python.interp.interpreter import Interpreter
 
 
-_CONTENT = frozenset(
-    [
-        "TextContent",
-        "ImageContent",
-        "AudioContent",
-        "ResourceLink",
-        "EmbeddedResource",
-        "ContentBlock",
-        "Image",
-        "Audio",
-        "File",
-    ]
-)
+_CONTENT = word_set("TextContent ImageContent AudioContent ResourceLink EmbeddedResource ContentBlock Image Audio File")
 
 
 _RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
@@ -94,13 +83,10 @@ def output_schema(
     return made, generator.unknown
 
 
-_DETAILS = frozenset(
-    [
-        "default", "description", "title", "examples", "deprecated", "required", "additionalProperties", "minimum",
-        "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
-        "minItems", "maxItems",
-    ]
-)  # fmt: skip
+_DETAILS = word_set(
+    "default description title examples deprecated required additionalProperties minimum maximum "
+    "exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems"
+)
 
 
 def _is_detail(pointer: str) -> bool:

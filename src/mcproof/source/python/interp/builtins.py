@@ -7,6 +7,7 @@ import json
 import textwrap
 from typing import Any
 
+from mcproof.core.text.english import word_set
 from mcproof.source.python.interp.containers import (
     EXACT,
     MOST_VALUES_KNOWN,
@@ -255,15 +256,11 @@ BUILTINS: dict[str, Any] = {
 
 DEEP = frozenset(("copy.deepcopy", "json.dumps"))
 """Functions that process nested data."""
-NAMES = frozenset(
-    (
-        "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
-        "None", "len", "sorted", "reversed", "enumerate", "zip", "range", "any", "all", "min", "max", "sum",
-        "repr", "getattr", "setattr", "hasattr", "isinstance", "issubclass", "callable", "property",
-        "staticmethod", "classmethod", "super", "globals", "locals", "vars", "dir", "map", "filter", "print",
-        "open", "iter", "next", "exit", "quit", "abs", "round", "Exception", "ValueError", "TypeError",
-        "RuntimeError", "KeyError", "ImportError", "OSError", "AttributeError", "NotImplementedError",
-        "Ellipsis", "complex", "bytearray",
-    )
-)  # fmt: skip
+NAMES = word_set(
+    "str int float bool bytes list dict tuple set frozenset type object None len sorted reversed enumerate zip "
+    "range any all min max sum repr getattr setattr hasattr isinstance issubclass callable property staticmethod "
+    "classmethod super globals locals vars dir map filter print open iter next exit quit abs round Exception "
+    "ValueError TypeError RuntimeError KeyError ImportError OSError AttributeError NotImplementedError Ellipsis "
+    "complex bytearray"
+)
 """The relevant built-in names of Python."""

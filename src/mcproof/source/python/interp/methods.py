@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.english import word_set
 from mcproof.source.python.interp.branches import join
 from mcproof.source.python.interp.containers import (
     EXACT,
@@ -30,35 +31,10 @@ from mcproof.source.python.interp.values import PLAIN, UNKNOWN, EnumMember
 if TYPE_CHECKING:
     from mcproof.source.python.interp.interpreter import Interpreter
 
-_STRING_METHODS = frozenset(
-    [
-        "capitalize",
-        "casefold",
-        "endswith",
-        "expandtabs",
-        "find",
-        "join",
-        "lower",
-        "lstrip",
-        "removeprefix",
-        "removesuffix",
-        "replace",
-        "rstrip",
-        "split",
-        "splitlines",
-        "startswith",
-        "strip",
-        "swapcase",
-        "title",
-        "upper",
-        "zfill",
-        "count",
-        "isidentifier",
-        "isdigit",
-        "isupper",
-        "islower",
-        "rfind",
-    ]
+_STRING_METHODS = word_set(
+    "capitalize casefold endswith expandtabs find join lower lstrip removeprefix removesuffix replace rstrip "
+    "split splitlines startswith strip swapcase title upper zfill count isidentifier isdigit isupper islower "
+    "rfind"
 )
 
 

@@ -9,6 +9,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
 from mcproof.source.python.interp.containers import has_doubt
 from mcproof.source.python.interp.values import (
@@ -108,12 +109,10 @@ def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Sco
 
 MOST_PARTS = 50
 """The maximum number of types in the parameters of one generic class."""
-_CONTAINERS = frozenset(
-    [
-        "list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence",
-        "Mapping", "Iterable", "Collection", "MutableSequence", "MutableMapping", "AbstractSet",
-    ]
-)  # fmt: skip
+_CONTAINERS = word_set(
+    "list dict set frozenset tuple List Dict Set FrozenSet Tuple Sequence Mapping Iterable Collection "
+    "MutableSequence MutableMapping AbstractSet"
+)
 _NO_CLASSES = {
     "PositiveInt": "Annotated[int, Gt]", "NegativeInt": "Annotated[int, Lt]", "NonNegativeInt": "Annotated[int, Ge]",
     "NonPositiveInt": "Annotated[int, Le]", "PositiveFloat": "Annotated[float, Gt]",
@@ -121,14 +120,11 @@ _NO_CLASSES = {
     "NonPositiveFloat": "Annotated[float, Le]",
 }  # fmt: skip
 """Names that Pydantic defines as annotated types, and their labels."""
-_CLASSES = frozenset(
-    [
-        "str", "int", "float", "bool", "bytes", "object", "Any", "NoneType", "datetime", "date", "time", "timedelta",
-        "UUID", "Decimal", "Path", "PurePath", "AnyUrl", "AnyHttpUrl", "HttpUrl", "FileUrl", "EmailStr", "SecretStr",
-        "SecretBytes", "IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network", "Optional", "Union", "Literal",
-        "Annotated",
-    ]
-)  # fmt: skip
+_CLASSES = word_set(
+    "str int float bool bytes object Any NoneType datetime date time timedelta UUID Decimal Path PurePath AnyUrl "
+    "AnyHttpUrl HttpUrl FileUrl EmailStr SecretStr SecretBytes IPv4Address IPv6Address IPv4Network IPv6Network "
+    "Optional Union Literal Annotated"
+)
 _METADATA = frozenset(["Gt", "Ge", "Lt", "Le", "MultipleOf", "MinLen", "MaxLen"])
 """Metadata of `annotated_types`, which Pydantic labels by class."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")

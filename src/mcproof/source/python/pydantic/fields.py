@@ -10,6 +10,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.source.python.interp.containers import EXACT, extent_of
 from mcproof.source.python.interp.values import (
     MISSING,
@@ -305,12 +306,9 @@ def attribute_docstrings(cls: Class) -> dict[str, str]:
     return found
 
 
-_CLASS_SETTINGS = frozenset(
-    [
-        "extra", "alias_generator", "title", "json_schema_extra", "use_attribute_docstrings", "str_max_length",
-        "str_min_length",
-    ]
-)  # fmt: skip
+_CLASS_SETTINGS = word_set(
+    "extra alias_generator title json_schema_extra use_attribute_docstrings str_max_length str_min_length"
+)
 """Settings that may be keyword arguments of a class."""
 
 
@@ -351,12 +349,9 @@ def string_lengths(config: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in bounds.items() if value is not None}
 
 
-_CHANGING = frozenset(
-    [
-        "computed_field", "field_serializer", "model_serializer", "field_validator", "model_validator", "validator",
-        "root_validator",
-    ]
-)  # fmt: skip
+_CHANGING = word_set(
+    "computed_field field_serializer model_serializer field_validator model_validator validator root_validator"
+)
 
 
 class DecoratedMethod(NamedTuple):
