@@ -95,8 +95,6 @@ class Alternatives(NamedTuple):
 class FlowValue:
     """A value: what the interpreter knows of it, and the labels that it depends on. Never changed after creation."""
 
-    __slots__ = ("base", "elements", "fields", "is_open", "marks", "text", "when_false", "when_true")
-
     def __init__(
         self,
         base: Any = UNKNOWN,
@@ -288,8 +286,6 @@ EQUALS = "="
 
 class FlowState:
     """Names and checks at one point of a function."""
-
-    __slots__ = ("guards", "names")
 
     def __init__(self, names: dict[str, FlowValue], guards: frozenset[Guard] = frozenset()) -> None:
         self.names = names

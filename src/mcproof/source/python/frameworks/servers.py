@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 class RegisteredItem:
     """One registered item: made from a function, or from an object of the protocol's types."""
 
-    __slots__ = (
-        "altered",
-        "closed",
-        "complete",
-        "doubtful",
-        "function",
-        "given",
-        "kind",
-        "module",
-        "node",
-        "nodes",
-        "under_condition",
-    )
-
     def __init__(
         self,
         kind: str,
@@ -101,7 +87,6 @@ class ListHandler(NamedTuple):
 class ServerInfo:
     """What a server reports about itself when a client connects; every value may be unknown."""
 
-    __slots__ = ("instructions", "name", "version")
     FIELDS = ("name", "version", "instructions")
 
     def __init__(self) -> None:
@@ -112,8 +97,6 @@ class ServerInfo:
 
 class ListChanges:
     """How a server changes its list of tools before clients see it."""
-
-    __slots__ = ("changed_at", "namespaces", "switches", "unknown")
 
     def __init__(self) -> None:
         self.namespaces: list[str] = []
@@ -128,23 +111,6 @@ class ListChanges:
 
 class ServerValue:
     """A server that the program creates, or that it is given."""
-
-    __slots__ = (
-        "call_handlers",
-        "changes",
-        "doubt",
-        "framework",
-        "handlers",
-        "info",
-        "is_given",
-        "items",
-        "module",
-        "mounted",
-        "mounts",
-        "node",
-        "on_duplicate",
-        "open_at",
-    )
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
         self.framework = framework
@@ -208,8 +174,6 @@ class ToolHandle(NamedTuple):
 
 class PendingRegistration:
     """A decorator that registers what it is applied to: `mcp.tool(...)`."""
-
-    __slots__ = ("call", "kind", "may_do_nothing", "method", "server")
 
     def __init__(
         self, server: ServerValue, method: str, kind: str, call: Call, *, may_do_nothing: bool = False

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 class LazyImport:
     """An imported name that is resolved when it is read."""
 
-    __slots__ = ("name", "path")
-
     def __init__(self, path: str, name: str | None) -> None:
         self.path = path
         self.name = name
@@ -33,8 +31,6 @@ class LazyImport:
 
 class ModuleValue:
     """A module or package of the project as a value."""
-
-    __slots__ = ("path",)
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -100,8 +96,6 @@ _EMPTY = External("inspect.Parameter.empty")
 class Parameter:
     """One parameter of a function, as visible to callers."""
 
-    __slots__ = ("annotation", "default", "how", "name", "node", "scope")
-
     def __init__(self, name: str, node: ast.arg | None, default: Any, how: str, scope: Scope | None) -> None:
         self.name = name
         self.node = node
@@ -141,8 +135,6 @@ class Parameter:
 
 class Signature:
     """The parameters and the return type of a function."""
-
-    __slots__ = ("doubtful", "parameters", "returns")
 
     def __init__(
         self, parameters: list[Parameter], returns: Any = None, doubtful: frozenset[str] = frozenset()

@@ -38,8 +38,6 @@ class Assumed:
     Names and texts take its default, which is plain data. A condition on it stays open.
     """
 
-    __slots__ = ("default",)
-
     def __init__(self, default: Any) -> None:
         self.default = default
 
@@ -79,8 +77,6 @@ EXACT, BOUNDED, OPEN = Extent
 class SourceDict(dict[Any, Any]):
     """A dictionary with the nodes of its keys and values."""
 
-    __slots__ = ("doubtful", "extent", "factory", "module", "origins")
-
     def __init__(self, items: Any = (), module: Module | None = None) -> None:
         super().__init__(items)
         self.module = module
@@ -118,8 +114,6 @@ class SourceDict(dict[Any, Any]):
 
 class SourceList(list[Any]):
     """A list with the nodes of its items."""
-
-    __slots__ = ("alternatives", "doubtful", "extent", "is_iterator", "module", "nodes", "unordered")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -196,8 +190,6 @@ SIZED = frozenset((str, tuple, SourceList, SourceDict))
 
 class Budget:
     """Counts steps, and items that are processed within steps; raises a `BudgetExceededError` beyond the limit."""
-
-    __slots__ = ("items", "limit", "most_items", "root_limit", "steps")
 
     def __init__(self) -> None:
         self.steps = 0

@@ -126,8 +126,6 @@ _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
 class ImportGraph:
     """Which files import which."""
 
-    __slots__ = ("imported", "importers")
-
     def __init__(self) -> None:
         self.importers: dict[str, set[tuple[str, bool]]] = {}
         """For a file that may have effects: the files that import it, and whether only under a condition."""

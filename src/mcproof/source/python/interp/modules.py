@@ -36,8 +36,6 @@ class MemoizedCall(NamedTuple):
 class FunctionHistory:
     """Functions that were followed, by the identity of their nodes, and results to reuse."""
 
-    __slots__ = ("endless", "followed", "marks", "results")
-
     def __init__(self) -> None:
         self.followed: set[int] = set()
         """Functions that were followed at least once."""
@@ -161,8 +159,6 @@ def stem_of(path: str) -> str:
 
 class Module:
     """One source file: text, syntax tree, names."""
-
-    __slots__ = ("_starts", "file", "lines", "name", "path", "scope", "stars", "state", "text", "tree")
 
     def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
         self.file = file

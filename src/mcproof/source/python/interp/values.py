@@ -22,8 +22,6 @@ MOST_KEPT = 8 << 20
 class Origins:
     """The node and the module of values, by identity; a value is kept so that its identity stays unique."""
 
-    __slots__ = ("_kept", "by_id")
-
     def __init__(self) -> None:
         self.by_id: dict[int, tuple[Any, Any, Module]] = {}
         self._kept = 0
@@ -50,8 +48,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class Unknown:
     """A value that only running the program would reveal."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         return "UNKNOWN"
 
@@ -61,8 +57,6 @@ UNKNOWN = Unknown()
 
 class Scope:
     """Names and their values: of a module, a class body or one call of a function."""
-
-    __slots__ = ("borrowed", "changes", "is_class", "module", "names", "parent")
 
     def __init__(self, module: Module, parent: Scope | None = None, *, is_class: bool = False) -> None:
         self.module = module
@@ -77,8 +71,6 @@ class Scope:
 
 class External:
     """Something from outside the project, by its full name: `os.environ`, `builtins.str`."""
-
-    __slots__ = ("may_be_none", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -105,8 +97,6 @@ class External:
 
 class ExternalCall:
     """The result of an external call, represented by the call itself."""
-
-    __slots__ = ("args", "complete", "func", "kwargs", "module", "node", "nodes")
 
     def __init__(
         self,
@@ -163,8 +153,6 @@ def argument_nodes(node: ast.AST | None) -> dict[str, ast.AST]:
 class Generic:
     """A subscripted type: `list[int]`, `Literal["a"]`, `Annotated[str, ...]`, `Page[Item]`."""
 
-    __slots__ = ("args", "base")
-
     def __init__(self, base: Any, args: tuple[Any, ...]) -> None:
         self.base = base
         self.args = args
@@ -173,16 +161,12 @@ class Generic:
 class UnionOf:
     """`A | B`."""
 
-    __slots__ = ("args",)
-
     def __init__(self, args: tuple[Any, ...]) -> None:
         self.args = args
 
 
 class TypeAlias:
     """`type X = ...`, which has its own definition in a schema."""
-
-    __slots__ = ("module", "name", "node", "scope")
 
     def __init__(self, name: str, node: ast.AST, scope: Scope) -> None:
         self.name = name
@@ -199,22 +183,6 @@ DOC_IN_DOUBT = "<doc in doubt>"
 
 class Function:
     """A function of the project, with the scope that defines it."""
-
-    __slots__ = (
-        "attributes",
-        "bound_to",
-        "decorators",
-        "defaults",
-        "doubt",
-        "kw_defaults",
-        "may_be_none",
-        "name",
-        "node",
-        "owner",
-        "partial",
-        "scope",
-        "wrapped",
-    )
 
     def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
         self.node = node
@@ -265,13 +233,9 @@ class Function:
 class EitherFunction(Function):
     """One of two functions. It exposes the first, and none of it is certain."""
 
-    __slots__ = ()
-
 
 class Absent:
     """The type of `MISSING`: no value at all, such as a parameter without a default."""
-
-    __slots__ = ()
 
 
 MISSING = Absent()
@@ -279,8 +243,6 @@ MISSING = Absent()
 
 class Class:
     """A class of the project."""
-
-    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "may_be_none", "members", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
         self.node = node
@@ -334,8 +296,6 @@ class Class:
 class Instance:
     """An instance of a project class."""
 
-    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_either", "may_be_none", "native", "node")
-
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
         self.node = node
@@ -354,8 +314,6 @@ class Instance:
 class EnumMember:
     """A member of an enumeration of the project."""
 
-    __slots__ = ("cls", "name", "value")
-
     def __init__(self, cls: Class, name: str, value: Any) -> None:
         self.cls = cls
         self.name = name
@@ -365,8 +323,6 @@ class EnumMember:
 class SuperOf:
     """`super()` in a method."""
 
-    __slots__ = ("cls", "instance")
-
     def __init__(self, cls: Class, instance: Any) -> None:
         self.cls = cls
         self.instance = instance
@@ -374,8 +330,6 @@ class SuperOf:
 
 class Method:
     """A method that is not called yet: `"...".format`, `server.tool`."""
-
-    __slots__ = ("name", "of")
 
     def __init__(self, of: Any, name: str) -> None:
         self.of = of
@@ -393,8 +347,6 @@ class BudgetExceededError(Exception):
 
 class Frame:
     """One call that is being followed."""
-
-    __slots__ = ("effects", "function", "left", "returns", "unlikely", "unlikely_after", "yields")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function

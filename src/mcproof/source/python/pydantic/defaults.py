@@ -33,8 +33,6 @@ MOST_VALUES = 2_000
 class Quota:
     """How many more values may be written."""
 
-    __slots__ = ("left",)
-
     def __init__(self) -> None:
         self.left = MOST_VALUES
 
