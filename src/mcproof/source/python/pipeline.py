@@ -23,8 +23,8 @@ from mcproof.source.packages.projects import ProjectDeclarations
 from mcproof.source.python.entry_points import LOADS_BY_NAME, FunctionDefinition, doubt_unstarted, entry_points
 from mcproof.source.python.files import Boundary, may_register, mcproof_comments, python_files
 from mcproof.source.python.frameworks.domain import McpDomain
+from mcproof.source.python.interp.calls import call_function, instantiate
 from mcproof.source.python.interp.containers import MOST_STEPS, STEPS_OF_ONE_ROOT
-from mcproof.source.python.interp.functions import call_function, instantiate
 from mcproof.source.python.interp.interpreter import Interpreter
 from mcproof.source.python.interp.modules import Modules
 from mcproof.source.python.interp.values import (
@@ -36,13 +36,13 @@ from mcproof.source.python.interp.values import (
     Function,
     Instance,
 )
-from mcproof.source.python.render_resources import render_server_info
-from mcproof.source.python.render_tools import (
+from mcproof.source.python.render_items import (
     ServerGroup,
     group_by_server,
     group_names,
     nearest_group,
     render_items,
+    render_server_info,
     server_numbers,
 )
 

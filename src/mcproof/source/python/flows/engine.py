@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.text.english import word_set
-from mcproof.source.python.flows import statements
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.source.python.flows.values import (
     NOTHING,
@@ -25,11 +24,18 @@ from mcproof.source.python.flows.values import (
     merged,
     symbolic,
 )
-from mcproof.source.python.flows.walk import FlowUse, FunctionWalk, decisive, is_abstract
+from mcproof.source.python.flows.walk import (
+    FlowUse,
+    FunctionWalk,
+    decisive,
+    is_abstract,
+    walk_function,
+    with_exit_tests,
+)
 from mcproof.source.python.interp.attributes import attribute
 from mcproof.source.python.interp.bindings import import_from, import_modules
+from mcproof.source.python.interp.calls import instantiate
 from mcproof.source.python.interp.containers import is_enum
-from mcproof.source.python.interp.functions import instantiate
 from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
@@ -312,7 +318,7 @@ class FlowEngine:
         walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:
-            statements.walk_function(walk)
+            walk_function(walk)
         except RecursionError:
             return _EMPTY
         state, exits = walk.end()
@@ -323,7 +329,7 @@ class FlowEngine:
             typed = self.value_of_type(self.type_of(node.returns, function.scope))
             if typed is not NOTHING:
                 result = FlowValue(typed.base, result.marks, fields=result.fields, elements=result.elements)
-        result = statements.with_exit_tests(result, exits)
+        result = with_exit_tests(result, exits)
         fields: dict[str, FlowValue] = {}
         if first is not None and function.bound_to is not None and (after := state.names.get(first)) is not None:
             before = names[first].fields or {}

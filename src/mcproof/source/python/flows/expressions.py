@@ -162,6 +162,15 @@ def choice_of(value: FlowValue) -> Alternatives | None:
     return Alternatives(tuple({id(option): option for option in options}.values())[:MOST_ELEMENTS]) if options else None
 
 
+def element_of(many: FlowValue) -> FlowValue:
+    """Any element of a value."""
+    if many.elements:
+        found = reduce(either, many.elements)
+        return found.with_marks(merged((found.marks, many.marks))) if many.marks else found
+    chosen = choice_of(many)
+    return FlowValue(UNKNOWN if chosen is None else chosen, many.marks)
+
+
 def joined_text(parts: list[FlowValue]) -> FlowValue:
     """The concatenation of texts."""
     found: list[Marks] = []
@@ -349,8 +358,6 @@ def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
 
 
 def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> FlowValue:
-    from mcproof.source.python.flows.statements import element_of
-
     outer = walk.state
     walk.state = outer.copy()
     for part in node.generators:

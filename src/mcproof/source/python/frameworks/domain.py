@@ -28,22 +28,26 @@ from mcproof.source.framework_tables import (
     ServerMethod,
     traits_of,
 )
-from mcproof.source.python.frameworks import registrations, served_items
-from mcproof.source.python.frameworks.registrations import FASTMCP_MARK, is_opaque, mount, register, remove_tool
+from mcproof.source.python.frameworks import served_items, servers
 from mcproof.source.python.frameworks.servers import (
+    FASTMCP_MARK,
     ListHandler,
     PendingRegistration,
     ServerInfo,
     ServerValue,
     ToolHandle,
     framework_of,
+    is_opaque,
     join_servers,
+    mount,
+    register,
+    remove_tool,
     server_of,
     set_info,
 )
 from mcproof.source.python.interp.branches import join
+from mcproof.source.python.interp.calls import instantiate
 from mcproof.source.python.interp.containers import SourceDict, default_of
-from mcproof.source.python.interp.functions import instantiate
 from mcproof.source.python.interp.operators import items_of, unwrapped
 from mcproof.source.python.interp.values import (
     MISSING,
@@ -182,9 +186,9 @@ class McpDomain:
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
-                return registrations.attribute(value, name)
-        if registrations.is_adk_tool(value) and name in ("name", "description"):
-            return registrations.adk_attribute(value, name)
+                return servers.attribute_of_tool(value, name)
+        if servers.is_adk_tool(value) and name in ("name", "description"):
+            return servers.adk_attribute(value, name)
         return Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
@@ -220,8 +224,8 @@ class McpDomain:
             if func.func.package == "fastmcp" and func.func.last in DECORATORS:
                 args[0].attributes[FASTMCP_MARK] = func
                 return args[0]
-            if registrations.is_mark(func):
-                registrations.mark(func, args[0])
+            if servers.is_mark(func):
+                servers.mark(func, args[0])
                 return args[0]
         return UNKNOWN
 
@@ -252,8 +256,8 @@ class McpDomain:
             self.effects += 1
         if last == "InitializationOptions":
             self.initializations.append(made)
-        if last == "adk_to_mcp_tool_type" and made.args and registrations.is_adk_tool(made.args[0]):
-            made = registrations.converted_adk_tool(made.args[0])
+        if last == "adk_to_mcp_tool_type" and made.args and servers.is_adk_tool(made.args[0]):
+            made = servers.converted_adk_tool(made.args[0])
             self.protocol_items.append(made)
         wraps_server = any(isinstance(argument, ServerValue) for argument in made.args)
         framework = framework_of(External(owner))
@@ -270,7 +274,7 @@ class McpDomain:
             return model_json_schema(self.run, cls)
         if name in ("model_construct", "construct"):
             return instantiate(self.run, cls, call)
-        return registrations.made_by_subclass(cls, name, call)
+        return servers.made_by_subclass(cls, name, call)
 
     def method(self, holder: Any, name: str, call: Call) -> Any:
         if isinstance(holder, ExternalCall):
@@ -295,7 +299,7 @@ class McpDomain:
         if name in ("model_dump", "dict"):
             return SourceDict(holder.kwargs)
         if name in ("model_copy", "copy"):
-            return registrations.copied(holder, call.kwargs.get("update"))
+            return servers.copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return model_json_schema(self.run, holder.args[0])
         if name == "run_until_complete" and call.args:
@@ -378,7 +382,7 @@ class McpDomain:
         """`object.register_all(server)` of fastmcp's `MCPMixin`."""
         server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
         if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
-            for kind, method, given in registrations.marked(holder, name, call):
+            for kind, method, given in servers.marked(holder, name, call):
                 register(self, server, kind, method, given, Call([], {}))
 
     def register_unapplied(self) -> None:

@@ -30,9 +30,8 @@ from mcproof.source.python.interp.values import (
 )
 from mcproof.source.python.pydantic import classes, dynamic_types
 from mcproof.source.python.pydantic.fields import has_late_annotations, has_slots
-from mcproof.source.python.pydantic.generator import SchemaGenerator
+from mcproof.source.python.pydantic.generator import SchemaGenerator, union_members
 from mcproof.source.python.pydantic.nodes import Schema, ordered
-from mcproof.source.python.pydantic.types import union_members
 
 if TYPE_CHECKING:
     from mcproof.source.python.interp.interpreter import Interpreter

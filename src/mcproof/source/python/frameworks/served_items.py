@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.source.document import LIST_CHANGED, NO_PREFIX, OPEN_LIST, TOO_MANY
 from mcproof.source.framework_tables import CATALOG_KEYS, LISTING_METHODS, PROTOCOL_TYPES
 from mcproof.source.python.frameworks.servers import ListHandler, RegisteredItem, ServerValue, is_incomplete, listed
+from mcproof.source.python.interp.calls import call_function
 from mcproof.source.python.interp.containers import OPEN, STEPS_OF_ONE_ROOT, doubtful_positions, extent_of
-from mcproof.source.python.interp.functions import call_function
 from mcproof.source.python.interp.operators import items_of, unwrapped
 from mcproof.source.python.interp.values import (
     UNKNOWN,
