@@ -37,7 +37,7 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return (value.func if isinstance(value, ExternalCall) else value).name.rpartition(".")[0]
     if isinstance(value, External):
         return External(f"{value.name}.{name}")
-    if name == "__dict__" and (found := run.namespace_of(value)) is not UNKNOWN:
+    if name == "__dict__" and (found := namespace_of(run, value)) is not UNKNOWN:
         return found
     if isinstance(value, Instance):
         return _instance_attribute(run, value, name)

@@ -167,35 +167,25 @@ def written_parameters(function: Function) -> list[Parameter]:
     """The declared parameters that a caller can pass, in order."""
     exposed = function.exposed()
     spec, scope = exposed.node.args, exposed.scope
-    positional = [*spec.posonlyargs, *spec.args]
-    first_default = len(positional) - len(exposed.defaults)
+    positional = len(spec.posonlyargs) + len(spec.args)
+    kinds = ["POSITIONAL_ONLY"] * len(spec.posonlyargs) + ["POSITIONAL_OR_KEYWORD"] * len(spec.args)
+    kinds += ["KEYWORD_ONLY"] * len(spec.kwonlyargs)
     found = [
-        Parameter(
-            parameter.arg,
-            parameter,
-            exposed.defaults[index - first_default] if index >= first_default else MISSING,
-            "POSITIONAL_ONLY" if index < len(spec.posonlyargs) else "POSITIONAL_OR_KEYWORD",
-            scope,
-        )
-        for index, parameter in enumerate(positional)
+        Parameter(node.arg, node, default, kind, scope)
+        for (node, default), kind in zip(exposed.parameters(), kinds, strict=True)
     ]
-    if (function.bound_to is not None or exposed.bound_to is not None) and found:
-        found = found[1:]
     if spec.vararg is not None:
-        found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
-    found += [
-        Parameter(parameter.arg, parameter, default, "KEYWORD_ONLY", scope)
-        for parameter, default in zip(spec.kwonlyargs, exposed.kw_defaults, strict=True)
-    ]
+        found.insert(positional, Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     if spec.kwarg is not None:
         found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
+    if positional and (function.bound_to is not None or exposed.bound_to is not None):
+        found = found[1:]
     if function.partial is None:
         return found
     args, kwargs = function.partial
-    rest = found[len(args) :]
     return [
-        parameter.replace({"default": kwargs[parameter.name]}) or parameter if parameter.name in kwargs else parameter
-        for parameter in rest
+        (given.name in kwargs and given.replace({"default": kwargs[given.name]})) or given
+        for given in found[len(args) :]
     ]
 
 

@@ -187,16 +187,11 @@ def _extreme(function: Any) -> Any:
     return apply
 
 
-def _loads(text: Any, **_: Any) -> Any:
-    """Parse JSON; the result has no source locations."""
-    return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
-
-
-def placed(value: Any) -> Any:
-    """Plain data in the container classes of the interpreter."""
+def _placed(value: Any) -> Any:
+    """Parsed JSON in the container classes of the interpreter, without source locations."""
     if isinstance(value, dict):
-        return SourceDict((key, placed(item)) for key, item in value.items())
-    return SourceList(placed(item) for item in value) if isinstance(value, list) else value
+        return SourceDict((key, _placed(item)) for key, item in value.items())
+    return SourceList(map(_placed, value)) if isinstance(value, list) else value
 
 
 def _dumps(value: Any, **options: Any) -> Any:
@@ -231,14 +226,6 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
     return made
 
 
-def _range(*bounds: Any) -> Any:
-    return range(*bounds) if all(isinstance(bound, int) for bound in bounds) else UNKNOWN
-
-
-def _dedent(text: Any) -> Any:
-    return textwrap.dedent(text) if isinstance(text, str) else UNKNOWN
-
-
 BUILTINS: dict[str, Any] = {
     "builtins.list": _as_list,
     "builtins.set": _as_set,
@@ -262,11 +249,11 @@ BUILTINS: dict[str, Any] = {
     "builtins.min": _extreme(min),
     "builtins.max": _extreme(max),
     "builtins.sum": _extreme(sum),
-    "builtins.range": _range,
-    "textwrap.dedent": _dedent,
+    "builtins.range": lambda *bounds: range(*bounds) if all(isinstance(bound, int) for bound in bounds) else UNKNOWN,
+    "textwrap.dedent": _of_strings(textwrap.dedent),
     "inspect.cleandoc": _of_strings(inspect.cleandoc),
     "copy.deepcopy": _copied,
-    "json.loads": _loads,
+    "json.loads": lambda text, **_: _placed(json.loads(text)) if isinstance(text, str) else UNKNOWN,
     "json.dumps": _dumps,
     "copy.copy": _shallow,
     "typing.cast": lambda _, value: value,

@@ -207,30 +207,20 @@ def _joined(run: Interpreter, values: list[Any]) -> Any:
 
 def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> None:
     spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
     args = call.args if function.bound_to is None else [function.bound_to, *call.args]
     names = scope.names
     rest = dict(call.kwargs)
-    first_default = len(positional) - len(function.defaults)
-    for index, parameter in enumerate(positional):
-        name = parameter.arg
-        if index < len(args):
+    positional = len(spec.posonlyargs) + len(spec.args)
+    for index, (parameter, default) in enumerate(function.parameters()):
+        if index < min(positional, len(args)):
             value = args[index]
-        elif name in rest:
-            value = rest.pop(name)
-        elif call.complete and index >= first_default:
-            value = function.defaults[index - first_default]
-        else:
-            value = UNKNOWN
-        names[name] = _or_annotated(run, value, parameter, function)
-    for parameter, default in zip(spec.kwonlyargs, function.kw_defaults, strict=True):
-        if parameter.arg in rest:
+        elif parameter.arg in rest:
             value = rest.pop(parameter.arg)
         else:
             value = default if call.complete and default is not MISSING else UNKNOWN
         names[parameter.arg] = _or_annotated(run, value, parameter, function)
     if spec.vararg is not None:
-        names[spec.vararg.arg] = tuple(args[len(positional) :]) if call.complete else UNKNOWN
+        names[spec.vararg.arg] = tuple(args[positional:]) if call.complete else UNKNOWN
     if spec.kwarg is not None:
         made = SourceDict(rest)
         made.mark_open(not call.complete)

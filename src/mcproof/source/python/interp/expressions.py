@@ -94,14 +94,6 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     return value
 
 
-def _name(run: Interpreter, node: ast.Name, scope: Scope) -> Any:
-    return run.lookup(node.id, scope)
-
-
-def _attribute(run: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
-    return attribute(run, evaluate(run, node.value, scope), node.attr)
-
-
 def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     func = evaluate(run, node.func, scope)
     call = arguments(run, node, scope)
@@ -288,14 +280,8 @@ def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     value = run.resolve(evaluate(run, node.value, scope))
     if isinstance(node.slice, ast.Slice):
-        bounds = [evaluate(run, bound, scope) for bound in (node.slice.lower, node.slice.upper, node.slice.step)]
-        if node.slice.lower is None:
-            bounds[0] = None
-        if node.slice.upper is None:
-            bounds[1] = None
-        if node.slice.step is None:
-            bounds[2] = None
-        return slice_of(value, bounds)
+        bounds = (node.slice.lower, node.slice.upper, node.slice.step)
+        return slice_of(value, [None if bound is None else evaluate(run, bound, scope) for bound in bounds])
     if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
         return Generic(value, tuple(run.resolve(evaluate(run, argument, scope)) for argument in node.slice.elts))
     index = run.resolve(evaluate(run, node.slice, scope))
@@ -314,14 +300,6 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
                 value.doubtful.add(index)
         return value[index]
     return subscript(value, index)
-
-
-def _lambda(run: Interpreter, node: ast.Lambda, scope: Scope) -> Any:
-    return run.function(node, scope)
-
-
-def _awaited(run: Interpreter, node: ast.Await, scope: Scope) -> Any:
-    return evaluate(run, node.value, scope)
 
 
 def _walrus(run: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
@@ -399,8 +377,8 @@ def _iterations(
 
 
 _HANDLERS: dict[type[ast.AST], Any] = {
-    ast.Name: _name,
-    ast.Attribute: _attribute,
+    ast.Name: lambda run, node, scope: run.lookup(node.id, scope),
+    ast.Attribute: lambda run, node, scope: attribute(run, evaluate(run, node.value, scope), node.attr),
     ast.Call: _call,
     ast.List: _list,
     ast.Tuple: _list,
@@ -413,8 +391,8 @@ _HANDLERS: dict[type[ast.AST], Any] = {
     ast.Compare: _compare,
     ast.IfExp: _conditional,
     ast.Subscript: _subscript,
-    ast.Lambda: _lambda,
-    ast.Await: _awaited,
+    ast.Lambda: lambda run, node, scope: run.function(node, scope),
+    ast.Await: lambda run, node, scope: evaluate(run, node.value, scope),
     ast.NamedExpr: _walrus,
     ast.Yield: _yield,
     ast.YieldFrom: _yield,

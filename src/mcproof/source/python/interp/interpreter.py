@@ -13,7 +13,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mcproof.source.python.interp import attributes, builtins, calls
+from mcproof.source.python.interp import builtins, calls
 from mcproof.source.python.interp.bindings import LazyImport, ModuleValue
 from mcproof.source.python.interp.containers import (
     STEPS_OF_MODULE_WITHOUT_EFFECTS,
@@ -224,23 +224,16 @@ class Interpreter:
         return UNKNOWN if isinstance(value, LazyImport) else value
 
     def _imported(self, lazy: LazyImport) -> Any:
-        if os.path.isdir(lazy.path):
-            if lazy.name is None:
-                return ModuleValue(lazy.path)
-            below = self.modules.import_paths.in_folder(lazy.path, lazy.name)
-            return LazyImport(below, None) if below is not None else UNKNOWN
         if lazy.name is None:
             return ModuleValue(lazy.path)
-        module = self.module(lazy.path)
-        if module is None:
-            return UNKNOWN
-        if lazy.name in module.scope.names:
-            return module.scope.names[lazy.name]
-        if module.is_package:
-            below = self.modules.import_paths.in_folder(os.path.dirname(lazy.path), lazy.name)
-            if below is not None:
-                return LazyImport(below, None)
-        return UNKNOWN
+        if not os.path.isdir(lazy.path):
+            module = self.module(lazy.path)
+            if module is None:
+                return UNKNOWN
+            if lazy.name in module.scope.names:
+                return module.scope.names[lazy.name]
+        below = self.modules.import_paths.below(lazy.path, lazy.name)
+        return LazyImport(below, None) if below is not None else UNKNOWN
 
     def lookup(self, name: str, scope: Scope | None) -> Any:
         current = scope
@@ -254,10 +247,6 @@ class Interpreter:
         # an undefined name is assumed to come from the last `from module import *`
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
-
-    def namespace_of(self, value: Any) -> Any:
-        """The names of a module, a class or an object as a dictionary."""
-        return attributes.namespace_of(self, value)
 
     def names_of(self, scope: Scope) -> SourceDict:
         """The names of a scope and their values, except those that Python itself sets."""

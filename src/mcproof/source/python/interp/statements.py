@@ -29,6 +29,7 @@ from mcproof.source.python.interp.values import (
     Method,
     Scope,
     TypeAlias,
+    last_name,
 )
 
 if TYPE_CHECKING:
@@ -36,11 +37,8 @@ if TYPE_CHECKING:
 
 
 def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
-    if isinstance(node.value, ast.Constant):
-        return None
-    value = node.value.value if isinstance(node.value, ast.Await) else node.value
     evaluate(run, node.value, scope)
-    return RAISE if _exits(value) else None
+    return RAISE if _exits(node.value.value if isinstance(node.value, ast.Await) else node.value) else None
 
 
 def _exits(value: ast.expr) -> bool:
@@ -77,13 +75,12 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    operator = _name_comparison(node.test)
-    if isinstance(operator, ast.Eq):
-        return run.block(node.body, scope)
-    if operator is not None:
+    if isinstance(node.test, ast.Compare) and last_name(node.test.left) == "__name__":
+        if isinstance(node.test.ops[0], ast.Eq):  # considered true, as when the program is started
+            return run.block(node.body, scope)
         return follow_branches(run, [node.body, node.orelse], scope)
-    if _is_type_checking(node.test):
-        run.block(node.body, scope)
+    if last_name(node.test) == "TYPE_CHECKING":
+        run.block(node.body, scope)  # annotations use what it imports
         return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
     test = run.resolve(evaluate(run, node.test, scope))
     known = truth(test)
@@ -91,19 +88,6 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
         likely = (0 if test.default else 1) if isinstance(test, Assumed) else None
         return follow_branches(run, [node.body, node.orelse], scope, likely)
     return run.block(node.body if known else node.orelse, scope)
-
-
-def _name_comparison(test: ast.expr) -> ast.cmpop | None:
-    """The operator that compares `__name__` with something; `==` is considered true, as when the program is started."""
-    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
-        return test.ops[0]
-    return None
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    """Whether a block is for type checkers; annotations use what it imports."""
-    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
-    return name == "TYPE_CHECKING"
 
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
@@ -118,22 +102,14 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
         outcome = _iteration(run, node.body, scope, is_certain=False)
-    elif len(items) > LONGEST_LOOP:
-        outcome = _long_loop(run, node, items, doubtful, scope)
     else:
-        outcome = _iterations(run, node, items, doubtful, scope)
+        effects = run.domain.effects
+        outcome = _iterations(run, node, items[:LONGEST_LOOP], doubtful, scope)
+        if len(items) > LONGEST_LOOP and run.domain.effects > effects:
+            run.domain.cut_short(scope.module, node)
     if outcome in (RETURN, RAISE):
         return outcome
     return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
-
-
-def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
-    """Follow the beginning of a loop that is too long, and report it if it has effects."""
-    before = run.domain.effects
-    outcome = _iterations(run, node, items[:LONGEST_LOOP], doubtful, scope)
-    if run.domain.effects > before:
-        run.domain.cut_short(scope.module, node)
-    return outcome
 
 
 def _iterations(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
@@ -160,19 +136,15 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
         outcome = _iteration(run, node.body, scope, is_certain=known is True)
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
             return None if outcome == BREAK else outcome
-        if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
-            break  # the number of iterations is unknown
+        unchanged = len(before) == len(scope.names) and all(scope.names.get(name) is before[name] for name in before)
+        if known is None or isinstance(node.test, ast.Constant) or unchanged:
+            break  # the number of iterations is unknown: the next one would be the same
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
             run.assign(part, UNKNOWN, scope)
     if run.domain.effects > effects:
         run.domain.cut_short(scope.module, node)
     return None
-
-
-def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether an iteration left all names unchanged, so that the next one would be the same."""
-    return len(before) == len(after) and all(after.get(name) is value for name, value in before.items())
 
 
 def _iteration(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
@@ -253,19 +225,12 @@ def _before_optional_import(run: Interpreter, node: Any, scope: Scope) -> int:
         names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
         if isinstance(statement, ast.ImportFrom) and not statement.level:
             names = [statement.module or ""]
-        if _imports_by_name(statement):
+        value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
+        if isinstance(value, ast.Call) and last_name(value.func) in ("__import__", "import_module"):
             return index
         if any(not run.modules.import_paths.is_certain(scope.module.path, name) for name in names):
             return index
     return len(node.body)
-
-
-def _imports_by_name(statement: ast.stmt) -> bool:
-    """Whether a statement imports a module by name, and may fail."""
-    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
-    func = value.func if isinstance(value, ast.Call) else None
-    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-    return name in ("__import__", "import_module")
 
 
 def _caught(kind: ast.expr) -> list[str]:
@@ -312,8 +277,7 @@ def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
 
 
 def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
-    value = run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None
-    run.frames[-1].returns.append(value)
+    run.frames[-1].returns.append(run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None)
     return RETURN
 
 

@@ -143,6 +143,21 @@ class Call(NamedTuple):
         return (*self.args, *self.kwargs.values())
 
 
+def last_name(node: ast.AST | None) -> str:
+    """The last part of a dotted name in the source; empty for any other expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def declared_parameters(spec: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
+    """The parameters that take one argument each, positional ones first, with the expressions of their defaults."""
+    positional = [*spec.posonlyargs, *spec.args]
+    missing = [None] * (len(positional) - len(spec.defaults))
+    return [
+        *zip(positional, [*missing, *spec.defaults], strict=True),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
+
+
 def argument_nodes(node: ast.AST | None) -> dict[str, ast.AST]:
     """The expressions of the keyword arguments of a call."""
     if not isinstance(node, ast.Call):
@@ -156,6 +171,11 @@ class Generic:
     def __init__(self, base: Any, args: tuple[Any, ...]) -> None:
         self.base = base
         self.args = args
+
+
+def generic_name(kind: Any) -> str:
+    """The last part of the name of an external type with parameters, such as `Annotated`; empty for other values."""
+    return kind.base.last if isinstance(kind, Generic) and isinstance(kind.base, External) else ""
 
 
 class UnionOf:
@@ -203,6 +223,14 @@ class Function:
         self.may_be_none = False
         self.doubt = 0
         """How many unresolved conditions apply to its definition."""
+
+    def parameters(self) -> list[tuple[ast.arg, Any]]:
+        """The parameters that take one argument each, positional ones first, and their defaults; `MISSING` without."""
+        spec = self.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        defaults = [*([MISSING] * (len(positional) - len(self.defaults))), *self.defaults]
+        kw_defaults = self.kw_defaults or [MISSING] * len(spec.kwonlyargs)  # flows know no defaults of a closure
+        return [*zip(positional, defaults, strict=True), *zip(spec.kwonlyargs, kw_defaults, strict=True)]
 
     def copy(self) -> Function:
         made = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
