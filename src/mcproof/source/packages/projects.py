@@ -351,15 +351,15 @@ class NodePackage(NamedTuple):
     @property
     def is_server(self) -> bool:
         """Whether it depends on a framework for servers."""
-        names = [name for key in ("dependencies", "devDependencies") for name in _table(self.declared.get(key))]
+        names = [name for key in ("dependencies", "devDependencies") for name in nested_table(self.declared.get(key))]
         return any(name == sdk or (sdk.endswith("/") and name.startswith(sdk)) for name in names for sdk in _SDKS)
 
     @property
     def start(self) -> NodeStart:
         """How its server is started: by its `bin`, `start` script or `main`, else by what a build usually creates."""
-        declared, scripts = self.declared, _table(self.declared.get("scripts"))
+        declared, scripts = self.declared, nested_table(self.declared.get("scripts"))
         bin_ = declared.get("bin")
-        named = list(_table(bin_).values()) if isinstance(bin_, dict) else [bin_]
+        named = list(nested_table(bin_).values()) if isinstance(bin_, dict) else [bin_]
         script, main = scripts.get("start"), declared.get("main")
         for file in filter(_is_path, named):
             return self._node(str(file))
@@ -369,7 +369,7 @@ class NodePackage(NamedTuple):
 
     def _node(self, file: str) -> NodeStart:
         path = os.path.normpath(os.path.join(self.folder, file))
-        is_missing = not os.path.exists(path) and "build" in _table(self.declared.get("scripts"))
+        is_missing = not os.path.exists(path) and "build" in nested_table(self.declared.get("scripts"))
         return NodeStart(("node", path), "", "npm run build" if is_missing else "")
 
     def _built(self) -> str:
@@ -421,10 +421,6 @@ def _text(file: str) -> str:
     except (OSError, ValueError):
         return ""
     return text if len(text) <= _LARGEST else ""
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _is_path(value: Any) -> bool:

@@ -54,13 +54,11 @@ def _npm_key(text: str) -> tuple[Any, ...] | None:
     if found is None:
         return None
     major, minor, patch, before = found.groups()
-    identifiers = None if before is None else tuple(map(_identifier, before.split(".")))
-    return (int(major), int(minor or 0), int(patch or 0), (1,) if identifiers is None else (0, identifiers))
-
-
-def _identifier(text: str) -> tuple[int, int, str]:
-    """A key for a part of a version; numbers come before words."""
-    return (0, int(text), "") if text.isdigit() else (1, 0, text)
+    if before is None:
+        return int(major), int(minor or 0), int(patch or 0), (1,)
+    # SemVer: a version before the release is smaller, and in its parts numbers come before words
+    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split("."))
+    return int(major), int(minor or 0), int(patch or 0), (0, parts)
 
 
 def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:

@@ -32,7 +32,7 @@ from mcproof.source.python.interp.values import (
     EitherFunction,
     External,
     ExternalCall,
-    Generic,
+    generic_name,
 )
 from mcproof.source.python.pydantic.nodes import references
 from mcproof.source.python.render_json import JsonWriter, name_location
@@ -122,8 +122,7 @@ def _encoding_note(kind: Any, schema: dict[str, Any], definitions: Any, traits: 
     """The note that fastmcp adds to an argument that is not a string; prompts only accept strings."""
     if isinstance(kind, External) and kind.name == "builtins.str":
         return []
-    is_annotated = isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
-    dropped = ("default", "title") if is_annotated else ("default", "title", "description")
+    dropped = ("default", "title") if generic_name(kind) == "Annotated" else ("default", "title", "description")
     shown = {key: value for key, value in schema.items() if key not in dropped}
     if definitions and references(shown):
         shown = {"$defs": definitions, **shown}

@@ -14,7 +14,7 @@ from mcproof.core.observations.source import SourceLocation
 from mcproof.core.text.json_positions import escape
 from mcproof.source.python.interp.containers import EXACT, SourceDict, SourceList, default_of, doubtful_positions
 from mcproof.source.python.interp.operators import unwrapped
-from mcproof.source.python.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance
+from mcproof.source.python.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance, declared_parameters
 
 if TYPE_CHECKING:
     from mcproof.source.python.frameworks.servers import RegisteredItem
@@ -157,16 +157,9 @@ def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
 
 def _spans_of(node: Any) -> list[tuple[int, int, int]]:
     """First line, first line and last line of each parameter and of the docstring."""
-    spec: ast.arguments = node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    missing = [None] * (len(positional) - len(spec.defaults))
-    parameters = [
-        *zip(positional, [*missing, *spec.defaults], strict=True),
-        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
-    ]
     spans = [
         (parameter.lineno, parameter.lineno, (default or parameter).end_lineno or parameter.lineno)
-        for parameter, default in parameters
+        for parameter, default in declared_parameters(node.args)
     ]
     docstring: Any = None if isinstance(node, ast.Lambda) else _docstring_node(node)
     return spans if docstring is None else [*spans, (docstring.lineno, docstring.lineno, docstring.end_lineno)]

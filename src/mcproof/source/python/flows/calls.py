@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.source import PATH, PREFIX, SQL
-from mcproof.source.python.flows import expressions
+from mcproof.source.python.flows import expressions, tables
 from mcproof.source.python.flows.sinks import (
     assumed_check,
     note_uses,
@@ -14,20 +15,6 @@ from mcproof.source.python.flows.sinks import (
     tested_by_function,
     tested_by_method,
     tested_by_pattern,
-)
-from mcproof.source.python.flows.tables import (
-    ALL_KINDS,
-    CHECK_WORDS,
-    DEFERRED_CALLS,
-    JOINS,
-    LOSING_METHODS,
-    MODEL_METHODS,
-    PASSES,
-    PATH_TYPES,
-    RESOLVES,
-    RESOLVING_METHODS,
-    SAFE_RESULTS,
-    WORD_METHODS,
 )
 from mcproof.source.python.flows.values import (
     MOST_ELEMENTS,
@@ -43,7 +30,7 @@ from mcproof.source.python.flows.values import (
     extended,
     merged,
 )
-from mcproof.source.python.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
+from mcproof.source.python.interp.values import MISSING, UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:
     from mcproof.source.python.flows.walk import FunctionWalk
@@ -106,19 +93,15 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     deferred = _deferred(walk, name, given)
     if deferred is not None:
         return deferred
-    if receiver is not None and (not dotted or _is_plain_object(receiver)):
-        found = _method_of_value(walk, receiver, name, given, dotted)
-        if found is not None:
-            return found
+    if receiver is not None:  # a text, a path, a container or something made from a label: not an object of a library
+        is_text = isinstance(receiver.base, str) or dotted_name(receiver.base) in tables.PATH_TYPES
+        if not dotted or receiver.marks or receiver.elements is not None or is_text:
+            found = _method_of_value(walk, receiver, name, given, dotted)
+            if found is not None:
+                return found
     if not dotted and any(argument.marks for argument in given.everything()):
         return _unknown_call(walk, name, receiver, given)
     return _external(walk, dotted, given)
-
-
-def _is_plain_object(value: FlowValue) -> bool:
-    """Whether a value is a text, a path, a container or made from a label, rather than an object of a library."""
-    is_text = isinstance(value.base, str) or dotted_name(value.base) in PATH_TYPES
-    return bool(value.marks) or value.elements is not None or is_text
 
 
 def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
@@ -197,14 +180,10 @@ def bind(walk: FunctionWalk, function: Function, receiver: FlowValue | None, giv
     bound.update((name, value) for name, value in given.keywords.items() if name in names)
     if spec.kwarg is not None:
         bound[spec.kwarg.arg] = FlowValue(UNKNOWN, given.rest, fields=more)
-    defaults: dict[str, FlowValue] | None = None
+    defaults = {parameter.arg: value for parameter, value in function.parameters() if value is not MISSING}
     for parameter in (*positional, *spec.kwonlyargs):
         if parameter.arg not in bound:
-            if defaults is None:
-                from mcproof.source.python.flows.engine import default_values
-
-                defaults = default_values(function)
-            value = defaults.get(parameter.arg, NOTHING)
+            value = constant(defaults[parameter.arg]) if parameter.arg in defaults else NOTHING
             if given.rest:
                 value = either(FlowValue(UNKNOWN, extended(given.rest, parameter.arg)), value)
             bound[parameter.arg] = value
@@ -246,7 +225,7 @@ def _create(walk: FunctionWalk, cls: Class, given: FlowCall) -> FlowValue:
 
 def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | None:
     """The result of a library function that calls a function of the project: `asyncio.to_thread(function, …)`."""
-    if name not in DEFERRED_CALLS:
+    if name not in tables.DEFERRED_CALLS:
         return None
     for index, argument in enumerate(given.args[:3]):
         if isinstance(argument.base, Function):
@@ -256,10 +235,7 @@ def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | Non
 
 def either_of(values: list[FlowValue]) -> FlowValue:
     """The value that is any of several."""
-    found = NOTHING
-    for index, value in enumerate(values):
-        found = value if index == 0 else either(found, value)
-    return found
+    return reduce(either, values) if values else NOTHING
 
 
 # --- libraries
@@ -273,34 +249,36 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     marks = merged(argument.all_marks() for argument in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
-        is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
+        is_kept = (
+            name in tables.PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
+        )
         return given.args[0] if is_kept else FlowValue(base)
     if name == "os.path.commonprefix":
         walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")
     if name in ("os.path.commonpath", "os.path.commonprefix"):
         return FlowValue(UNKNOWN, marks)
-    if name in SAFE_RESULTS:
-        return FlowValue(UNKNOWN, cleaned(marks, *SAFE_RESULTS[name]))
-    if name in RESOLVES:
+    if name in tables.SAFE_RESULTS:
+        return FlowValue(UNKNOWN, cleaned(marks, *tables.SAFE_RESULTS[name]))
+    if name in tables.RESOLVES:
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(resolved=True)))
-    if name in JOINS:
+    if name in tables.JOINS:
         return _joined_path(given)
     if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
         kept = given.args[0].base.startswith("[^")
         return FlowValue(
-            UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(ALL_KINDS if kept else ()))
+            UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(tables.ALL_KINDS if kept else ()))
         )
     if name == "shlex.split":
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
-    if name in PASSES:
-        is_shaped = f"{name}()" in PATH_TYPES
+    if name in tables.PASSES:
+        is_shaped = f"{name}()" in tables.PATH_TYPES
         source = given.args[0] if len(given.args) == 1 and not given.keywords else None
         if name.partition(".")[0] in _PARSERS:
             return FlowValue(base, marks)
         if source is not None and not is_shaped:
             return FlowValue(UNKNOWN, source.marks, fields=source.fields, elements=source.elements, text=source.text)
         return FlowValue(base if is_shaped else UNKNOWN, _joined_path(given).marks if is_shaped else marks)
-    if any(word in name.rpartition(".")[2].lower() for word in CHECK_WORDS):
+    if any(word in name.rpartition(".")[2].lower() for word in tables.CHECK_WORDS):
         walk.state = walk.state.passed(assumed_check(given.everything()))
     return FlowValue(base)
 
@@ -319,7 +297,7 @@ def _unknown_call(walk: FunctionWalk, name: str, receiver: FlowValue | None, giv
         method = walk.engine.unique_method(name)
         if method is not None:
             return _project_call(walk, method, None, given)
-    if any(word in name.lower() for word in CHECK_WORDS):
+    if any(word in name.lower() for word in tables.CHECK_WORDS):
         walk.state = walk.state.passed(assumed_check(given.everything()))
     return NOTHING
 
@@ -365,7 +343,7 @@ def _method_of_value(
         return FlowValue(receiver.base, merged((receiver.marks, *below)))
     if not receiver.marks:
         return None
-    if name in LOSING_METHODS:
+    if name in tables.LOSING_METHODS:
         return FlowValue(External(f"{dotted}()") if dotted else UNKNOWN)
     return _changed_text(receiver, name, given)
 
@@ -377,11 +355,11 @@ def _changed_text(receiver: FlowValue, name: str, given: FlowCall) -> FlowValue:
     if name == "replace" and isinstance(first.base, str):
         kinds = {"/": (PATH,), "\\": (PATH,), "'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(first.base, ())
         return FlowValue(receiver.base, cleaned(marks, *kinds), text=receiver.text)
-    if name in RESOLVING_METHODS:
+    if name in tables.RESOLVING_METHODS:
         return FlowValue(receiver.base, changed(marks, lambda mark: mark._replace(resolved=True)))
-    if name in WORD_METHODS:
+    if name in tables.WORD_METHODS:
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
-    base = receiver.base if dotted_name(receiver.base) in PATH_TYPES and name != "as_posix" else UNKNOWN
+    base = receiver.base if dotted_name(receiver.base) in tables.PATH_TYPES and name != "as_posix" else UNKNOWN
     return FlowValue(base, marks, text=receiver.text)
 
 
@@ -408,7 +386,7 @@ def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCal
 
 def model_of(walk: FunctionWalk, cls: Class, name: str, given: FlowCall) -> FlowValue | None:
     """`Model.model_validate(data)`: an instance whose fields are parts of the data."""
-    if name not in MODEL_METHODS or not given.args:
+    if name not in tables.MODEL_METHODS or not given.args:
         return None
     data = given.args[0]
     return FlowValue(walk.engine.instance_of(cls), data.marks, fields=data.fields)

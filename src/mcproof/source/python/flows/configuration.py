@@ -21,6 +21,7 @@ from mcproof.source.python.flows.source_trees import (
     source_secrets,
     source_trees,
 )
+from mcproof.source.python.interp.values import declared_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -183,14 +184,9 @@ def _defaults_of_call(tree: SourceTree, node: ast.Call) -> Iterator[SettingDefau
 
 
 def _of_parameters(tree: SourceTree, node: ast.arguments) -> Iterator[SettingDefault]:
-    positional = [*node.posonlyargs, *node.args]
-    pairs: list[tuple[ast.arg, ast.expr | None]] = [
-        *zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True),
-        *zip(node.kwonlyargs, node.kw_defaults, strict=True),
-    ]
-    for argument, value in pairs:
+    for parameter, value in declared_parameters(node):
         if value is not None:
-            yield _setting(tree, argument.arg, value, is_decisive=False)
+            yield _setting(tree, parameter.arg, value, is_decisive=False)
 
 
 _KEYWORDS = frozenset(("auth", "token_verifier", "auth_server_provider", "auth_provider", "authentication"))

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.text.english import word_set
+from mcproof.source.python.flows.calls import either_of
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.source.python.flows.values import (
     NOTHING,
@@ -18,8 +19,6 @@ from mcproof.source.python.flows.values import (
     FlowValue,
     Marks,
     checked,
-    constant,
-    either,
     marks_at,
     merged,
     symbolic,
@@ -37,17 +36,18 @@ from mcproof.source.python.interp.bindings import import_from, import_modules
 from mcproof.source.python.interp.calls import instantiate
 from mcproof.source.python.interp.containers import is_enum
 from mcproof.source.python.interp.values import (
-    MISSING,
     UNKNOWN,
     BudgetExceededError,
     Call,
     Class,
     External,
+    ExternalCall,
     Function,
     Generic,
     Instance,
     Scope,
     UnionOf,
+    generic_name,
 )
 
 if TYPE_CHECKING:
@@ -163,12 +163,8 @@ class FlowEngine:
         """A value of which only the type is known."""
         for _ in range(6):
             if isinstance(kind, Generic):
-                name = kind.base.last if isinstance(kind.base, External) else ""
-                kind = (
-                    kind.args[0]
-                    if name in ("Annotated", "Optional", "Union", "Type", "Required") and kind.args
-                    else kind.base
-                )
+                is_wrapper = generic_name(kind) in ("Annotated", "Optional", "Union", "Type", "Required")
+                kind = kind.args[0] if is_wrapper and kind.args else kind.base
             elif isinstance(kind, UnionOf):
                 kind = next((arm for arm in kind.args if arm is not None), UNKNOWN)
             else:
@@ -185,23 +181,14 @@ class FlowEngine:
             return is_enum(kind)
         if isinstance(kind, External):
             return kind.name in PLAIN_TYPES
-        if isinstance(kind, Generic) and isinstance(kind.base, External) and depth < 6:
-            if kind.base.last == "Literal":
-                return True
-            args = kind.args[:1] if kind.base.last == "Annotated" else kind.args
-            if kind.base.last == "Annotated" and any(map(_is_pattern, kind.args[1:])):
-                return True
-            return (
-                kind.base.last in WRAPPING_TYPES
-                and bool(args)
-                and all(self._is_plain_or_none(argument, depth) for argument in args)
-            )
-        if isinstance(kind, UnionOf) and depth < 6:
-            return all(self._is_plain_or_none(arm, depth) for arm in kind.args)
-        return False
-
-    def _is_plain_or_none(self, kind: Any, depth: int) -> bool:
-        return kind is None or kind is Ellipsis or self.is_plain(kind, depth + 1)
+        name = generic_name(kind)
+        if depth >= 6 or not (name or isinstance(kind, UnionOf)):
+            return False
+        if name == "Literal" or (name == "Annotated" and any(map(_is_pattern, kind.args[1:]))):
+            return True
+        args = kind.args[:1] if name == "Annotated" else kind.args
+        is_wrapper = isinstance(kind, UnionOf) or (name in WRAPPING_TYPES and bool(args))
+        return is_wrapper and all(arg is None or arg is Ellipsis or self.is_plain(arg, depth + 1) for arg in args)
 
     def unique_method(self, name: str) -> Function | None:
         """The only method of the project with this name, for a call on an unknown object."""
@@ -213,12 +200,8 @@ class FlowEngine:
         pattern = re.compile(rb"\n[ \t]+(?:async[ \t]+)?def[ \t]+%b[ \t]*\(" % re.escape(name.encode()))
         modules = self.run.modules
         word = name.encode()
-        places = [
-            path
-            for path in modules.files
-            if word in (modules.data(path) or b"")
-            for _ in pattern.findall(modules.data(path) or b"")
-        ]
+        texts = {path: modules.data(path) or b"" for path in modules.files}
+        places = [path for path, text in texts.items() if word in text for _ in pattern.findall(text)]
         if len(places) != 1:
             return None
         module = self._asked(lambda: self.run.module(places[0]))
@@ -322,9 +305,7 @@ class FlowEngine:
         except RecursionError:
             return _EMPTY
         state, exits = walk.end()
-        result = NOTHING
-        for index, way_out in enumerate(walk.exits):
-            result = way_out.value if index == 0 else either(result, way_out.value)
+        result = either_of([way_out.value for way_out in walk.exits])
         if result.base is UNKNOWN and not isinstance(node, ast.Lambda) and node.returns is not None:
             typed = self.value_of_type(self.type_of(node.returns, function.scope))
             if typed is not NOTHING:
@@ -345,22 +326,5 @@ def _mapped_guards(guards: frozenset[Guard], bound: dict[str, FlowValue]) -> fro
 
 def _is_pattern(value: Any) -> bool:
     """Whether a part of `Annotated` restricts the text."""
-    kwargs = getattr(value, "kwargs", None)
-    return isinstance(kwargs, dict) and any(isinstance(kwargs.get(key), str) for key in ("pattern", "regex"))
-
-
-def default_values(function: Function) -> dict[str, FlowValue]:
-    """The defaults of parameters, as far as they are known."""
-    spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    found = dict(
-        zip(
-            (parameter.arg for parameter in positional[len(positional) - len(function.defaults) :]),
-            function.defaults,
-            strict=False,
-        )
-    )
-    found.update(
-        (parameter.arg, value) for parameter, value in zip(spec.kwonlyargs, function.kw_defaults, strict=False)
-    )
-    return {name: constant(value) for name, value in found.items() if value is not MISSING}
+    kwargs = value.kwargs if isinstance(value, ExternalCall) else {}
+    return any(isinstance(kwargs.get(key), str) for key in ("pattern", "regex"))

@@ -46,26 +46,13 @@ def evaluate(walk: FunctionWalk, node: ast.expr) -> FlowValue:
     """The value of an expression."""
     walk.engine.count()
     handler = _HANDLERS.get(type(node))
-    return handler(walk, node) if handler is not None else _other(walk, node)
-
-
-def _other(walk: FunctionWalk, node: ast.expr) -> FlowValue:
+    if handler is not None:
+        value: FlowValue = handler(walk, node)
+        return value
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             evaluate(walk, child)
     return NOTHING
-
-
-def _constant(_walk: FunctionWalk, node: ast.Constant) -> FlowValue:
-    return constant(node.value)
-
-
-def _name(walk: FunctionWalk, node: ast.Name) -> FlowValue:
-    return walk.lookup(node.id)
-
-
-def _attribute(walk: FunctionWalk, node: ast.Attribute) -> FlowValue:
-    return attribute_of(walk, evaluate(walk, node.value), node.attr)
 
 
 def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
@@ -80,8 +67,10 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
         found = choice_of(FlowValue(parts))
         return constant(found) if found is not None else NOTHING
     base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
+    if not value.marks and base is UNKNOWN and isinstance(value.base, Instance):  # an attribute that is only declared
+        return walk.engine.value_of_type(_field_type(walk, value.base.cls, name))
     if not value.marks:
-        return constant(base) if base is not UNKNOWN else _declared(walk, value, name)
+        return constant(base) if base is not UNKNOWN else NOTHING
     if isinstance(base, Function) or name in HARMLESS_PARTS:
         return constant(base)
     if dotted_name(value.base) in PATH_TYPES:
@@ -95,13 +84,6 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
             return NOTHING
         return FlowValue(walk.engine.value_of_type(kind).base, extended(value.marks, name))
     return FlowValue(UNKNOWN, extended(value.marks, name))
-
-
-def _declared(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
-    """An attribute of an instance that is only declared."""
-    if not isinstance(value.base, Instance):
-        return NOTHING
-    return walk.engine.value_of_type(_field_type(walk, value.base.cls, name))
 
 
 def _field_type(walk: FunctionWalk, cls: Class, name: str) -> Any:
@@ -152,10 +134,8 @@ def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST)
 def choice_of(value: FlowValue) -> Alternatives | None:
     """Any of the functions or objects in a container; None if there are none."""
     base = value.base
-    items: list[Any] = []
-    if isinstance(base, dict):
-        items = list(base.values())
-    elif isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
+    items: list[Any] = list(base.values()) if isinstance(base, dict) else []
+    if isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
         items = list(base)
     items += [part.base for part in (*(value.fields or {}).values(), *(value.elements or ()))]
     options = [option for option in items if isinstance(option, (Function, Class, Instance))]
@@ -200,10 +180,6 @@ def joined_text(parts: list[FlowValue]) -> FlowValue:
     return FlowValue(UNKNOWN, merged(found), text=text or None)
 
 
-def _f_string(walk: FunctionWalk, node: ast.JoinedStr) -> FlowValue:
-    return composed(walk, joined_text([evaluate(walk, part) for part in node.values]), node)
-
-
 def composed(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
     """A text with the place where labels were embedded in it."""
     if not value.marks:
@@ -235,14 +211,8 @@ def _binary(walk: FunctionWalk, node: ast.BinOp) -> FlowValue:
     if isinstance(node.op, ast.Div):
         below = changed(right.all_marks(), lambda mark: mark._replace(whole=False))
         marks = merged((left.marks, below))
-        base = (
-            left.base
-            if dotted_name(left.base) in PATH_TYPES
-            else right.base
-            if dotted_name(right.base) in PATH_TYPES
-            else left.base
-        )
-        return FlowValue(base, marks)
+        paths = [side.base for side in (left, right) if dotted_name(side.base) in PATH_TYPES]
+        return FlowValue(paths[0] if paths else left.base, marks)
     if isinstance(node.op, ast.BitOr):
         return either(left, right)
     return NOTHING
@@ -302,9 +272,7 @@ def _boolean(walk: FunctionWalk, node: ast.BoolOp) -> FlowValue:
         tests.append(tests_of(value))
         walk.state = walk.state.passed(tests[-1][0 if is_and else 1])
     walk.state = before
-    result = values[0]
-    for value in values[1:]:
-        result = either(result, value)
+    result = reduce(either, values)
     all_hold = frozenset[Any]().union(*(test[0 if is_and else 1] for test in tests))
     some = [test[1 if is_and else 0] for test, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
     any_holds = reduce(common_guards, some) if some else frozenset()
@@ -347,10 +315,6 @@ def _conditional(walk: FunctionWalk, node: ast.IfExp) -> FlowValue:
     return either(values[0], values[1])
 
 
-def _inner(walk: FunctionWalk, node: ast.Await | ast.Starred) -> FlowValue:
-    return evaluate(walk, node.value)
-
-
 def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
     value = evaluate(walk, node.value)
     walk.bind(node.target, value)
@@ -384,7 +348,7 @@ def _lambda(walk: FunctionWalk, node: ast.Lambda) -> FlowValue:
 
 
 def _call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
-    return calls.call(walk, node)
+    return calls.call(walk, node)  # `calls` imports this module, and may not be complete when the table is made
 
 
 def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:
@@ -394,30 +358,23 @@ def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:
 
 
 _HANDLERS: dict[Any, Any] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.Attribute: _attribute,
+    ast.Constant: lambda _, node: constant(node.value),
+    ast.Name: lambda walk, node: walk.lookup(node.id),
+    ast.Attribute: lambda walk, node: attribute_of(walk, evaluate(walk, node.value), node.attr),
     ast.Subscript: _subscript,
-    ast.JoinedStr: _f_string,
+    ast.JoinedStr: lambda walk, node: composed(walk, joined_text([evaluate(walk, part) for part in node.values]), node),
     ast.FormattedValue: _formatted,
     ast.BinOp: _binary,
-    ast.List: _sequence,
-    ast.Tuple: _sequence,
-    ast.Set: _sequence,
+    **dict.fromkeys((ast.List, ast.Tuple, ast.Set), _sequence),
     ast.Dict: _dictionary,
     ast.BoolOp: _boolean,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
     ast.IfExp: _conditional,
-    ast.Await: _inner,
-    ast.Starred: _inner,
+    **dict.fromkeys((ast.Await, ast.Starred), lambda walk, node: evaluate(walk, node.value)),
     ast.NamedExpr: _walrus,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
     ast.Lambda: _lambda,
     ast.Call: _call,
-    ast.Yield: _yielded,
-    ast.YieldFrom: _yielded,
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), _yielded),
 }

@@ -13,27 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ARGUMENT, COMMAND, EVAL, PATH, PREFIX, PROGRAM, SHELL, SQL, URL
-from mcproof.source.python.flows.tables import (
-    ALL_KINDS,
-    ANY_OBJECT,
-    CODE_FLAGS,
-    EVERY,
-    GIT_COMMANDS,
-    INTERPRETERS,
-    PATH_METHODS,
-    PATH_TYPES,
-    QUERY_METHODS,
-    RECEIVER,
-    REQUEST_METHODS,
-    RUNNER_KEYWORDS,
-    RUNNERS,
-    SHELL_FLAGS,
-    SHELLS,
-    SINKS,
-    SPREAD_RUNNERS,
-    SWITCHES,
-    Sink,
-)
+from mcproof.source.python.flows import tables
 from mcproof.source.python.flows.values import (
     ANY_USE,
     DOTS,
@@ -60,34 +40,34 @@ _ADDRESS = re.compile(r"(?i)ur[li]|link|endpoint|address|webhook")
 def note_uses(walk: FunctionWalk, dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> None:
     """Note the dangerous uses of a call of something outside the project."""
     shown = dotted.replace("()", "") if dotted else name
-    if dotted in RUNNERS:
+    if dotted in tables.RUNNERS:
         _note_command(walk, dotted, given)
         return
-    if dotted.startswith(GIT_COMMANDS):
+    if dotted.startswith(tables.GIT_COMMANDS):
         _note_arguments(walk, [FlowValue("git"), *given.args], given.node, shown)
         return
     if dotted in ("yaml.load", "yaml.load_all"):
         loader = given.argument(1, ("Loader",))
         if loader is None or "Safe" not in dotted_name(loader.base):
-            _note(walk, Sink(EVAL, 0, ("stream",)), receiver, given, shown)
+            _note(walk, tables.Sink(EVAL, 0, ("stream",)), receiver, given, shown)
         return
     for sink in _sinks(dotted, name, receiver, given):
         _note(walk, sink, receiver, given, shown)
 
 
-def _sinks(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> tuple[Sink, ...]:
-    found = SINKS.get(dotted)
+def _sinks(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> tuple[tables.Sink, ...]:
+    found = tables.SINKS.get(dotted)
     if found is not None or receiver is None:
         return found or ()
-    if dotted_name(receiver.base) in PATH_TYPES and name in PATH_METHODS:
-        return PATH_METHODS[name]
-    if name in ANY_OBJECT:
-        return ANY_OBJECT[name]
+    if dotted_name(receiver.base) in tables.PATH_TYPES and name in tables.PATH_METHODS:
+        return tables.PATH_METHODS[name]
+    if name in tables.ANY_OBJECT:
+        return tables.ANY_OBJECT[name]
     first = given.args[0] if given.args else next(iter(given.keywords.values()), None)
-    if name in QUERY_METHODS and first is not None and first.text is not None and QUERY.search(first.text):
-        return (Sink(SQL, 0, tuple(given.keywords)[:1]),)
-    if name in REQUEST_METHODS and not dotted and first is not None and _is_request(given.node, first):
-        return (Sink(URL, 0, ("url",)),)
+    if name in tables.QUERY_METHODS and first is not None and first.text is not None and QUERY.search(first.text):
+        return (tables.Sink(SQL, 0, tuple(given.keywords)[:1]),)
+    if name in tables.REQUEST_METHODS and not dotted and first is not None and _is_request(given.node, first):
+        return (tables.Sink(URL, 0, ("url",)),)
     return ()
 
 
@@ -101,12 +81,12 @@ def _is_request(node: ast.Call, first: FlowValue) -> bool:
     return _CLIENT.search(named) is not None and _ADDRESS.search(argument) is not None
 
 
-def _note(walk: FunctionWalk, sink: Sink, receiver: FlowValue | None, given: FlowCall, shown: str) -> None:
-    if sink.position == RECEIVER:
+def _note(walk: FunctionWalk, sink: tables.Sink, receiver: FlowValue | None, given: FlowCall, shown: str) -> None:
+    if sink.position == tables.RECEIVER:
         if receiver is not None:
             walk.use(sink.kind, receiver, given.node, shown)
         return
-    if sink.position == EVERY:
+    if sink.position == tables.EVERY:
         for argument in given.args:
             walk.use(sink.kind, argument, given.node, shown)
         return
@@ -124,11 +104,11 @@ def _note(walk: FunctionWalk, sink: Sink, receiver: FlowValue | None, given: Flo
 def _note_command(walk: FunctionWalk, dotted: str, given: FlowCall) -> None:
     """A call that runs a program: with a shell, or with a list of arguments."""
     shown = dotted
-    if dotted in SPREAD_RUNNERS:
+    if dotted in tables.SPREAD_RUNNERS:
         _note_arguments(walk, given.args, given.node, shown)
         return
     position = 1 if dotted.startswith(("os.exec", "os.spawn")) else 0
-    command = given.argument(position, RUNNER_KEYWORDS)
+    command = given.argument(position, tables.RUNNER_KEYWORDS)
     if dotted == "kubernetes.stream.stream":
         command = given.keywords.get("command")
     if command is None:
@@ -153,9 +133,9 @@ def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST
             continue
         if index == 0:
             walk.use(PROGRAM, value, node, shown)
-        elif _runs(before, SHELLS, SHELL_FLAGS) or (_program(elements[0]) == "ssh" and index >= 2):
+        elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS) or (_program(elements[0]) == "ssh" and index >= 2):
             walk.use(SHELL, value, node, shown)
-        elif _runs(before, INTERPRETERS, CODE_FLAGS):
+        elif _runs(before, tables.INTERPRETERS, tables.CODE_FLAGS):
             walk.use(EVAL, value, node, shown)
         elif not ends_options and not _is_value_of_option(before[-1] if before else None):
             walk.use(ARGUMENT, value, node, shown)
@@ -176,7 +156,7 @@ def _is_value_of_option(before: str | None) -> bool:
     """Whether the argument after this one is its value rather than an argument of its own."""
     if before is None or HOLE in before or not before.startswith("-") or before in ("-", "--"):
         return False
-    return "=" not in before and before not in SWITCHES
+    return "=" not in before and before not in tables.SWITCHES
 
 
 _NO_GUARDS: frozenset[Guard] = frozenset()
@@ -343,5 +323,5 @@ def assumed_check(values: list[FlowValue]) -> frozenset[Guard]:
     """What a function proves that the source does not show, but whose name suggests a check: it is assumed to work."""
     found: frozenset[Guard] = _NO_GUARDS
     for value in values:
-        found |= proven(value, *ALL_KINDS)
+        found |= proven(value, *tables.ALL_KINDS)
     return found

@@ -254,14 +254,9 @@ def _annotated(walk: FunctionWalk, node: ast.AnnAssign) -> bool:
 
 
 def _augmented(walk: FunctionWalk, node: ast.AugAssign) -> bool:
-    combined = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
+    combined = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
     walk.bind(node.target, _noted(walk, evaluate(walk, combined), node))
     return True
-
-
-def _loaded(target: Any) -> ast.expr:
-    """The target of an assignment as an expression."""
-    return target  # type: ignore[no-any-return]
 
 
 def _noted(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
@@ -419,24 +414,17 @@ _HANDLERS: dict[Any, Any] = {
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
     ast.Return: _return,
-    ast.Raise: _stops,
-    ast.Break: _stops,
-    ast.Continue: _stops,
+    **dict.fromkeys((ast.Raise, ast.Break, ast.Continue), _stops),
     ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
+    **dict.fromkeys((ast.For, ast.AsyncFor), _for),
     ast.While: _while,
-    ast.With: _with,
-    ast.AsyncWith: _with,
-    ast.Try: _try,
-    ast.TryStar: _try,
+    **dict.fromkeys((ast.With, ast.AsyncWith), _with),
+    **dict.fromkeys((ast.Try, ast.TryStar), _try),
     ast.Match: _match,
     ast.Assert: _assert,
-    ast.FunctionDef: _define,
-    ast.AsyncFunctionDef: _define,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), _define),
     ast.Delete: _delete,
-    ast.Import: _import,
-    ast.ImportFrom: _import,
+    **dict.fromkeys((ast.Import, ast.ImportFrom), _import),
 }
 
 
@@ -448,16 +436,14 @@ def with_exit_tests(result: FlowValue, exits: list[Exit]) -> FlowValue:
 def _tested(result: FlowValue, values: list[tuple[FlowValue, frozenset[Guard]]], depth: int) -> FlowValue:
     true, false = [], []
     for value, guards in values:
-        base = value.base
-        is_known = base is None or isinstance(base, (bool, str, int)) or value.text
-        truths: tuple[bool, ...] = (True, False)
+        truth: bool | None = None
         if value.elements is not None:
-            truths = (bool(value.elements),)
-        elif is_known:
-            truths = (bool(base or value.text),)
-        if True in truths:
+            truth = bool(value.elements)
+        elif value.base is None or isinstance(value.base, (bool, str, int)) or value.text:
+            truth = bool(value.base or value.text)
+        if truth is not False:
             true.append(guards | value.when_true)
-        if False in truths:
+        if truth is not True:
             false.append(guards | value.when_false)
     made = with_tests(
         result,
@@ -465,16 +451,9 @@ def _tested(result: FlowValue, values: list[tuple[FlowValue, frozenset[Guard]]],
         reduce(common_guards, false) if false else frozenset(),
     )
     if depth == 0 and result.elements and all(value.elements for value, _ in values):
+        lists = [(value.elements or [], guards) for value, guards in values]
         made.elements = [
-            _tested(
-                part,
-                [
-                    ((value.elements or [])[index], guards)
-                    for value, guards in values
-                    if index < len(value.elements or [])
-                ],
-                1,
-            )
+            _tested(part, [(parts[index], guards) for parts, guards in lists if index < len(parts)], 1)
             for index, part in enumerate(result.elements[:4])
         ] + result.elements[4:]
     return made

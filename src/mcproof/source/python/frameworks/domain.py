@@ -4,30 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mcproof.source import framework_tables as tables
 from mcproof.source.document import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
-from mcproof.source.framework_tables import (
-    ARGUMENT_CONFIG,
-    CALL_HANDLER,
-    CALL_REQUEST,
-    CATALOG_KEYS,
-    DECORATORS,
-    DISTRIBUTIONS,
-    INSTALLED_PACKAGES,
-    LIST_HANDLERS,
-    LIST_REQUESTS,
-    MIXIN_METHODS,
-    OPEN_CONSTRUCTORS,
-    PACKAGES,
-    PROTOCOL_PACKAGES,
-    PROTOCOL_TYPES,
-    PROXY_CONSTRUCTORS,
-    SCHEMA_ATTRIBUTES,
-    SERVER_METHODS,
-    SERVER_PARTS,
-    UNTYPED_METHODS,
-    ServerMethod,
-    traits_of,
-)
 from mcproof.source.python.frameworks import served_items, servers
 from mcproof.source.python.frameworks.servers import (
     FASTMCP_MARK,
@@ -145,14 +123,14 @@ class McpDomain:
         """Apply the arguments of a server's constructor."""
         kwargs, doubtful = call.kwargs, self.run.doubt > 0
         set_info(native, call.args, kwargs)
-        for kind in CATALOG_KEYS:
+        for kind in tables.CATALOG_KEYS:
             setting = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
             native.on_duplicate[kind] = unwrapped(setting)
-        for name, kind in LIST_HANDLERS.items():
+        for name, kind in tables.LIST_HANDLERS.items():
             handler = kwargs.get(f"on_{name}")
             if isinstance(handler, Function):
                 native.handlers.append(ListHandler(kind, handler, doubtful))
-        if isinstance(handler := kwargs.get(f"on_{CALL_HANDLER}"), Function):
+        if isinstance(handler := kwargs.get(f"on_{tables.CALL_HANDLER}"), Function):
             native.call_handlers.append(handler)
         for tool in items_of(kwargs.get("tools")) or ():
             register(self, native, "tools", tool, {}, Call([], {}))
@@ -168,21 +146,21 @@ class McpDomain:
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, ToolHandle):
-            if name in SCHEMA_ATTRIBUTES:
+            if name in tables.SCHEMA_ATTRIBUTES:
                 for item in value.server.items:
                     item.altered = item.altered or value.name is UNKNOWN or value.name == item.name
             return UNKNOWN
         server = server_of(value)
         if server is None:
             return MISSING
-        if name in SERVER_PARTS:
+        if name in tables.SERVER_PARTS:
             return server
         return server.info.name if name == "name" else Method(server, name)
 
     def attribute_of_call(self, value: ExternalCall, name: str) -> Any:
         if value.func.name == "types.SimpleNamespace":
             return value.kwargs.get(name, UNKNOWN)
-        if value.func.package in PACKAGES | PROTOCOL_PACKAGES:
+        if value.func.package in tables.PACKAGES | tables.PROTOCOL_PACKAGES:
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
@@ -200,14 +178,14 @@ class McpDomain:
 
     def set_item(self, holder: Any, key: Any, value: Any) -> None:
         """`server.request_handlers[ListToolsRequest] = handler`; `ArgModelBase.model_config["extra"] = "forbid"`."""
-        if isinstance(holder, External) and holder.name.endswith(ARGUMENT_CONFIG) and key == "extra":
+        if isinstance(holder, External) and holder.name.endswith(tables.ARGUMENT_CONFIG) and key == "extra":
             self.forbids_extra = value == "forbid" and not self.run.doubt
             return
-        kind = LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
+        kind = tables.LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
         server = holder.of if isinstance(holder, Method) else None
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
             server.handlers.append(ListHandler(kind, value, self.run.doubt > 0))
-        is_call = isinstance(key, External) and key.last == CALL_REQUEST
+        is_call = isinstance(key, External) and key.last == tables.CALL_REQUEST
         if is_call and isinstance(server, ServerValue) and isinstance(value, Function):
             server.call_handlers.append(value)
 
@@ -221,7 +199,7 @@ class McpDomain:
                 return args[0]
             return func
         if args and isinstance(func, ExternalCall) and isinstance(args[0], Function):
-            if func.func.package == "fastmcp" and func.func.last in DECORATORS:
+            if func.func.package == "fastmcp" and func.func.last in tables.DECORATORS:
                 args[0].attributes[FASTMCP_MARK] = func
                 return args[0]
             if servers.is_mark(func):
@@ -230,16 +208,19 @@ class McpDomain:
         return UNKNOWN
 
     def decorate(self, decorator: External, function: Any, node: ast.AST) -> Any:
-        if decorator.package == "fastmcp" and decorator.last in DECORATORS and isinstance(function, Function):
+        if decorator.package == "fastmcp" and decorator.last in tables.DECORATORS and isinstance(function, Function):
             function.attributes[FASTMCP_MARK] = ExternalCall(decorator, [], {}, node)
         return UNKNOWN
 
     def external_call(self, made: ExternalCall) -> Any:
         owner, _, last = made.func.name.rpartition(".")
-        if last in ("model_validate", "parse_obj", "model_construct") and owner.rpartition(".")[2] in PROTOCOL_TYPES:
+        if (
+            last in ("model_validate", "parse_obj", "model_construct")
+            and owner.rpartition(".")[2] in tables.PROTOCOL_TYPES
+        ):
             given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
             made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
-        if made.func.package in INSTALLED_PACKAGES:
+        if made.func.package in tables.INSTALLED_PACKAGES:
             made.args = [default_of(argument) for argument in made.args]
             made.kwargs = {
                 key: default_of(argument) if key != "enabled" else argument for key, argument in made.kwargs.items()
@@ -249,7 +230,7 @@ class McpDomain:
             server = self._create(framework, made.node, made.module)
             self.initialize(server, Call(made.args, made.kwargs))
             return server
-        if made.func.last in PROTOCOL_TYPES and made.func.package in PROTOCOL_PACKAGES:
+        if made.func.last in tables.PROTOCOL_TYPES and made.func.package in tables.PROTOCOL_PACKAGES:
             if self.run.doubt:
                 self._doubtful.add(id(made))
             self.protocol_items.append(made)
@@ -261,11 +242,11 @@ class McpDomain:
             self.protocol_items.append(made)
         wraps_server = any(isinstance(argument, ServerValue) for argument in made.args)
         framework = framework_of(External(owner))
-        if last in OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
+        if last in tables.OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
             server = self._create(framework, made.node, made.module)
             server.open_at.append(made)
             return server
-        if made.func.last in PROXY_CONSTRUCTORS and made.args and isinstance(made.args[0], ServerValue):
+        if made.func.last in tables.PROXY_CONSTRUCTORS and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made
 
@@ -281,15 +262,15 @@ class McpDomain:
             return self._method_of_call(holder, name, call)
         if isinstance(holder, ServerValue):
             return self._method_of_server(holder, name, call)
-        if isinstance(holder, Instance) and name in MIXIN_METHODS:
+        if isinstance(holder, Instance) and name in tables.MIXIN_METHODS:
             self._register_mixin(holder, name, call)
-        if holder is UNKNOWN and name in UNTYPED_METHODS:
+        if holder is UNKNOWN and name in tables.UNTYPED_METHODS:
             if self._untyped is None:
                 self._untyped = ServerValue("", is_given=True)
                 self.servers.append(self._untyped)
-            if name == CALL_HANDLER and not self.run.decorating:
+            if name == tables.CALL_HANDLER and not self.run.decorating:
                 return UNKNOWN
-            if name in LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
+            if name in tables.LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
                 return UNKNOWN
             return self._method_of_server(self._untyped, name, call)
         return UNKNOWN
@@ -305,9 +286,9 @@ class McpDomain:
         if name == "run_until_complete" and call.args:
             return call.args[0]
         if (
-            name in UNTYPED_METHODS
+            name in tables.UNTYPED_METHODS
             and _may_be_server(func)
-            and (self.run.decorating or name not in (*LIST_HANDLERS, CALL_HANDLER))
+            and (self.run.decorating or name not in (*tables.LIST_HANDLERS, tables.CALL_HANDLER))
         ):
             return self._method_of_server(self._server_of_call(holder), name, call)
         return ExternalCall(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
@@ -319,7 +300,7 @@ class McpDomain:
         return self._of_libraries[id(made)][1]
 
     def _method_of_server(self, server: ServerValue, name: str, call: Call) -> Any:
-        method = SERVER_METHODS.get(name)
+        method = tables.SERVER_METHODS.get(name)
         if method is None:
             return UNKNOWN
         args, doubtful = call.args, self.run.doubt > 0
@@ -349,7 +330,7 @@ class McpDomain:
                 return PendingRegistration(server, name, method.kind, call)
         return UNKNOWN
 
-    def _decorator(self, server: ServerValue, name: str, method: ServerMethod, call: Call) -> Any:
+    def _decorator(self, server: ServerValue, name: str, method: tables.ServerMethod, call: Call) -> Any:
         """`@server.tool`, `@server.tool(...)` or `server.tool(function, ...)`."""
         pending = PendingRegistration(server, name, method.kind, call)
         first = default_of(call.args[0] if call.args else call.kwargs.get(method.values[0]))
@@ -367,15 +348,15 @@ class McpDomain:
             with self.run.in_doubt():
                 self._apply(PendingRegistration(server, pending.method, pending.kind, call), value)
             return
-        if pending.method == CALL_HANDLER:
+        if pending.method == tables.CALL_HANDLER:
             if isinstance(value, Function):
                 server.call_handlers.append(value)
             return
-        if pending.method in LIST_HANDLERS:
+        if pending.method in tables.LIST_HANDLERS:
             if isinstance(value, Function):
                 server.handlers.append(ListHandler(pending.kind, value, self.run.doubt > 0))
             return
-        names = SERVER_METHODS[pending.method].parameters
+        names = tables.SERVER_METHODS[pending.method].parameters
         register(self, server, pending.kind, value, {**dict(zip(names, call.args, strict=False)), **call.kwargs}, call)
 
     def _register_mixin(self, holder: Instance, name: str, call: Call) -> None:
@@ -397,7 +378,9 @@ class McpDomain:
     def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
         """What the framework of a server does, in the version that its project uses."""
         path = server.module.path if server.module is not None else self.run.modules.top
-        return traits_of(framework, self.declarations.of(path).versions.get(DISTRIBUTIONS.get(framework, "")))
+        return tables.traits_of(
+            framework, self.declarations.of(path).versions.get(tables.DISTRIBUTIONS.get(framework, ""))
+        )
 
     # --- doubt and omissions
 
@@ -428,4 +411,4 @@ class McpDomain:
 
 def _may_be_server(func: External) -> bool:
     """Whether a library's function may return a server: its name mentions MCP, and it is not a framework itself."""
-    return "mcp" in func.name.lower() and func.package not in PACKAGES | PROTOCOL_PACKAGES
+    return "mcp" in func.name.lower() and func.package not in tables.PACKAGES | tables.PROTOCOL_PACKAGES

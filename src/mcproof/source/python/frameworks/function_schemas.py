@@ -27,6 +27,7 @@ from mcproof.source.python.interp.values import (
     Function,
     Generic,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic import classes, dynamic_types
 from mcproof.source.python.pydantic.fields import has_late_annotations, has_slots
@@ -66,14 +67,14 @@ def output_schema(
     kind = generator.parsed_type(kind, exposed.scope)
     if framework != "mcp1":
         kind = _without_input_request(kind)
-    if _is_special_result(kind):
+    # content and complete results have no schema
+    if not _is_annotated(kind) and _names_in(kind) & (_CONTENT | _RESULTS):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
-    made = (
-        _fastmcp_output(generator, kind, exposed, traits)
-        if framework == "fastmcp"
-        else _mcp_output(generator, kind, exposed, framework)
-    )
+    if framework == "fastmcp":
+        made = _fastmcp_output(generator, kind, exposed, traits)
+    else:
+        made = _mcp_output(generator, kind, exposed, framework)
     if made is None:
         return None, set()
     if "" in generator.unknown or any(pointer.startswith("/properties/result") for pointer in generator.unknown):
@@ -108,15 +109,8 @@ def _names_in(kind: Any) -> set[str]:
     return set()
 
 
-def _is_special_result(kind: Any) -> bool:
-    """Whether a return type is content or a complete result, which has no schema."""
-    if _is_annotated(kind):
-        return False
-    return bool(_names_in(kind) & (_CONTENT | _RESULTS))
-
-
 def _is_annotated(kind: Any) -> bool:
-    return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+    return generic_name(kind) == "Annotated"
 
 
 def _is_generic_class(kind: Any) -> bool:
@@ -186,11 +180,7 @@ _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", 
 def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, traits: frozenset[str]) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
-    if kind is None and not has_late_annotations(exposed.module):
-        return None
-    if _has_bytes(kind):
-        return None
-    if _is_any_sequence(kind):
+    if (kind is None and not has_late_annotations(exposed.module)) or _has_bytes(kind) or _is_any_sequence(kind):
         return None
     made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
     target = made
@@ -243,11 +233,9 @@ def _is_any_sequence(kind: Any) -> bool:
         return _is_any_sequence(kind.args[0])
     if isinstance(kind, External):
         return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
-    if isinstance(kind, Generic) and isinstance(kind.base, External):
-        is_sequence = kind.base.last in ("list", "List", "Sequence") or (
-            kind.base.last in ("tuple", "Tuple") and kind.args[1:] == (...,)
-        )
-        return is_sequence and isinstance(kind.args[0], External) and kind.args[0].last == "Any"
+    name = generic_name(kind)
+    if name in ("list", "List", "Sequence") or (name in ("tuple", "Tuple") and kind.args[1:] == (...,)):
+        return isinstance(kind.args[0], External) and kind.args[0].last == "Any"
     return False
 
 
@@ -267,7 +255,7 @@ def is_context(kind: Any) -> bool:
     if isinstance(kind, External):
         return kind.last == "Context" and kind.package in ("mcp", "fastmcp")
     if isinstance(kind, Generic):
-        is_union = isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
+        is_union = generic_name(kind) in ("Optional", "Union", "Annotated")
         return is_context(kind.base) or (is_union and any(map(is_context, kind.args)))
     if isinstance(kind, UnionOf):
         return any(is_context(arg) for arg in kind.args)
@@ -282,20 +270,19 @@ def _is_injected(kind: Any, default: Any) -> bool:
             return True
         if default.func.last in ("Depends", "CurrentContext"):
             return True
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
+    if _is_annotated(kind):
         return any(isinstance(arg, ExternalCall) and arg.func.last in ("Resolve", "Depends") for arg in kind.args[1:])
     return False
 
 
 def _with_description(kind: Any) -> Any:
     """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
-    if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
+    if not _is_annotated(kind) or len(kind.args) != 2:
         return kind
-    inner, *metadata = kind.args
-    is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
-    if len(metadata) != 1 or not isinstance(metadata[0], str) or not is_whole:
+    inner, text = kind.args
+    if not isinstance(text, str) or _is_annotated(inner):
         return kind
-    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": metadata[0]})))
+    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": text})))
 
 
 def derive(

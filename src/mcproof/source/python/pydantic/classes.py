@@ -10,12 +10,11 @@ from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
-    External,
     ExternalCall,
     Function,
-    Generic,
     Scope,
     Unknown,
+    generic_name,
 )
 from mcproof.source.python.pydantic import dynamic_types
 from mcproof.source.python.pydantic.constraints import add_keywords, is_skipped
@@ -33,7 +32,6 @@ from mcproof.source.python.pydantic.fields import (
     fields,
     generated,
     has_late_annotations,
-    is_declared,
     is_excluded,
     is_required_key,
     serializer_types,
@@ -154,8 +152,7 @@ def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, 
             with generator.type_context(bound[id(ancestor)]):
                 made = dict(generator.field("root", kind, field.default(), ancestor.body, at).schema)
             break
-        roots = [base for base in ancestor.bases if isinstance(base, Generic) and isinstance(base.base, External)]
-        root = next((base for base in roots if base.base.last == "RootModel"), None)
+        root = next((base for base in ancestor.bases if generic_name(base) == "RootModel"), None)
         if root is not None:
             with generator.type_context(bound[id(ancestor)]):
                 made = dict(generator.schema(root.args[0], ancestor.scope, at))
@@ -204,12 +201,15 @@ def object_schema(
     texts: dict[int, dict[str, str]] = {}
     always = generator.for_serialization and config.get("json_schema_serialization_defaults_required") is True
     changed = serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
-    if is_declared(changed.get("", UNDECLARED)):
+    if changed.get("", UNDECLARED) is not UNDECLARED:
         return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
     for field in fields(cls, "typed" if kind == "typed hints" else kind):
         owner = field.owner
         annotation = generator.parsed_type(generator.run.annotation(field.node.annotation, owner.body), owner.body)
-        is_kept = _is_required(field, annotation, kind)
+        is_kept: bool | None = None  # whether the key is required, unless that depends on the default
+        if kind in ("typed", "typed hints"):
+            is_text = kind == "typed hints" and has_late_annotations(owner.module)
+            is_kept = is_required_key(annotation, owner, is_text=is_text)
         default = _default(field, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
             annotation = without_metadata(annotation)
@@ -229,7 +229,10 @@ def object_schema(
             generator.unknown.add(f"{pointer}/title")
         if field.name in changed:
             entry = _serialized(generator, entry, shown, changed[field.name], owner, pointer)
-        below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
+        if id(owner) not in texts:
+            uses_docstrings = configuration(owner).get("use_attribute_docstrings") is True
+            texts[id(owner)] = attribute_docstrings(owner) if uses_docstrings else {}
+        below = texts[id(owner)]
         if field.name in below:
             entry.schema.setdefault("description", below[field.name])
         properties[shown] = entry.schema
@@ -255,7 +258,7 @@ def object_schema(
 def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
     """A field with a serializer: it has the serializer's return type, and an unknown default."""
     schema = dict(entry.schema)
-    if is_declared(kind):
+    if kind is not UNDECLARED:
         kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
         schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
     if schema.pop("default", None) is not None:
@@ -275,26 +278,12 @@ def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at:
     return list(found)
 
 
-def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | None:
-    """Whether a key of a typed dictionary is required; None if that depends on the default."""
-    if kind == "typed":
-        return is_required_key(annotation, field.owner)
-    if kind == "typed hints":
-        return is_required_key(annotation, field.owner, is_text=has_late_annotations(field.owner.module))
-    return None
-
-
 def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
     if kind == "typed hints":
         return MISSING if is_kept else None  # an optional key is null by default
     if kind == "hints":
         return class_default(field)
     return dataclass_default(field) if kind == "dataclass" else field.default()
-
-
-def _texts(cls: Class) -> dict[str, str]:
-    """The docstrings of fields, if the class uses them as descriptions."""
-    return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
 
 
 def _shown(

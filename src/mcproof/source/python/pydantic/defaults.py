@@ -13,10 +13,10 @@ from mcproof.source.python.interp.values import (
     EnumMember,
     External,
     ExternalCall,
-    Generic,
     Instance,
     Scope,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic import classes, fields
 from mcproof.source.python.pydantic.fields import configuration
@@ -72,10 +72,8 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
 
 def in_type_order(value: Any, kind: Any) -> Any:
     """A default in the order of its type: Pydantic sorts sets."""
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in SETS:
-        is_sortable = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if isinstance(value, list) and len(value) > 1:
-            return sorted(set(value)) if is_sortable else UNKNOWN
+    if generic_name(kind) in SETS and isinstance(value, list) and len(value) > 1:
+        return sorted(set(value)) if all(isinstance(item, str) for item in value) else UNKNOWN
     return value
 
 
@@ -199,8 +197,8 @@ _TYPES = {"str": str, "int": int, "bool": bool}
 def _validated(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
     """A value as Pydantic writes it after validation; UNKNOWN if that would change it, except for simple numbers."""
     kind = generator.parsed_type(kind, scope)
-    if isinstance(kind, Generic) and isinstance(kind.base, External):
-        name, args = kind.base.last, kind.args
+    if name := generic_name(kind):
+        args = kind.args
         if name == "Annotated":
             return _validated(generator, given, encoded, args[0], scope)
         if name in ("Optional", "Union"):

@@ -22,6 +22,7 @@ from mcproof.source.python.interp.values import (
     Generic,
     Scope,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic.nodes import Schema, common_type
 
@@ -50,7 +51,8 @@ def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: 
     members = enum_members(kind)
     if members is None:
         return generator.unknown_at(at)
-    return generator.defined(kind, name, lambda _: _enumeration(name, list(members.values())))
+    values = list(members.values())
+    return generator.defined(kind, name, lambda _: {"enum": values, "title": name, **common_type(values)})
 
 
 def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
@@ -74,10 +76,6 @@ def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
         return None
     members = {name: value for name, value in pairs if isinstance(name, str) and isinstance(value, (str, int, float))}
     return members if len(members) == len(pairs) and members else None
-
-
-def _enumeration(name: str, values: list[Any]) -> Schema:
-    return {"enum": values, "title": name, **common_type(values)}
 
 
 def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Scope, at: str) -> Schema:
@@ -136,11 +134,9 @@ def parameters_of(cls: Class) -> list[str]:
     """The names of the type variables of a class, in order."""
     found: list[str] = []
     for base in cls.bases:
-        if isinstance(base, Generic) and isinstance(base.base, External):
-            if base.base.last in ("Generic", "Protocol"):
-                return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
-            found += [name for arg in base.args for name in _variables_in(arg)]
-        elif isinstance(base, Generic):
+        if generic_name(base) in ("Generic", "Protocol"):
+            return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
+        if isinstance(base, Generic):
             found += [name for arg in base.args for name in _variables_in(arg)]
     return list(dict.fromkeys(found))
 
@@ -244,7 +240,8 @@ class Labeller:
         raise UnknownLabelError
 
     def _union(self, arms: tuple[Any, ...]) -> str:
-        if any(_is_union(arm) for arm in arms):  # Python flattens nested unions
+        # Python flattens nested unions
+        if any(isinstance(arm, UnionOf) or generic_name(arm) in ("Optional", "Union") for arm in arms):
             raise UnknownLabelError
         return f"Union[{', '.join(map(self.of, arms))}]"
 
@@ -252,12 +249,6 @@ class Labeller:
 def definition_name(name: str, labels: list[str]) -> str:
     """Pydantic's name for the definition of a generic class with these labels."""
     return f"{name}_{'_'.join(_NO_NAME.sub('_', label).replace('.', '__') for label in labels)}_"
-
-
-def _is_union(kind: Any) -> bool:
-    if isinstance(kind, Generic):
-        return isinstance(kind.base, External) and kind.base.last in ("Optional", "Union")
-    return isinstance(kind, UnionOf)
 
 
 def _is_variable(kind: Any) -> bool:

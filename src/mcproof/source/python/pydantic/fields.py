@@ -15,6 +15,7 @@ from mcproof.source.python.interp.containers import EXACT, extent_of
 from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
+    Absent,
     Call,
     Class,
     External,
@@ -23,6 +24,8 @@ from mcproof.source.python.interp.values import (
     Generic,
     UnionOf,
     Unknown,
+    generic_name,
+    last_name,
 )
 from mcproof.source.python.pydantic import constraints
 
@@ -142,19 +145,13 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
                 continue
             declared = DeclaredField(name, node, ancestor)
             given = declared.default() if kind == "dataclass" else None
-            if (
-                isinstance(given, ExternalCall)
-                and given.kwargs.get("init") is False
-                and not _FILLED & given.kwargs.keys()
-            ):
+            options = given.kwargs if isinstance(given, ExternalCall) else {}
+            if options.get("init") is False and not {"default", "default_factory"} & options.keys():
                 continue
             found[name] = declared
-            kw_only = given.kwargs.get("kw_only") if isinstance(given, ExternalCall) else None
+            kw_only = options.get("kw_only")
             named_only[name] = kw_only if isinstance(kw_only, bool) else is_named_only
     return sorted(found.values(), key=lambda field: named_only[field.name])
-
-
-_FILLED = {"default", "default_factory"}
 
 
 def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
@@ -168,8 +165,7 @@ def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
 def _last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value.partition("[")[0].rpartition(".")[2].strip()
-    inner = node.value if isinstance(node, ast.Subscript) else node
-    return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+    return last_name(node.value if isinstance(node, ast.Subscript) else node)
 
 
 def is_excluded(annotation: Any, default: Any) -> bool:
@@ -218,11 +214,8 @@ def class_default(field: DeclaredField) -> Any:
     given = field.default()
     if isinstance(given, ExternalCall) and given.func.last == "field":
         return given.kwargs.get("default", MISSING)
-    if (
-        isinstance(given, ExternalCall)
-        and given.func.last == "Field"
-        and _is_pydantic(dataclass_decorator(field.owner))
-    ):
+    is_field = isinstance(given, ExternalCall) and given.func.last == "Field"
+    if is_field and _is_pydantic(dataclass_decorator(field.owner)):
         default = given.argument(0, "default", MISSING)
         return given if default is MISSING or default is ... else default
     return given
@@ -247,11 +240,9 @@ def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> 
     Python does not look into an annotation that is still a string.
     """
     kind = annotation
-    while isinstance(kind, Generic) and isinstance(kind.base, External) and not is_text:
-        if kind.base.last in ("NotRequired", "Required"):
-            return kind.base.last == "Required"
-        if kind.base.last not in ("Annotated", "ReadOnly"):
-            break
+    while not is_text and (name := generic_name(kind)) in ("NotRequired", "Required", "Annotated", "ReadOnly"):
+        if name in ("NotRequired", "Required"):
+            return name == "Required"
         kind = kind.args[0]
     return owner.keywords.get("total") is not False
 
@@ -275,7 +266,7 @@ def without_metadata(kind: Any, budget: list[int] | None = None) -> Any:
     budget[0] -= 1
     if budget[0] < 0:
         return UNKNOWN
-    name = kind.base.last if isinstance(kind, Generic) and isinstance(kind.base, External) else ""
+    name = generic_name(kind)
     if name in _METADATA_TYPES and kind.args:
         return without_metadata(kind.args[0], budget)
     if name == "Literal":
@@ -398,9 +389,8 @@ def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
     """The type of a computed field."""
     if "return_type" in field.options():
         return field.options()["return_type"]
-    return (
-        generator.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
-    )
+    returns = field.node.returns
+    return UNKNOWN if returns is None else generator.run.annotation(returns, field.owner.scope)
 
 
 def computed_info(field: DecoratedMethod) -> ExternalCall:
@@ -431,13 +421,5 @@ def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     return found
 
 
-class _Undeclared:
-    """A serializer without a return type: the schema stays, the default may change."""
-
-
-UNDECLARED = _Undeclared()
-
-
-def is_declared(kind: Any) -> bool:
-    """Whether a serializer declares its return type."""
-    return kind is not UNDECLARED
+UNDECLARED = Absent()
+"""The type of a serializer without a return type: the schema stays, the default may change."""

@@ -20,6 +20,7 @@ from mcproof.source.python.interp.values import (
     Scope,
     TypeAlias,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic import classes, constraints, defaults, dynamic_types, fields
 from mcproof.source.python.pydantic.nodes import (
@@ -135,8 +136,7 @@ class SchemaGenerator:
         return self.unknown_at(at)
 
     def _alias(self, kind: TypeAlias, at: str) -> Schema:
-        value = self.run.resolve(evaluate(self.run, kind.node, kind.scope))
-        return self.schema(value, kind.scope, at)
+        return self.schema(self.run.annotation(kind.node, kind.scope), kind.scope, at)
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
         """A reference to a definition, which is made once."""
@@ -216,8 +216,7 @@ class SchemaGenerator:
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
                 return False
-            name = kind.base.last if isinstance(kind.base, External) else ""
-            if name in ("Annotated", "Required", "NotRequired") and kind.args:
+            if generic_name(kind) in ("Annotated", "Required", "NotRequired") and kind.args:
                 return self.has_title(kind.args[0], scope)
         arms = [arm for arm in union_members(kind) if arm is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
@@ -343,10 +342,6 @@ def _array(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sch
     return {"items": generator.schema(args[0], scope, f"{at}/items"), "type": "array"}
 
 
-def _set(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
-    return {**_array(generator, args, scope, at), "uniqueItems": True}
-
-
 def _tuple(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
     if len(args) == 2 and args[1] is ...:
         return _array(generator, args, scope, at)
@@ -390,7 +385,7 @@ def _literal(generator: SchemaGenerator, args: Args, _: Scope, at: str) -> Schem
 def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
     flat: list[Any] = []
     for arg in args:
-        if isinstance(arg, Generic) and isinstance(arg.base, External) and arg.base.last == "Literal":
+        if generic_name(arg) == "Literal":
             flat.extend(_flat_literals(arg.args))
         else:
             flat.append(arg)
@@ -421,8 +416,8 @@ def union_members(kind: Any) -> Args:
     """The branches of `A | B`, `Union[...]` or `Optional[...]`; empty for other types."""
     if isinstance(kind, UnionOf):
         return kind.args
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Optional", "Union"):
-        return (*kind.args, None) if kind.base.last == "Optional" else kind.args
+    if (name := generic_name(kind)) in ("Optional", "Union"):
+        return (*kind.args, None) if name == "Optional" else tuple(kind.args)
     return ()
 
 
@@ -446,7 +441,7 @@ def _json(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sche
 _GENERIC: dict[str, Callable[[SchemaGenerator, Args, Scope, str], Schema]] = {
     **dict.fromkeys(TRANSPARENT, lambda generator, args, scope, at: generator.schema(args[0], scope, at)),
     **dict.fromkeys(ARRAYS, _array),
-    **dict.fromkeys(SETS, _set),
+    **dict.fromkeys(SETS, lambda *given: {**_array(*given), "uniqueItems": True}),
     **dict.fromkeys(MAPPINGS, _mapping),
     **dict.fromkeys(("tuple", "Tuple"), _tuple),
     **dict.fromkeys(("type", "Type"), lambda *_: {}),
