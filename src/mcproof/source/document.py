@@ -124,7 +124,7 @@ class RenderedItem(NamedTuple):
     """Where its parts are in the source, by JSON pointer."""
     lines: tuple[tuple[str, int], ...]
     """The lines that register it."""
-    continued: dict[tuple[str, int], int]
+    continuation_lines: dict[tuple[str, int], int]
     """The first line of each parameter, docstring or argument, by its further lines."""
 
     @property
@@ -140,7 +140,7 @@ class Assembled(NamedTuple):
     locations: dict[str, SourceLocation]
     tools: list[SourceTool]
     lines: dict[str, tuple[tuple[str, int], ...]]
-    continued: dict[str, dict[tuple[str, int], int]]
+    continuation_lines: dict[str, dict[tuple[str, int], int]]
     files: list[str]
 
 
@@ -149,11 +149,11 @@ def assemble(
     info: dict[str, Any],
     numbers: Mapping[int, int],
     omissions: Omissions,
-    partial: set[str],
+    incomplete_lists: set[str],
 ) -> Assembled:
     """Build the document from items without duplicates.
 
-    `info` is its `initialize` entry, `numbers` the number of each server; `partial` collects incomplete lists.
+    `info` is its `initialize` entry, `numbers` the number of each server; `incomplete_lists` collects incomplete lists.
     """
     document: dict[str, Any] = {name: [] for name in ("tools", "resources", "resourceTemplates", "prompts")}
     made = Assembled(document, {}, [], {}, {}, [])
@@ -161,7 +161,7 @@ def assemble(
     for item in items:
         siblings = document[LISTS[item.kind]]
         if len(siblings) >= MOST_SERVED:
-            partial.update(LISTS.values())
+            incomplete_lists.update(LISTS.values())
             if item.registration.location is not None:
                 omissions.note(TOO_MANY, *item.registration.location)
             break
@@ -170,8 +170,8 @@ def assemble(
             item.raw["_meta"] = {**item.raw.get("_meta", {}), CONDITIONAL: True}
         siblings.append(item.raw)
         made.lines[pointer] = item.lines
-        if item.continued:
-            made.continued[pointer] = item.continued
+        if item.continuation_lines:
+            made.continuation_lines[pointer] = item.continuation_lines
         if item.tool is not None:
             made.tools.append(item.tool._replace(server=numbers[item.registration.server]))
         for below, location in item.locations.items():
@@ -198,7 +198,8 @@ def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[R
         is_new = (*item.key, here.origin) not in origins
         origins.add((*item.key, here.origin))
         if at is None:
-            is_kept = is_new and not any(as_one or _may_be_same(kept[index].registration, here) for index in others)
+            may_be_same = (here.is_any_server or kept[index].registration.is_any_server for index in others)
+            is_kept = is_new and not (any(may_be_same) or (as_one and others))
         else:
             is_kept = here.may_repeat and kept[at].registration.owner == here.owner
         if is_kept:
@@ -207,11 +208,6 @@ def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[R
         elif at is not None and kept[at].registration.owner == here.owner:
             kept[at] = _either(kept[at], item)
     return kept
-
-
-def _may_be_same(one: Registration, other: Registration) -> bool:
-    """Whether two items may be on the same server."""
-    return one.is_any_server or other.is_any_server
 
 
 def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:

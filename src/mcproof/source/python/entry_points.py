@@ -19,6 +19,7 @@ from mcproof.source.document import TOO_MANY
 from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
 from mcproof.source.python.files import CALL_PATTERNS
 from mcproof.source.python.interp.modules import Module, stem_of
+from mcproof.source.python.interp.values import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,7 +62,7 @@ def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDe
         if id(entry.node) in run.functions.followed or _is_dead(domain, entry):
             continue
         if done == MOST_ENTRIES:
-            domain.omit(TOO_MANY, entry.module, entry.node, partial=True)
+            domain.omit(TOO_MANY, entry.module, entry.node, is_incomplete=True)
             break
         done += 1
         yield entry
@@ -129,29 +130,20 @@ def _lines_that_may_register(module: Module) -> list[int]:
 def _registers(node: Any, stems: set[str]) -> bool:
     """Whether the body of a function registers something, or imports a module that does."""
     for part in _parts(node.body):
-        if isinstance(part, (ast.ImportFrom, ast.Import)) and _imports_any(part, stems):
-            return True
+        if isinstance(part, (ast.ImportFrom, ast.Import)):
+            named = [alias.name for alias in part.names]
+            named += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
+            if not stems.isdisjoint(name.rpartition(".")[2] for name in named):
+                return True
         if isinstance(part, ast.Call):
             inner = part.func.func if isinstance(part.func, ast.Call) else None
-            if _name_of(part.func) in REGISTERING_NAMES or (inner is not None and _name_of(inner) in DECORATORS):
+            if last_name(part.func) in REGISTERING_NAMES or last_name(inner) in DECORATORS:
                 return True
         elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
             decorators = [one.func if isinstance(one, ast.Call) else one for one in part.decorator_list]
-            if any(_name_of(one) in DECORATORS for one in decorators):
+            if any(last_name(decorator) in DECORATORS for decorator in decorators):
                 return True
     return False
-
-
-def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
-    """Whether an import refers to a module with one of these names."""
-    if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
-        return True
-    return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
-
-
-def _name_of(node: ast.expr) -> str:
-    """The last part of a dotted name."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 class _Callers:
@@ -178,7 +170,7 @@ class _Callers:
                 if isinstance(part, ast.Name):
                     names.add(part.id)
                 elif isinstance(part, ast.Call):
-                    names.add(_name_of(part.func))
+                    names.add(last_name(part.func))
         return self._named[id(node)]
 
 
@@ -226,11 +218,12 @@ def doubt_unstarted(domain: McpDomain) -> None:
 def _doubt_others(domain: McpDomain, scripts: tuple[str, ...], servers: list[ServerValue]) -> None:
     """Mark the items of the servers of one project that its entry points do not reach."""
     paths = [server.module.path for server in servers if server.module is not None]
-    for entries in (_declared(domain, scripts, paths), _run_files(domain)):
+    data = domain.run.modules.data
+    run_files = {path for path in domain.run.modules.files if _IS_RUN.search(data(path) or b"")}
+    for entries in (_declared(domain, scripts, paths), run_files):
         possible = _reached(domain, entries, certain=False)
         if possible.isdisjoint(paths):
             continue
-        data = domain.run.modules.data
         if any(LOADS_BY_NAME.search(data(path) or b"") for path in possible):
             return
         certain = _reached(domain, entries, certain=True)
@@ -246,12 +239,6 @@ def _declared(domain: McpDomain, scripts: Iterable[str], importers: list[str]) -
     found = {modules.import_paths.find(importer, name, 0) for name in scripts for importer in importers}
     mains = {path for path in modules.files if os.path.basename(path) == "__main__.py"}
     return mains | {path for path in found if path is not None and path.endswith(".py")}
-
-
-def _run_files(domain: McpDomain) -> set[str]:
-    """The files that start something when they are run."""
-    modules = domain.run.modules
-    return {path for path in modules.files if _IS_RUN.search(modules.data(path) or b"")}
 
 
 def _reached(domain: McpDomain, entries: set[str], *, certain: bool) -> set[str]:

@@ -13,6 +13,7 @@ import re
 import stat
 import sys
 import tokenize
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.core.observations.source import SourceProblem
@@ -282,14 +283,12 @@ def mcproof_comments(text: str) -> list[tuple[int, str]]:
     """The comments that mention mcproof, with their lines."""
     if "mcproof" not in text:
         return []
-    found = []
-    try:
+    comments = []
+    with suppress(tokenize.TokenError, SyntaxError, ValueError):  # the parser reports syntax errors
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and "mcproof" in token.string:
-                found.append((token.start[0], token.string))
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # the parser reports syntax errors
-    return found
+                comments.append((token.start[0], token.string))
+    return comments
 
 
 _SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"
@@ -438,9 +437,7 @@ class ImportPaths:
     def _holds_python(self, folder: str) -> bool:
         """Whether a folder without `__init__.py` can be a package: it contains Python files or folders."""
         names = list(self._names_in(folder))[:200]
-        return any(name.endswith(".py") for name in names) or any(
-            os.path.isdir(os.path.join(folder, name)) for name in names
-        )
+        return any(name.endswith(".py") or os.path.isdir(os.path.join(folder, name)) for name in names)
 
 
 def library_name(name: str) -> str:

@@ -37,7 +37,6 @@ from mcproof.source.python.interp.values import (
     Instance,
 )
 from mcproof.source.python.render_items import (
-    ServerGroup,
     group_by_server,
     group_names,
     nearest_group,
@@ -63,7 +62,7 @@ MOST_IMPORTED = 100
 
 def discover(
     target: str,
-    instead: Mapping[str, bytes] | None = None,
+    overrides: Mapping[str, bytes] | None = None,
     *,
     whole: bool = False,
     cache: SyntaxTreeCache | None = None,
@@ -71,20 +70,20 @@ def discover(
     """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
-    all servers make one catalog. `instead` replaces the content of files, by their real paths: with a preview of a
+    all servers make one catalog. `overrides` replaces the content of files, by their real paths: with a preview of a
     change, or with unsaved text. `cache` has the trees of earlier discoveries, in an editor.
     """
     with _collector_paused():
-        source = _Source(target, instead, whole=whole, cache=cache)
+        source = _Source(target, overrides, whole=whole, cache=cache)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
         return source.map_of(items, None, only)
 
 
-def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
+def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
     """Return the catalog of each server in the Python source below a folder, with a name that leads to it."""
     with _collector_paused():
-        source = _Source(folder, instead, whole=True)
+        source = _Source(folder, overrides, whole=True)
         groups = group_by_server(source.domain, list(source.render(None)))
         if len(groups) == 1:
             only_one = source.map_of(without_duplicates(groups[0].items, as_one=True), None, None)
@@ -94,26 +93,18 @@ def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) ->
             items = without_duplicates(group.items, as_one=True)
             others = [item for other in groups if other is not group for item in other.items]
             catalog = source.map_of(items, group.servers, None, others)
-            found.append((name, catalog._replace(server=number, servers=len(groups))))
-        return _with_problems_once(found, groups)
+            problems = [problem for problem in catalog.problems if nearest_group(groups, problem.file) is group]
+            found.append((name, catalog._replace(problems=problems, server=number, servers=len(groups))))
+        return found
 
 
 def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap | None:
     """Repeat a discovery with other content of some files, by their real paths; None if the server is gone."""
-    instead = {**source_map.instead, **changed}
+    overrides = {**source_map.overrides, **changed}
     if source_map.server is None:
-        return discover(source_map.target, instead, whole=source_map.is_whole)
-    found = discover_servers(source_map.target, instead)
+        return discover(source_map.target, overrides, whole=source_map.is_whole)
+    found = discover_servers(source_map.target, overrides)
     return found[source_map.server][1] if len(found) == source_map.servers else None
-
-
-def _with_problems_once(found: list[tuple[str, SourceMap]], groups: list[ServerGroup]) -> list[tuple[str, SourceMap]]:
-    """Catalogs of several servers, each with only those problems whose files are nearest to it."""
-    nearest = {problem: nearest_group(groups, problem.file) for problem in found[0][1].problems}
-    return [
-        (name, source_map._replace(problems=[problem for problem in source_map.problems if nearest[problem] is group]))
-        for (name, source_map), group in zip(found, groups, strict=True)
-    ]
 
 
 @contextmanager
@@ -158,7 +149,7 @@ class _Source:
     def __init__(
         self,
         target: str,
-        instead: Mapping[str, bytes] | None,
+        overrides: Mapping[str, bytes] | None,
         *,
         whole: bool,
         cache: SyntaxTreeCache | None = None,
@@ -166,13 +157,13 @@ class _Source:
         self._target = target
         self._is_whole = whole
         self._is_kept = cache is None  # an editor keeps catalogs, but only for their documents
-        self._instead = instead or {}
+        self._overrides = overrides or {}
         self._problems: list[SourceProblem] = []
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
         parse = cache.parse if cache is not None else None
         self.modules = modules = Modules(
-            files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse
+            files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, overrides, parse
         )
         if whole and not os.path.isdir(target):
             modules.add_imported()
@@ -181,11 +172,11 @@ class _Source:
         self._run = self.domain.run = Interpreter(modules, self.domain)
         if _mentions_mcp(modules, candidates):
             _Roots(self.domain, self._problems, target).follow(candidates)
-        self._partial = set(LISTS.values()) if self.domain.is_partial else set()
+        self._incomplete_lists = set(LISTS.values()) if self.domain.is_incomplete else set()
 
     def render(self, only: str | None) -> Iterator[RenderedItem]:
         """Everything that is served; with `only`, what is defined in that file."""
-        return render_items(self.domain, only, self._partial)
+        return render_items(self.domain, only, self._incomplete_lists)
 
     def map_of(
         self,
@@ -197,8 +188,8 @@ class _Source:
         """The catalog of some items; of all servers, or of some. `others` are items of further catalogs."""
         domain = self.domain
         numbers = server_numbers(domain) if servers is None else dict.fromkeys(map(id, domain.servers), 0)
-        made = assemble(items, render_server_info(domain, servers), numbers, domain.omissions, self._partial)
-        elsewhere = {line for item in others for line in (*item.lines, *item.continued)}
+        made = assemble(items, render_server_info(domain, servers), numbers, domain.omissions, self._incomplete_lists)
+        elsewhere = {line for item in others for line in (*item.lines, *item.continuation_lines)}
         comments = {}
         for file in made.files:
             module = self._run.modules.load(os.path.abspath(file))
@@ -215,10 +206,10 @@ class _Source:
             comments=comments,
             problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
             files=made.files,
-            partial=frozenset(self._partial),
-            continued=made.continued,
+            incomplete_lists=frozenset(self._incomplete_lists),
+            continuation_lines=made.continuation_lines,
             omissions=[omission for omission in omissions if only is None or os.path.abspath(omission.file) == only],
-            instead=self._instead,
+            overrides=self._overrides,
             read=self._run.modules.read,
             is_whole=self._is_whole,
             project=self if self._is_kept else None,
@@ -274,7 +265,7 @@ class _Roots:
         except (BudgetExceededError, RecursionError) as error:
             if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
                 self._report("the source is too large to follow; some of it was skipped")
-            self._domain.omit(NO_END, module, node, partial=True)
+            self._domain.omit(NO_END, module, node, is_incomplete=True)
         except Exception as error:
             self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
         run.reset()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,8 +70,7 @@ def render_resource(
         made["mimeType"] = mime
     elif mime is None and item.function is not None:
         made["mimeType"] = "text/plain"
-    title = unwrapped(given.get("title"))
-    if isinstance(title, str):
+    if isinstance(title := unwrapped(given.get("title")), str):
         made["title"] = title
     add_meta(made, given, framework, writer)
     _locate(item, writer)
@@ -86,8 +86,7 @@ def render_prompt(
         return None
     made: dict[str, Any] = {"name": f"{prefix}{name}"}
     _describe(made, item, framework, traits)
-    title = unwrapped(item.given.get("title"))
-    if isinstance(title, str):
+    if isinstance(title := unwrapped(item.given.get("title")), str):
         made["title"] = title
     if item.function is not None:
         made["arguments"] = _arguments(run, item, framework, traits)
@@ -234,7 +233,8 @@ def render_tool(
     raw: dict[str, Any] = {"name": f"{entry.prefix}{name}"}
     render_json.locate(item, writer)
     required: tuple[str, ...] = ()
-    explicit = _explicit(given)
+    schemas = (given.get(key) for key in ("inputSchema", "input_schema", "parameters"))
+    explicit = next((schema for schema in schemas if schema is not None), None)
     derived = None
     if item.function is not None and explicit is None:
         derived = derive(run, item.function, framework, traits, structured=given.get("structured_output"))
@@ -248,7 +248,11 @@ def render_tool(
     keeps_empty = framework == "fastmcp" and PLAIN_WRAPPER in traits
     _describe_tool(raw, item, framework, derived, writer, keeps_empty=keeps_empty)
     if explicit is not None:
-        _set_schema(raw, "inputSchema", explicit, item, writer)
+        nodes = (item.nodes.get(key) for key in ("inputSchema", "input_schema", "parameters"))
+        writer.locate_value("/inputSchema", explicit, item.module, next(filter(None, nodes), None))
+        written = writer.write(explicit, "/inputSchema")
+        if written is not UNKNOWN:
+            raw["inputSchema"] = written
     elif derived is not None:
         raw["inputSchema"] = writer.write(derived.input_schema, "/inputSchema")
         render_json.locate_parameters(item, derived.parameters, writer)
@@ -264,13 +268,6 @@ def render_tool(
         inline_output(raw, writer.unknown)
     _annotate(raw, given, framework, traits, writer)
     return raw, SourceTool(explicit is not None, required, frozenset(writer.unknown), framework=framework)
-
-
-def _explicit(given: dict[str, Any]) -> Any:
-    for key in ("inputSchema", "input_schema", "parameters"):
-        if given.get(key) is not None:
-            return given[key]
-    return None
 
 
 def _describe_tool(
@@ -291,14 +288,6 @@ def _describe_tool(
             writer.unknown.add("/description")
         if not is_changed and (text is not None or framework != "fastmcp"):
             raw["description"] = text or ""
-
-
-def _set_schema(raw: dict[str, Any], key: str, value: Any, item: RegisteredItem, writer: JsonWriter) -> None:
-    node = item.nodes.get(key) or item.nodes.get("input_schema") or item.nodes.get("parameters")
-    writer.locate_value(f"/{key}", value, item.module, node)
-    written = writer.write(value, f"/{key}")
-    if written is not UNKNOWN:
-        raw[key] = written
 
 
 def _output(raw: dict[str, Any], given: dict[str, Any], derived: Any, writer: JsonWriter) -> None:
@@ -338,8 +327,7 @@ def _annotate(
     elif title is not None and title != "":
         writer.unknown.add("/title")
     elif framework == "fastmcp" and TOOL_TITLES in traits:
-        own = raw.get("annotations", {}).get("title")
-        raw["title"] = own or raw["name"].replace("_", " ").replace("-", " ").title()
+        raw["title"] = raw.get("annotations", {}).get("title") or re.sub("[_-]", " ", raw["name"]).title()
     add_meta(raw, given, framework, writer)
 
 
@@ -349,22 +337,25 @@ MOST_WORK_ON_ONE = 50_000
 """How many steps rendering may take for one item."""
 
 
-def render_items(domain: McpDomain, only: str | None, partial: set[str]) -> Iterator[RenderedItem]:
-    """Render what is served; with `only`, what is defined in that file. `partial` collects the incomplete lists."""
+def render_items(domain: McpDomain, only: str | None, incomplete_lists: set[str]) -> Iterator[RenderedItem]:
+    """Render what is served; with `only`, what is defined in that file. `incomplete_lists` collects lists."""
     run = domain.run
-    default = _default_framework(domain)
-    entries = served_items(domain, partial)
+    # a server that stands for a parameter has the framework of the project's other servers
+    known = [server.framework for server in domain.servers if server.framework in ("mcp", "mcp1", "fastmcp")]
+    entries = served_items(domain, incomplete_lists)
     most = run.budget.work + MOST_WORK
     per_node = Counter(id(entry.item.node) for entry in entries)
     for entry in entries:
-        if only is not None and not _is_in(entry, only):
+        function = entry.item.exposed_function
+        modules = (entry.item.module, function.module if function is not None else None)
+        if only is not None and all(module is None or module.path != only for module in modules):
             continue
-        framework = entry.server.framework or default
+        framework = entry.server.framework or next(iter(known), "mcp")
         writer = JsonWriter(run)
         run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))
         rendered = _render(domain, entry, framework, writer)
         if rendered is None:
-            partial.add(LISTS[entry.item.kind])
+            incomplete_lists.add(LISTS[entry.item.kind])
             continue
         if per_node[id(entry.item.node)] > 1:
             render_json.use_own_location(entry.item, writer)
@@ -377,7 +368,7 @@ def render_items(domain: McpDomain, only: str | None, partial: set[str]) -> Iter
             registration=_registration(entry, kind, framework),
             locations=writer.locations,
             lines=render_json.lines(entry.item),
-            continued=render_json.continued(entry.item),
+            continuation_lines=render_json.continuation_lines(entry.item),
         )
 
 
@@ -391,20 +382,6 @@ def _registration(entry: ServedItem, kind: str, framework: str) -> Registration:
         may_repeat=framework == "lowlevel",
         keeps_last=entry.server.keeps_last(kind, framework),
         location=(module.file, getattr(node, "lineno", None)) if module is not None else None,
-    )
-
-
-def _is_in(entry: ServedItem, file: str) -> bool:
-    """Whether an item, or the function that it is made from, is in a file."""
-    function = entry.item.exposed_function
-    modules = (entry.item.module, function.module if function is not None else None)
-    return any(module.path == file for module in modules if module is not None)
-
-
-def _default_framework(domain: McpDomain) -> str:
-    """The framework of a server that stands for a parameter: that of the project's other servers."""
-    return next(
-        (server.framework for server in domain.servers if server.framework in ("mcp", "mcp1", "fastmcp")), "mcp"
     )
 
 

@@ -136,7 +136,7 @@ def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(lines))
 
 
-def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
+def continuation_lines(item: RegisteredItem) -> dict[tuple[str, int], int]:
     """The further lines of parameters, docstring and keyword arguments, with the line that each starts on."""
     spans: list[tuple[str, int, int, int]] = []
     if item.function is not None:

@@ -340,8 +340,8 @@ def checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) 
         return None
     if kind != PATH:
         return mark
-    partial = [check for check in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, check)]
-    return mark._replace(clean=mark.clean.union(partial)) if partial else mark
+    partly = [check for check in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, check)]
+    return mark._replace(clean=mark.clean.union(partly)) if partly else mark
 
 
 def guards_on(labels: Iterable[Label], *kinds: str) -> frozenset[Guard]:

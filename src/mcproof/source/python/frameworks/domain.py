@@ -68,7 +68,7 @@ class McpDomain:
         self.omissions = Omissions()
         self.forbids_extra = False
         """Whether the class of all arguments forbids undeclared ones from here on."""
-        self.is_partial = False
+        self.is_incomplete = False
         """Whether some registrations may not have been seen."""
         self._untyped: ServerValue | None = None
         """Stands for every server that a function receives without a type."""
@@ -285,19 +285,14 @@ class McpDomain:
             return model_json_schema(self.run, holder.args[0])
         if name == "run_until_complete" and call.args:
             return call.args[0]
-        if (
-            name in tables.UNTYPED_METHODS
-            and _may_be_server(func)
-            and (self.run.decorating or name not in (*tables.LIST_HANDLERS, tables.CALL_HANDLER))
-        ):
-            return self._method_of_server(self._server_of_call(holder), name, call)
+        # a library's function may return a server if its name mentions MCP, and it is not a framework itself
+        may_be_server = "mcp" in func.name.lower() and func.package not in tables.PACKAGES | tables.PROTOCOL_PACKAGES
+        is_handler = name in (*tables.LIST_HANDLERS, tables.CALL_HANDLER)
+        if name in tables.UNTYPED_METHODS and may_be_server and (self.run.decorating or not is_handler):
+            if id(holder) not in self._of_libraries:
+                self._of_libraries[id(holder)] = holder, self._create("", holder.node, holder.module)
+            return self._method_of_server(self._of_libraries[id(holder)][1], name, call)
         return ExternalCall(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
-
-    def _server_of_call(self, made: ExternalCall) -> ServerValue:
-        """The server that a call of a library returned."""
-        if id(made) not in self._of_libraries:
-            self._of_libraries[id(made)] = made, self._create("", made.node, made.module)
-        return self._of_libraries[id(made)][1]
 
     def _method_of_server(self, server: ServerValue, name: str, call: Call) -> Any:
         method = tables.SERVER_METHODS.get(name)
@@ -372,7 +367,7 @@ class McpDomain:
             call = pending.call
             register(self, pending.server, pending.kind, UNKNOWN, call.kwargs, call)
             if not isinstance(call.kwargs.get("name"), str):
-                self.omit(NO_NAME[pending.kind], call.module, call.node, partial=True)
+                self.omit(NO_NAME[pending.kind], call.module, call.node, is_incomplete=True)
         self._unapplied.clear()
 
     def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
@@ -395,20 +390,15 @@ class McpDomain:
             self._created_in_doubt = [server for server in self._created_in_doubt if server.doubt]
 
     def omit(
-        self, reason: OmissionReason, module: Module | None, node: ast.AST | None, *, partial: bool = False
+        self, reason: OmissionReason, module: Module | None, node: ast.AST | None, *, is_incomplete: bool = False
     ) -> None:
-        """Record an omission; with `partial`, registrations may be missing because of it."""
+        """Record an omission; with `is_incomplete`, registrations may be missing because of it."""
         if module is not None:
             self.omissions.note(reason, module.file, getattr(node, "lineno", None))
-        self.is_partial = self.is_partial or partial
+        self.is_incomplete = self.is_incomplete or is_incomplete
 
     def cut_short(self, module: Module, node: ast.AST) -> None:
-        self.omit(TOO_MANY, module, node, partial=True)
+        self.omit(TOO_MANY, module, node, is_incomplete=True)
 
     def import_unresolved(self, module: Module | None, node: ast.AST | None) -> None:
-        self.omit(OPEN_LIST, module, node, partial=True)
-
-
-def _may_be_server(func: External) -> bool:
-    """Whether a library's function may return a server: its name mentions MCP, and it is not a framework itself."""
-    return "mcp" in func.name.lower() and func.package not in tables.PACKAGES | tables.PROTOCOL_PACKAGES
+        self.omit(OPEN_LIST, module, node, is_incomplete=True)

@@ -140,17 +140,19 @@ class ServedItem(NamedTuple):
         return function.module, function.node
 
 
-def served_items(domain: McpDomain, partial: set[str]) -> list[ServedItem]:
-    """Every item of every server, in order; `partial` collects the lists that may be incomplete."""
+def served_items(domain: McpDomain, incomplete_lists: set[str]) -> list[ServedItem]:
+    """Every item of every server, in order; `incomplete_lists` collects the lists that may be incomplete."""
     for server in list(domain.servers):
         for handler in server.handlers:
             if not _run_list_handler(domain, server, handler):
-                partial.add(CATALOG_KEYS[handler.kind])
+                incomplete_lists.add(CATALOG_KEYS[handler.kind])
                 domain.omit(OPEN_LIST, handler.function.module, handler.function.node)
-    if not _is_one_server(domain):
+    # items of one server, even if it is created in several ways, are only as conditional as that server
+    serving = {id(server.node) for server in domain.servers if server.items and not server.is_given}
+    if len(serving) > 1:
         for item in (item for server in domain.servers for item in server.items):
             item.doubtful = item.doubtful or item.under_condition
-    collector = _Collector(domain, partial)
+    collector = _Collector(domain, incomplete_lists)
     domain.run.budget.allow(2 * MOST_SERVED)
     for server in domain.servers:
         if not server.mounted:
@@ -161,23 +163,17 @@ def served_items(domain: McpDomain, partial: set[str]) -> list[ServedItem]:
     return collector.found
 
 
-def _is_one_server(domain: McpDomain) -> bool:
-    """Whether all items are registered on the same server, possibly created in several ways."""
-    serving = [server for server in domain.servers if server.items and not server.is_given]
-    return len({id(server.node) for server in serving}) <= 1
-
-
 class _Collector:
     """Collects the items of servers and of the servers that are mounted on them."""
 
-    def __init__(self, domain: McpDomain, partial: set[str]) -> None:
+    def __init__(self, domain: McpDomain, incomplete_lists: set[str]) -> None:
         self.found: list[ServedItem] = []
         self._domain = domain
-        self._partial = partial
+        self._incomplete_lists = incomplete_lists
 
     def omit_everything(self, reason: Any, module: Module | None, node: ast.AST | None) -> None:
         """Record an omission that may concern every list."""
-        self._partial.update(CATALOG_KEYS.values())
+        self._incomplete_lists.update(CATALOG_KEYS.values())
         self._domain.omit(reason, module, node)
 
     def add(self, server: ServerValue, prefix: str, above: list[tuple[str, ServerValue]], *, doubtful: bool) -> None:
@@ -195,7 +191,7 @@ class _Collector:
         for call in server.open_at:
             self.omit_everything(OPEN_LIST, call.module, call.node)
         if changes.changed_at is not None:
-            self._partial.add(CATALOG_KEYS["tools"])
+            self._incomplete_lists.add(CATALOG_KEYS["tools"])
             self._domain.omit(LIST_CHANGED, *changes.changed_at)
             doubtful = True
         switches = sum(len(level.changes.switches) for _, level in levels)
@@ -242,11 +238,10 @@ def _run_list_handler(domain: McpDomain, server: ServerValue, handler: ListHandl
         pass
     from_elsewhere = False
     if not items and not is_whole:
-        of_kind = [PROTOCOL_TYPES[item.func.last] == handler.kind for item in domain.protocol_items]
-        items = [item for item, fits in list(zip(domain.protocol_items, of_kind, strict=True))[before:] if fits]
+        items = [item for item in domain.protocol_items[before:] if PROTOCOL_TYPES[item.func.last] == handler.kind]
         from_elsewhere = not items
         if from_elsewhere:
-            items = [item for item, fits in zip(domain.protocol_items, of_kind, strict=True) if fits]
+            items = [item for item in domain.protocol_items if PROTOCOL_TYPES[item.func.last] == handler.kind]
     for index, entry in enumerate(items or ()):
         item = _listed_item(handler.kind, entry)
         if item is None:

@@ -329,7 +329,7 @@ def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, give
         return
     domain.effects += 1
     if len(server.items) >= MOST_ITEMS:
-        domain.omit(TOO_MANY, call.module, call.node, partial=True)
+        domain.omit(TOO_MANY, call.module, call.node, is_incomplete=True)
         return
     item = _item_of(kind, value, given, call)
     if item is not None:

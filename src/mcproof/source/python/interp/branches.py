@@ -71,7 +71,9 @@ def follow_branches(
     nearest = next(way for way in _BY_REACH if any(outcome == way for outcome, _ in ends))
     scope.names = merge_names(run, [names for outcome, names in ends if outcome == nearest])
     if likely is not None and ends[likely][0] == nearest:
-        _prefer(scope.names, ends[likely][1])
+        for name, value in scope.names.items():
+            if value is UNKNOWN and name in ends[likely][1]:
+                scope.names[name] = assumed(ends[likely][1][name])
     elif likely is not None and ends[likely][0] == RETURN:
         frame.unlikely_after = min(len(frame.returns), frame.unlikely_after)
     for way in (CONTINUE, BREAK, RETURN):
@@ -80,13 +82,6 @@ def follow_branches(
             run.doubt += 1
             run.frames[-1].left.setdefault(way, []).append(left)
     return nearest
-
-
-def _prefer(names: dict[str, Any], likely: dict[str, Any]) -> None:
-    """Replace names that are unknown after a branch by their values in the likely one."""
-    for name, value in names.items():
-        if value is UNKNOWN and name in likely:
-            names[name] = assumed(likely[name])
 
 
 @contextmanager
@@ -120,12 +115,6 @@ def _is_type(value: External) -> bool:
     return value.name.startswith("builtins.")
 
 
-def _expose_same(one: Function, other: Function) -> bool:
-    """Whether two functions expose the same function, as when it is wrapped under a condition."""
-    changed = [function.attributes.get("__signature__") for function in (one, other)]
-    return one.exposed().node is other.exposed().node and changed[0] is changed[1]
-
-
 def join(
     run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], SourceDict] | None = None, depth: int = 0
 ) -> Any:
@@ -135,8 +124,7 @@ def join(
     if right is MISSING:
         return left
     if type(left) is Assumed or type(right) is Assumed:
-        same = join(run, default_of(left), default_of(right))
-        return assumed(same)
+        return assumed(join(run, default_of(left), default_of(right)))
     if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
         return left if type(left) is type(right) and left == right else UNKNOWN
     if isinstance(left, SourceDict) and isinstance(right, SourceDict):
@@ -189,7 +177,10 @@ def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:
     if not isinstance(one, (Function, Class, Instance, External, LazyImport)):
         return MISSING
     if isinstance(one, Function) and isinstance(other, Function):
-        return one if _expose_same(one, other) else either_function(one)
+        # a function that is wrapped under a condition still exposes the same one
+        signatures = [function.attributes.get("__signature__") for function in (one, other)]
+        is_same = one.exposed().node is other.exposed().node and signatures[0] is signatures[1]
+        return one if is_same else either_function(one)
     if isinstance(one, Class) and isinstance(other, Class):
         return UNKNOWN  # unknown which of the two
     if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
@@ -197,7 +188,11 @@ def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:
     if other is None:
         return or_none(one)
     if isinstance(one, Instance) and isinstance(other, Instance):
-        return one if one.cls is other.cls else _either_instance(one)
+        if one.cls is other.cls:
+            return one
+        made = Instance(one.cls, one.node)  # it has the methods of the first, none of them certain
+        made.is_either = True
+        return made
     if other is UNKNOWN:
         return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
     if isinstance(other, type(one)):
@@ -231,13 +226,6 @@ def _join_dicts(
         made.doubtful |= left.keys() - right.keys()
     made.doubtful |= right.doubtful
     made.extent = max(left.extent, right.extent)
-    return made
-
-
-def _either_instance(first: Instance) -> Instance:
-    """One of two instances of different classes: it has the methods of the first, none of them certain."""
-    made = Instance(first.cls, first.node)
-    made.is_either = True
     return made
 
 
@@ -287,17 +275,13 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
     """The lists that a joined list may be; if there are too many, their contents become unknown."""
-    every = {id(alternative): alternative for one in (left, right) for alternative in (one, *_alternatives(one))}
+    every = {id(value): value for one in (left, right) for value in (one, *getattr(one, "alternatives", ()))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
     for alternative in every.values():
         if isinstance(alternative, SourceList):
             alternative.mark_open()
     return ()
-
-
-def _alternatives(value: list[Any]) -> tuple[list[Any], ...]:
-    return value.alternatives if isinstance(value, SourceList) else ()
 
 
 def _identity(value: Any) -> Any:

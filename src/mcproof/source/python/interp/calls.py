@@ -65,8 +65,8 @@ def call_function(run: Interpreter, function: Function, call: Call) -> Any:
         return UNKNOWN
     node = function.node
     run.functions.followed.add(id(node))
-    again = run.active.count(id(node))
-    if len(run.active) >= MOST_CALLS or (again and again > _deepest_recursion(call)):
+    depth = run.active.count(id(node))
+    if len(run.active) >= MOST_CALLS or (depth and depth > _deepest_recursion(call)):
         _report_cut(run, function)
         return UNKNOWN
     if function.partial is not None:

@@ -206,7 +206,7 @@ class Modules:
         is_relevant: Callable[[bytes, str], bool],
         boundary: Boundary,
         installed: frozenset[str],
-        instead: Mapping[str, bytes] | None = None,
+        overrides: Mapping[str, bytes] | None = None,
         parse: Callable[[str, str], ast.Module] | None = None,
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
@@ -221,7 +221,7 @@ class Modules:
         self._relevant: set[str] = set()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
-        self._instead = instead or {}
+        self._overrides = overrides or {}
         """Replacements for the content of files, by real path."""
         self._syntax = parse or (lambda _, text: parse_quietly(text))
         """Parses the text of a path; a caller may keep trees, which nothing changes."""
@@ -244,21 +244,26 @@ class Modules:
 
     def imported_by(self, path: str) -> Iterator[str]:
         """The project files that a source file imports, according to its text."""
-        for dots, module, names, modules in _IMPORT.findall(b"\n" + (self.data(path) or b"")):
+        for target in self._imports(path, self.data(path) or b"", None):
+            if target.endswith(".py"):
+                yield target
+                yield from self.import_paths.packages_of(target)
+
+    def _imports(self, path: str, data: bytes, stems: set[bytes] | None) -> Iterator[str]:
+        """What the import statements of a file refer to; with `stems`, only those that contain one of these words."""
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+            words = set(_WORD.findall(modules or module + b" " + names))
+            if stems is not None and stems.isdisjoint(words):  # most imports: finding a module takes longer
+                continue
             if modules:
                 named = [part.split()[0] for part in modules.split(b",") if part.strip()]
-                found = [self.import_paths.find(path, name.decode(errors="replace"), 0) for name in named]
+                targets = [self.import_paths.find(path, name.decode(errors="replace"), 0) for name in named]
             else:
                 origin = self.import_paths.find(path, module.decode(errors="replace"), len(dots))
-                words = _WORD.findall(names) if origin is not None else ()
-                found = [
-                    origin,
-                    *(self.import_paths.below(origin or "", word.decode(errors="replace")) for word in words),
-                ]
-            for target in found:
-                if target is not None and target.endswith(".py"):
-                    yield target
-                    yield from self.import_paths.packages_of(target)
+                below = _WORD.findall(names) if stems is None else stems.intersection(words)
+                parts = [self.import_paths.below(origin, word.decode(errors="replace")) for word in below if origin]
+                targets = [origin, *parts]
+            yield from (target for target in targets if target is not None)
 
     def candidates(self) -> list[str]:
         """The absolute paths of files that may have effects."""
@@ -274,27 +279,11 @@ class Modules:
         found = []
         for path in self.files:
             data = self.data(path) if path not in known else None
-            if data is not None and self._imports_any(path, data, stems) and not is_test(path, data):
-                found.append(path)
+            if data is None or self._candidates.isdisjoint(self._imports(path, data, stems)) or is_test(path, data):
+                continue
+            found.append(path)
         self._relevant = known.union(found)
         return found
-
-    def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
-        """Whether a source file imports a candidate; `stems` are the words that such an import contains."""
-        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
-            words = _WORD.findall(modules or module + b" " + names)
-            if stems.isdisjoint(words):
-                continue
-            if modules:
-                named = [part.split()[0] for part in modules.split(b",") if part.strip()]
-                wanted = tuple(self.import_paths.find(path, name.decode(errors="replace"), 0) for name in named)
-            else:
-                origin = self.import_paths.find(path, module.decode(), len(dots))
-                below = stems.intersection(words) if origin is not None else ()
-                wanted = (origin, *(self.import_paths.below(origin or "", word.decode()) for word in below))
-            if not self._candidates.isdisjoint(wanted):
-                return True
-        return False
 
     def mentions(self, name: str, besides: Module) -> bool:
         """Whether another file of the project contains this name as a word."""
@@ -305,7 +294,7 @@ class Modules:
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:
-            text = self._instead.get(os.path.realpath(path)) if self._instead else None
+            text = self._overrides.get(os.path.realpath(path)) if self._overrides else None
             self._data[path] = read_bytes(self.files.get(path, path), self.problems) if text is None else text
         return self._data[path]
 
@@ -333,10 +322,8 @@ class Modules:
         except SyntaxError as error:
             self.problems.append(syntax_problem(text, file, error))
             return None
-        except (RecursionError, MemoryError):
-            self.problems.append(SourceProblem(file, None, None, "nested too deeply"))
-            return None
-        except ValueError as error:
-            self.problems.append(SourceProblem(file, None, None, f"not valid Python: {error}"))
+        except (RecursionError, MemoryError, ValueError) as error:
+            what = f"not valid Python: {error}" if isinstance(error, ValueError) else "nested too deeply"
+            self.problems.append(SourceProblem(file, None, None, what))
             return None
         return Module(file, self.import_paths.dotted_name(path), text, tree)
