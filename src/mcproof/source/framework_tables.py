@@ -89,8 +89,6 @@ SERVER_PARTS = frozenset(
 )
 """Attributes of a server that accept registrations just as it does."""
 
-CATALOG_KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
-"""The list of a catalog for each kind of item."""
 PROTOCOL_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
 """The kind of item that each type of the protocol describes."""
 DECORATORS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
@@ -131,9 +129,6 @@ class ServerMethod(NamedTuple):
 
 
 _NAMED = ("name", "title", "description")
-_MOUNT = ServerMethod("mount")
-_SWITCH = ServerMethod("switch")
-_REMOVE = ServerMethod("remove", "tools")
 SERVER_METHODS = {
     "tool": ServerMethod("decorator", "tools", ("name_or_fn",), _NAMED),
     "resource": ServerMethod("decorator", "resources", ("name_or_fn",), ("uri", *_NAMED)),
@@ -142,18 +137,12 @@ SERVER_METHODS = {
     "add_resource": ServerMethod("add", "resources", ("fn", "tool", "resource"), _NAMED),
     "add_prompt": ServerMethod("add", "prompts", ("fn", "tool", "prompt"), _NAMED),
     "add_resource_fn": ServerMethod("add", "resources", ("fn",), ("uri",)),
-    "remove_tool": _REMOVE,
-    "disable_tool": _REMOVE,
+    **dict.fromkeys(("remove_tool", "disable_tool"), ServerMethod("remove", "tools")),
     "get_tool": ServerMethod("look up", "tools"),
-    "mount": _MOUNT,
-    "import_server": _MOUNT,
-    "include_server": _MOUNT,
-    "add_server": _MOUNT,
-    "add_provider": _MOUNT,
+    **dict.fromkeys(word_set("mount import_server include_server add_server add_provider"), ServerMethod("mount")),
     "add_middleware": ServerMethod("middleware"),
     "add_transform": ServerMethod("transform"),
-    "enable": _SWITCH,
-    "disable": _SWITCH,
+    **dict.fromkeys(("enable", "disable"), ServerMethod("switch")),
     **{name: ServerMethod("list handler", kind) for name, kind in LIST_HANDLERS.items()},
     CALL_HANDLER: ServerMethod("call handler", "tools"),
 }

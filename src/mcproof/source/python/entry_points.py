@@ -22,7 +22,7 @@ from mcproof.source.python.interp.modules import Module, stem_of
 from mcproof.source.python.interp.values import last_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcproof.source.python.frameworks.domain import McpDomain
     from mcproof.source.python.frameworks.servers import ServerValue
@@ -255,3 +255,60 @@ def _reached(domain: McpDomain, entries: set[str], *, certain: bool) -> set[str]
                 found.add(imported)
                 waiting.append(imported)
     return found
+
+
+_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
+
+
+def doubt_imports(domain: McpDomain) -> None:
+    """Mark the items of a module as doubtful if every import of the module is conditional.
+
+    Imports by modules that it needs itself do not count: they do not explain how it was imported first.
+    """
+    graph = domain.run.import_graph
+    others: dict[str, list[tuple[str, bool]]] = {}
+    for path, imports in graph.importers.items():
+        needed = _needed_by(path, graph.imported) if all(unsure for _, unsure in imports) else ()
+        others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
+    doubtful: set[str] = set()
+    while True:
+        more = {
+            path
+            for path, imports in others.items()
+            if path not in doubtful and imports and all(unsure or importer in doubtful for importer, unsure in imports)
+        }
+        if not more:
+            break
+        doubtful |= more
+    doubtful |= _never_imported(domain)
+    for server in domain.servers:
+        for item in server.items:
+            if item.module is not None and item.module.path in doubtful:
+                item.doubtful = True
+
+
+def _needed_by(path: str, imported: Mapping[str, set[str]]) -> set[str]:
+    """Every file that a file imports, directly or indirectly."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        more = imported.get(waiting.pop(), set()) - found
+        found |= more
+        waiting.extend(more)
+    return found
+
+
+def _never_imported(domain: McpDomain) -> set[str]:
+    """Files that register items on the server of another file, that nothing imports and that start nothing."""
+    modules = domain.run.modules
+    registering = {
+        item.module.path
+        for server in domain.servers
+        for item in server.items
+        if item.module is not None and server.module is not None and server.module is not item.module
+    }
+    importers = domain.run.import_graph.importers
+    unused = {path for path in registering if path not in importers and not _STARTS.search(modules.data(path) or b"")}
+    if not unused or any(LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
+        return set()
+    return unused

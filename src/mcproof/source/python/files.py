@@ -390,14 +390,10 @@ class ImportPaths:
 
     def dotted_name(self, path: str) -> str:
         """The dotted name of a file within the project."""
-        folder, base = os.path.split(path)
+        base = os.path.basename(path)
         parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
-        for _ in range(_HIGHEST_CLIMB):
-            if not self.is_package(folder):
-                break
-            folder, base = os.path.split(folder)
-            parts.insert(0, base)
-        return ".".join(parts)
+        parts += [os.path.basename(os.path.dirname(file)) for file in self.packages_of(path)]
+        return ".".join(reversed(parts))
 
     def _search(self, folder: str, name: str, level: int) -> str | None:
         if level:

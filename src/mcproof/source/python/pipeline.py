@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from mcproof.core.observations.source import SourceProblem
 from mcproof.source.document import LISTS, NO_END, assemble, without_duplicates
 from mcproof.source.framework_tables import DISTRIBUTIONS, INSTALLED_PACKAGES
 from mcproof.source.packages.projects import ProjectDeclarations
-from mcproof.source.python.entry_points import LOADS_BY_NAME, FunctionDefinition, doubt_unstarted, entry_points
+from mcproof.source.python.entry_points import FunctionDefinition, doubt_imports, doubt_unstarted, entry_points
 from mcproof.source.python.files import Boundary, may_register, mcproof_comments, python_files
 from mcproof.source.python.frameworks.domain import McpDomain
 from mcproof.source.python.interp.calls import call_function, instantiate
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
     from mcproof.source.document import RenderedItem
     from mcproof.source.python.frameworks.servers import ServerValue
     from mcproof.source.python.interp.modules import Module, SyntaxTreeCache
-
-_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
 
 
 MOST_IMPORTED = 100
@@ -171,8 +168,43 @@ class _Source:
         self.domain = McpDomain(ProjectDeclarations(target, boundary, set(DISTRIBUTIONS.values())))
         self._run = self.domain.run = Interpreter(modules, self.domain)
         if _mentions_mcp(modules, candidates):
-            _Roots(self.domain, self._problems, target).follow(candidates)
+            self._follow(candidates)
         self._incomplete_lists = set(LISTS.values()) if self.domain.is_incomplete else set()
+
+    def _follow(self, candidates: list[str]) -> None:
+        """Follow the modules of a project, then the functions that register something and that nothing calls."""
+        run, domain = self._run, self.domain
+        loaded: list[Module] = []
+        for path in (*candidates, *run.modules.importers(candidates)):
+            module = run.modules.load(path)
+            if module is not None:
+                loaded.append(module)
+                self._follow_root(module, None, lambda path=path: run.module(path))  # type: ignore[misc]
+        items = (item for server in domain.servers for item in server.items)
+        tools = {id(item.exposed_function.node) for item in items if item.exposed_function is not None}
+        run.functions.followed |= tools  # calling a tool registers nothing
+        for entry in entry_points(domain, loaded):
+            self._follow_root(entry.module, entry.node, lambda entry=entry: _enter(run, entry))  # type: ignore[misc]
+        domain.register_unapplied()
+        doubt_imports(domain)
+        doubt_unstarted(domain)
+
+    def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
+        """Follow one module or function within its budget."""
+        run = self._run
+        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))
+        try:
+            follow()
+        except (BudgetExceededError, RecursionError) as error:
+            if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
+                self._report("the source is too large to follow; some of it was skipped")
+            self.domain.omit(NO_END, module, node, is_incomplete=True)
+        except Exception as error:
+            self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
+        run.reset()
+
+    def _report(self, message: str) -> None:
+        self._problems.append(SourceProblem(self._target, None, None, message))
 
     def render(self, only: str | None) -> Iterator[RenderedItem]:
         """Everything that is served; with `only`, what is defined in that file."""
@@ -230,50 +262,6 @@ def _mentions_mcp(modules: Modules, candidates: list[str]) -> bool:
     return False
 
 
-class _Roots:
-    """Follows the modules of a project, then the functions that register something and that nothing calls."""
-
-    def __init__(self, domain: McpDomain, problems: list[SourceProblem], target: str) -> None:
-        self._domain = domain
-        self._run = domain.run
-        self._problems = problems
-        self._target = target
-
-    def follow(self, candidates: list[str]) -> None:
-        run, domain = self._run, self._domain
-        loaded: list[Module] = []
-        for path in (*candidates, *run.modules.importers(candidates)):
-            module = run.modules.load(path)
-            if module is not None:
-                loaded.append(module)
-                self._follow_root(module, None, lambda path=path: run.module(path))  # type: ignore[misc]
-        items = (item for server in domain.servers for item in server.items)
-        tools = {id(item.exposed_function.node) for item in items if item.exposed_function is not None}
-        run.functions.followed |= tools  # calling a tool registers nothing
-        for entry in entry_points(domain, loaded):
-            self._follow_root(entry.module, entry.node, lambda entry=entry: _enter(run, entry))  # type: ignore[misc]
-        domain.register_unapplied()
-        _doubt_imports(domain)
-        doubt_unstarted(domain)
-
-    def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
-        """Follow one module or function within its budget."""
-        run = self._run
-        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))
-        try:
-            follow()
-        except (BudgetExceededError, RecursionError) as error:
-            if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
-                self._report("the source is too large to follow; some of it was skipped")
-            self._domain.omit(NO_END, module, node, is_incomplete=True)
-        except Exception as error:
-            self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
-        run.reset()
-
-    def _report(self, message: str) -> None:
-        self._problems.append(SourceProblem(self._target, None, None, message))
-
-
 def _enter(run: Interpreter, entry: FunctionDefinition) -> None:
     """Follow a function that is called from outside the project, with unknown arguments."""
     holder = run.resolve(entry.module.scope.names.get(entry.owner or entry.name))
@@ -291,9 +279,8 @@ def _enter(run: Interpreter, entry: FunctionDefinition) -> None:
         return
     bound = _unwrapped(method, entry.node).copy()
     if "staticmethod" not in method.decorators:
-        bound.bound_to = (
-            holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
-        )
+        instance = made if isinstance(made, Instance) else UNKNOWN
+        bound.bound_to = holder if "classmethod" in method.decorators else instance
     call_function(run, bound, Call([], {}))
 
 
@@ -303,60 +290,3 @@ def _unwrapped(function: Function, node: Any) -> Function:
     while function.node is not node and isinstance(function.wrapped, Function) and steps < MOST_WRAPPERS:
         function, steps = function.wrapped, steps + 1
     return function
-
-
-# --- conditional imports
-
-
-def _doubt_imports(domain: McpDomain) -> None:
-    """Mark the items of a module as doubtful if every import of the module is conditional.
-
-    Imports by modules that it needs itself do not count: they do not explain how it was imported first.
-    """
-    graph = domain.run.import_graph
-    others: dict[str, list[tuple[str, bool]]] = {}
-    for path, imports in graph.importers.items():
-        needed = _needed_by(path, graph.imported) if all(unsure for _, unsure in imports) else ()
-        others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
-    doubtful: set[str] = set()
-    while True:
-        more = {
-            path
-            for path, imports in others.items()
-            if path not in doubtful and imports and all(unsure or importer in doubtful for importer, unsure in imports)
-        }
-        if not more:
-            break
-        doubtful |= more
-    doubtful |= _never_imported(domain)
-    for server in domain.servers:
-        for item in server.items:
-            if item.module is not None and item.module.path in doubtful:
-                item.doubtful = True
-
-
-def _needed_by(path: str, imported: Mapping[str, set[str]]) -> set[str]:
-    """Every file that a file imports, directly or indirectly."""
-    found: set[str] = set()
-    waiting = [path]
-    while waiting:
-        more = imported.get(waiting.pop(), set()) - found
-        found |= more
-        waiting.extend(more)
-    return found
-
-
-def _never_imported(domain: McpDomain) -> set[str]:
-    """Files that register items on the server of another file, that nothing imports and that start nothing."""
-    modules = domain.run.modules
-    registering = {
-        item.module.path
-        for server in domain.servers
-        for item in server.items
-        if item.module is not None and server.module is not None and server.module is not item.module
-    }
-    importers = domain.run.import_graph.importers
-    unused = {path for path in registering if path not in importers and not _STARTS.search(modules.data(path) or b"")}
-    if not unused or any(LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
-        return set()
-    return unused

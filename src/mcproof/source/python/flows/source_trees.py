@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.observations.responses import secret_in
 from mcproof.core.observations.source import ForwardedToken, SourcePlace, SourceProblem, SourceSecret
 from mcproof.source.python.files import decoded, is_test, python_files
+from mcproof.source.python.interp import values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,9 +91,7 @@ def last_name(node: ast.AST) -> str:
     """Return the name that an expression is known by: of `config.host`, `args["host"]` and `host`, `host`."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return node.slice.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    return values.last_name(node)
 
 
 _HEADER = "authorization"
@@ -170,13 +169,11 @@ def _read(tree: SourceTree, value: ast.AST) -> SourcePlace | None:
                 return tree.place(node)
             if name.endswith(".get") and node.args and _is_header(node.args[0]) and _is_incoming(node.func):
                 return tree.place(node)
-        elif isinstance(node, ast.Subscript) and _is_loaded_header(node):
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_header(node.slice):
+            if not _is_incoming(node.value):
+                continue
             return tree.place(node)
     return None
-
-
-def _is_loaded_header(node: ast.Subscript) -> bool:
-    return isinstance(node.ctx, ast.Load) and _is_header(node.slice) and _is_incoming(node.value)
 
 
 def _is_header(node: ast.AST) -> bool:
@@ -212,13 +209,12 @@ def _held(value: ast.AST, received: dict[str, SourcePlace]) -> SourcePlace | Non
         if isinstance(node, ast.Compare | ast.Await | ast.Lambda):
             continue
         if isinstance(node, ast.Call):
-            is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS
-            waiting += [node.func.value] if is_method and isinstance(node.func, ast.Attribute) else []
-            continue
-        if isinstance(node, ast.IfExp):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS:
+                waiting.append(node.func.value)
+        elif isinstance(node, ast.IfExp):
             waiting += [node.body, node.orelse]
-            continue
-        waiting += ast.iter_child_nodes(node)
+        else:
+            waiting += ast.iter_child_nodes(node)
     return None
 
 
@@ -318,12 +314,7 @@ def _name_of(node: ast.expr, parent: ast.AST | None) -> str:
 
 def _random(value: str, name: str) -> str | None:
     """Return what may be shown of a literal that is random text under the name of a secret; None for other literals."""
-    if (
-        value.startswith(_PUBLIC)
-        or not _NAME.search(name)
-        or _VALUE.fullmatch(value) is None
-        or _INVENTED.search(value)
-    ):
+    if value.startswith(_PUBLIC) or not _NAME.search(name) or not _VALUE.fullmatch(value) or _INVENTED.search(value):
         return None
     if not any(character.isdigit() for character in value) or not any(character.isalpha() for character in value):
         return None

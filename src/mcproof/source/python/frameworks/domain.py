@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mcproof.source import framework_tables as tables
-from mcproof.source.document import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
+from mcproof.source.document import LISTS, NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
 from mcproof.source.python.frameworks import served_items, servers
 from mcproof.source.python.frameworks.servers import (
     FASTMCP_MARK,
@@ -123,7 +123,7 @@ class McpDomain:
         """Apply the arguments of a server's constructor."""
         kwargs, doubtful = call.kwargs, self.run.doubt > 0
         set_info(native, call.args, kwargs)
-        for kind in tables.CATALOG_KEYS:
+        for kind in LISTS:
             setting = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
             native.on_duplicate[kind] = unwrapped(setting)
         for name, kind in tables.LIST_HANDLERS.items():

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.source.document import LIST_CHANGED, NO_PREFIX, OPEN_LIST, TOO_MANY
-from mcproof.source.framework_tables import CATALOG_KEYS, LISTING_METHODS, PROTOCOL_TYPES
+from mcproof.source.document import LIST_CHANGED, LISTS, NO_PREFIX, OPEN_LIST, TOO_MANY
+from mcproof.source.framework_tables import LISTING_METHODS, PROTOCOL_TYPES
 from mcproof.source.python.frameworks.servers import ListHandler, RegisteredItem, ServerValue, is_incomplete, listed
 from mcproof.source.python.interp.calls import call_function
 from mcproof.source.python.interp.containers import OPEN, STEPS_OF_ONE_ROOT, doubtful_positions, extent_of
@@ -145,7 +145,7 @@ def served_items(domain: McpDomain, incomplete_lists: set[str]) -> list[ServedIt
     for server in list(domain.servers):
         for handler in server.handlers:
             if not _run_list_handler(domain, server, handler):
-                incomplete_lists.add(CATALOG_KEYS[handler.kind])
+                incomplete_lists.add(LISTS[handler.kind])
                 domain.omit(OPEN_LIST, handler.function.module, handler.function.node)
     # items of one server, even if it is created in several ways, are only as conditional as that server
     serving = {id(server.node) for server in domain.servers if server.items and not server.is_given}
@@ -173,7 +173,7 @@ class _Collector:
 
     def omit_everything(self, reason: Any, module: Module | None, node: ast.AST | None) -> None:
         """Record an omission that may concern every list."""
-        self._incomplete_lists.update(CATALOG_KEYS.values())
+        self._incomplete_lists.update(LISTS.values())
         self._domain.omit(reason, module, node)
 
     def add(self, server: ServerValue, prefix: str, above: list[tuple[str, ServerValue]], *, doubtful: bool) -> None:
@@ -191,7 +191,7 @@ class _Collector:
         for call in server.open_at:
             self.omit_everything(OPEN_LIST, call.module, call.node)
         if changes.changed_at is not None:
-            self._incomplete_lists.add(CATALOG_KEYS["tools"])
+            self._incomplete_lists.add(LISTS["tools"])
             self._domain.omit(LIST_CHANGED, *changes.changed_at)
             doubtful = True
         switches = sum(len(level.changes.switches) for _, level in levels)

@@ -310,12 +310,10 @@ def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any
             return UNKNOWN
     elif not all(isinstance(argument, (*PLAIN, tuple)) for argument in args):
         return UNKNOWN
-    if name in ("zfill", "expandtabs") and any(isinstance(argument, int) and argument > 1000 for argument in args):
+    widest = max((argument for argument in args if isinstance(argument, int)), default=8)
+    if name in ("zfill", "expandtabs") and widest > 1000:
         return UNKNOWN
-    if (
-        name == "expandtabs"
-        and value.count("\t") * max((argument for argument in args if isinstance(argument, int)), default=8) > LONGEST
-    ):
+    if name == "expandtabs" and value.count("\t") * widest > LONGEST:
         return UNKNOWN
     if name == "replace" and len(value) * max(1, len(str(args[1])) if len(args) > 1 else 1) > LONGEST:
         return UNKNOWN
@@ -352,9 +350,7 @@ def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
     complete = extent_of(value) is EXACT
     if name in ("items", "keys", "values"):
-        made = (
-            SourceList(tuple(pair) for pair in value.items()) if name == "items" else SourceList(getattr(value, name)())
-        )
+        made = SourceList(getattr(value, name)())
         made.mark_open(not complete)
         made.doubtful = doubtful_positions(value)
         return made

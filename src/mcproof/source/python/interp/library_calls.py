@@ -196,19 +196,19 @@ def _setattr(run: Interpreter, call: Call) -> Any:
 
 
 def _hasattr(run: Interpreter, call: Call) -> Any:
-    if len(call.args) == 2 and isinstance(call.args[1], str) and _lacks_mark(run, *call.args):
+    if len(call.args) != 2 or not isinstance(call.args[1], str):
+        return UNKNOWN
+    holder, name = call.args
+    if _lacks_mark(run, holder, name):
         return False
-    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
-        return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
-    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
-        made, name = call.args
-        if _is_doubtful(made, name):
-            return UNKNOWN
-        if name in made.attributes or made.cls.attribute(name) is not MISSING:
-            return True
-        knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
-        return False if knows_all and made.native is None and not name.startswith("__") else UNKNOWN
-    return UNKNOWN
+    if isinstance(holder, Function):
+        return name in holder.attributes or name.startswith("__")
+    if not isinstance(holder, Instance) or _is_doubtful(holder, name):
+        return UNKNOWN
+    if name in holder.attributes or holder.cls.attribute(name) is not MISSING:
+        return True
+    knows_all = not holder.cls.external_bases() and holder.cls.attribute("__getattr__") is MISSING
+    return False if knows_all and holder.native is None and not name.startswith("__") else UNKNOWN
 
 
 def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
@@ -287,17 +287,14 @@ def _import_module(run: Interpreter, call: Call) -> Any:
 def _isinstance(_: Interpreter, call: Call) -> Any:
     if len(call.args) != 2:
         return UNKNOWN
-    kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+    value, kinds = call.args[0], call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
     known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
-    types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
-    plain_value = isinstance(call.args[0], (*_PLAIN, Function))
-    if len(types) == len(kinds) and None not in types and plain_value:
-        return isinstance(call.args[0], tuple(kind for kind in types if kind is not None))
-    if isinstance(call.args[0], Instance) and any(
-        kind in call.args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)
-    ):
+    types = [known[kind.last] for kind in kinds if isinstance(kind, External) and kind.last in known]
+    if len(types) == len(kinds) and isinstance(value, (*_PLAIN, Function)):
+        return isinstance(value, tuple(types))
+    if isinstance(value, Instance) and any(kind in value.cls.ancestry() for kind in kinds if isinstance(kind, Class)):
         return True
-    if all(isinstance(kind, Class) for kind in kinds) and isinstance(call.args[0], (*_PLAIN, Function, Class)):
+    if all(isinstance(kind, Class) for kind in kinds) and isinstance(value, (*_PLAIN, Function, Class)):
         return False  # neither data nor a definition is an instance of a project class
     return UNKNOWN
 

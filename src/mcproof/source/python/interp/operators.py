@@ -37,7 +37,7 @@ from mcproof.source.python.interp.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 
 LONGEST = 1 << 20
@@ -94,12 +94,9 @@ def percent_format(text: str, value: Any) -> Any:
         if text.count("%") != text.count("%s"):
             return UNKNOWN  # numbers and quoted strings are formatted differently
         value = values = tuple(map(displayed, values))
-    if isinstance(value, dict):
-        if not all(isinstance(item, PLAIN) for item in value.values()):
-            return UNKNOWN
-    elif not all(isinstance(item, PLAIN) for item in values):
-        return UNKNOWN
     pieces = value.values() if isinstance(value, dict) else values
+    if not all(isinstance(piece, PLAIN) for piece in pieces):
+        return UNKNOWN
     if "*" in text or not fits(text, text.count("%"), pieces):
         return UNKNOWN
     try:
@@ -147,6 +144,9 @@ def is_short(value: Any, indent: int = 0) -> bool:
     return True
 
 
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+
+
 def format_value(value: Any, conversion: int, spec: Any) -> str | None:
     """One `{...}` of an f-string; None if unknown."""
     if isinstance(value, EnumMember):
@@ -158,13 +158,7 @@ def format_value(value: Any, conversion: int, spec: Any) -> str | None:
     if not fits(spec, 1, [value]):
         return None
     try:
-        if conversion == ord("r"):
-            value = repr(value)
-        elif conversion == ord("s"):
-            value = str(value)
-        elif conversion == ord("a"):
-            value = ascii(value)
-        return format(value, spec)
+        return format(_CONVERSIONS[conversion](value) if conversion in _CONVERSIONS else value, spec)
     except Exception:
         return None
 
@@ -252,13 +246,8 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
         return left + right if len(left) + len(right) <= MOST_ITEMS else UNKNOWN
     function = _ARITHMETIC.get(type(op))
-    if (
-        function is None
-        or not isinstance(left, (str, int, float, bytes))
-        or not isinstance(right, (str, int, float, bytes))
-    ):
-        return UNKNOWN
-    if not _is_small(left, op, right):
+    is_plain = isinstance(left, (str, int, float, bytes)) and isinstance(right, (str, int, float, bytes))
+    if function is None or not is_plain or not _is_small(left, op, right):
         return UNKNOWN
     try:
         return function(left, right)
@@ -269,12 +258,8 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
 def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
     """Whether the result has a reasonable size, unlike `9 ** 9 ** 9` or `"a" * 10 ** 12`."""
     if isinstance(op, (ast.Pow, ast.LShift)):
-        return (
-            isinstance(left, (int, float))
-            and isinstance(right, (int, float))
-            and abs(left) < 1 << 32
-            and 0 <= right <= 64
-        )
+        are_numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+        return are_numbers and abs(left) < 1 << 32 and 0 <= right <= 64
     texts = [side for side in (left, right) if isinstance(side, (str, bytes))]
     numbers = [side for side in (left, right) if isinstance(side, (int, float))]
     if isinstance(op, ast.Mult) and texts:
@@ -315,19 +300,20 @@ def comparison(left: Any, op: ast.cmpop, right: Any) -> Any:
             return UNKNOWN
         return same if isinstance(op, ast.Eq) else not same
     if isinstance(left, External) and left.name == "sys.version_info":
-        return isinstance(op, (ast.Gt, ast.GtE)) if _is_old_version(right) else UNKNOWN
+        is_version = isinstance(right, tuple) and all(isinstance(part, int) for part in right)
+        # every Python that runs an MCP server is at least 3.10
+        return isinstance(op, (ast.Gt, ast.GtE)) if is_version and right <= (3, 10) else UNKNOWN
     if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
         return UNKNOWN
-    if isinstance(op, ast.Lt):
-        return left < right
-    if isinstance(op, ast.LtE):
-        return left <= right
-    return left > right if isinstance(op, ast.Gt) else left >= right
+    return _ORDERS[type(op)](left, right)
 
 
-def _is_old_version(value: Any) -> bool:
-    """Whether every Python that runs an MCP server is at least this version."""
-    return isinstance(value, tuple) and all(isinstance(part, int) for part in value) and value <= (3, 10)
+_ORDERS: dict[type[ast.cmpop], Any] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def _comparable(value: Any) -> bool:
@@ -346,11 +332,8 @@ def _identical(left: Any, right: Any) -> Any:
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return left.cls is right.cls and left.name == right.name
     if is_empty_marker(left) or is_empty_marker(right):
-        return (
-            UNKNOWN
-            if isinstance(left, ExternalCall) or isinstance(right, ExternalCall)
-            else is_empty_marker(left) and is_empty_marker(right)
-        )
+        is_unsure = isinstance(left, ExternalCall) or isinstance(right, ExternalCall)
+        return UNKNOWN if is_unsure else is_empty_marker(left) and is_empty_marker(right)
     if isinstance(left, External) and isinstance(right, External):
         return left == right or UNKNOWN
     if left is not right and isinstance(left, _APART) and isinstance(right, _APART) and type(left) is not type(right):
