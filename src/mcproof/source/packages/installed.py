@@ -126,19 +126,13 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
     if script is not None:
         found += _of_script(script)
     elif program == "uv" and "run" in rest:
-        found += project_packages(_project_folder(rest, folder))
+        options = (option for option in ("--directory", "--project") if option in rest[:-1])
+        below = [rest[rest.index(option) + 1] for option in options]
+        found += project_packages(os.path.join(folder, *below[:1]))
     for package in command_packages(words):
         if package.ecosystem == "npm" and package.name in words:  # without a version or a tag
             found += local_module(package.name, folder)
     return list(dict.fromkeys(found))
-
-
-def _project_folder(rest: Sequence[str], folder: str) -> str:
-    """Return the folder of the project that `uv run` uses."""
-    for option in ("--directory", "--project"):
-        if option in rest[:-1]:
-            return os.path.join(folder, rest[rest.index(option) + 1])
-    return folder
 
 
 def _script(program: str, rest: Sequence[str], folder: str) -> str | None:

@@ -172,16 +172,13 @@ def _of_folder(folder: str, dependencies: tuple[str, ...]) -> ProjectMetadata:
     versions = {}
     for name in dependencies:
         version = release_of(locked[name][1]) if name in locked else None
-        if (version := version or _newest_required(name, texts)) is not None:
+        if version is None:
+            pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
+            limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
+            version = min((limit for limit in limits if limit is not None), default=None)
+        if version is not None:
             versions[name] = version
     return ProjectMetadata(tuple(dict.fromkeys(scripts)), versions)
-
-
-def _newest_required(name: str, texts: Iterable[str]) -> Version | None:
-    """The newest version of a distribution that all requirements in some texts allow."""
-    pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
-    limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
-    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -252,7 +249,9 @@ def module_packages(path: str) -> list[KnownPackage]:
     """Return the package in `node_modules` that a program or script belongs to, and the SDK that it loads."""
     real = os.path.realpath(path)
     if os.path.basename(os.path.dirname(real)) == ".bin":
-        real = _launched(real)
+        launched = _LAUNCHED.search(text_of(real)[:_LONGEST_LAUNCHER])
+        if launched is not None:
+            real = os.path.realpath(os.path.join(os.path.dirname(real), *re.split(r"[\\/]+", launched[1])))
     parts = real.split(os.sep)
     if MODULES not in parts:
         return []
@@ -264,14 +263,6 @@ def module_packages(path: str) -> list[KnownPackage]:
 def local_module(name: str, folder: str) -> list[KnownPackage]:
     """Return a package that is installed in a project, which `npx NAME` prefers to fetching it."""
     return list(node_project(os.path.join(folder, MODULES, *name.split("/"))))
-
-
-def _launched(launcher: str) -> str:
-    """Return the script that a launcher starts; the launcher itself if that is unknown."""
-    found = _LAUNCHED.search(text_of(launcher)[:_LONGEST_LAUNCHER])
-    if found is None:
-        return launcher
-    return os.path.realpath(os.path.join(os.path.dirname(launcher), *re.split(r"[\\/]+", found[1])))
 
 
 def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:

@@ -206,12 +206,9 @@ _UVX = Runner(
     ),
 )
 RUNNERS: dict[str, tuple[Runner, ...]] = {
-    "npx": (_NPM,),
-    "bunx": (_NPM,),
-    "pnpx": (_NPM,),
+    **dict.fromkeys(("npx", "bunx", "pnpx"), (_NPM,)),
     "npm": (_NPM._replace(verbs=("exec",)), _NPM._replace(verbs=("x",))),
-    "pnpm": (_NPM._replace(verbs=("dlx",)),),
-    "yarn": (_NPM._replace(verbs=("dlx",)),),
+    **dict.fromkeys(("pnpm", "yarn"), (_NPM._replace(verbs=("dlx",)),)),
     "bun": (_NPM._replace(verbs=("x",)),),
     "deno": (_NPM._replace(verbs=("run",)),),
     "uvx": (_UVX,),

@@ -124,6 +124,7 @@ def _note_command(walk: FunctionWalk, dotted: str, given: FlowCall) -> None:
 
 def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST, shown: str) -> None:
     """The arguments of a program: its name, the script of a shell, or arguments that may be options."""
+    program = os.path.basename(elements[0].base) if elements and isinstance(elements[0].base, str) else ""
     ends_options = False
     for index, value in enumerate(elements):
         before = [element.text for element in elements[max(0, index - 2) : index]]
@@ -133,7 +134,7 @@ def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST
             continue
         if index == 0:
             walk.use(PROGRAM, value, node, shown)
-        elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS) or (_program(elements[0]) == "ssh" and index >= 2):
+        elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS) or (program == "ssh" and index >= 2):
             walk.use(SHELL, value, node, shown)
         elif _runs(before, tables.INTERPRETERS, tables.CODE_FLAGS):
             walk.use(EVAL, value, node, shown)
@@ -146,10 +147,6 @@ def _runs(before: list[str | None], programs: frozenset[str], flags: frozenset[s
     if len(before) < 2 or before[1] not in flags or before[0] is None:
         return False
     return os.path.basename(before[0]) in programs or before[0].rpartition("\\")[2] in programs
-
-
-def _program(value: FlowValue) -> str:
-    return os.path.basename(value.base) if isinstance(value.base, str) else ""
 
 
 def _is_value_of_option(before: str | None) -> bool:
@@ -183,7 +180,7 @@ def tests_of(value: FlowValue) -> tuple[frozenset[Guard], frozenset[Guard]]:
 
 def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a word of a command, only the program is known."""
-    found: frozenset[Guard] = _NO_GUARDS
+    found = _NO_GUARDS
     for label, mark in value.all_marks().items():
         found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
     return found

@@ -121,7 +121,10 @@ def _in_function(tree: SourceTree, function: ast.FunctionDef | ast.AsyncFunction
         return
     headers = _tainted_headers(nodes, received)
     for node in nodes:
-        if not isinstance(node, ast.Call) or not _sends(node) or _asks_issuer(node):
+        if not isinstance(node, ast.Call) or _asks_issuer(node):
+            continue
+        last = dotted(node.func).rpartition(".")[2]
+        if last not in _CLIENTS and not (last in _CLIENT_CALLS and isinstance(node.func, ast.Attribute)):
             continue
         for keyword in node.keywords:
             if keyword.arg != "headers":
@@ -130,12 +133,6 @@ def _in_function(tree: SourceTree, function: ast.FunctionDef | ast.AsyncFunction
             source = source or headers.get(last_name(keyword.value))
             if source is not None:
                 yield ForwardedToken(tree.place(node), source, function.name)
-
-
-def _sends(node: ast.Call) -> bool:
-    """Whether a call sends a request, or makes a client that does."""
-    last = dotted(node.func).rpartition(".")[2]
-    return last in _CLIENTS or (last in _CLIENT_CALLS and isinstance(node.func, ast.Attribute))
 
 
 def _asks_issuer(node: ast.Call) -> bool:
@@ -185,15 +182,11 @@ def _is_incoming(node: ast.AST) -> bool:
     """Whether an expression is the headers of a request, as in `request.headers` and `get_http_headers()`."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Attribute) and inner.attr == "headers":
-            return any(_is_request(part) for part in ast.walk(inner.value))
+            names = [last_name(part).lower() for part in ast.walk(inner.value)]
+            return "req" in names or any("request" in name for name in names)
         if isinstance(inner, ast.Call) and dotted(inner.func).rpartition(".")[2] == "get_http_headers":
             return True
     return False
-
-
-def _is_request(node: ast.AST) -> bool:
-    name = last_name(node).lower()
-    return "request" in name or name == "req"
 
 
 def _held(value: ast.AST, received: dict[str, SourcePlace]) -> SourcePlace | None:

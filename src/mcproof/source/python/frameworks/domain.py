@@ -262,8 +262,11 @@ class McpDomain:
             return self._method_of_call(holder, name, call)
         if isinstance(holder, ServerValue):
             return self._method_of_server(holder, name, call)
-        if isinstance(holder, Instance) and name in tables.MIXIN_METHODS:
-            self._register_mixin(holder, name, call)
+        if isinstance(holder, Instance) and name in tables.MIXIN_METHODS:  # `object.register_all(server)`
+            server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
+            if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
+                for kind, method, given in servers.marked(holder, name, call):
+                    register(self, server, kind, method, given, Call([], {}))
         if holder is UNKNOWN and name in tables.UNTYPED_METHODS:
             if self._untyped is None:
                 self._untyped = ServerValue("", is_given=True)
@@ -353,13 +356,6 @@ class McpDomain:
             return
         names = tables.SERVER_METHODS[pending.method].parameters
         register(self, server, pending.kind, value, {**dict(zip(names, call.args, strict=False)), **call.kwargs}, call)
-
-    def _register_mixin(self, holder: Instance, name: str, call: Call) -> None:
-        """`object.register_all(server)` of fastmcp's `MCPMixin`."""
-        server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
-        if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
-            for kind, method, given in servers.marked(holder, name, call):
-                register(self, server, kind, method, given, Call([], {}))
 
     def register_unapplied(self) -> None:
         """Take every unapplied `server.tool(x)` for the registration of something unknown."""

@@ -262,14 +262,8 @@ def inline_output(tool: Schema, unknown: set[str]) -> None:
 
 
 _STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
-
-
 _NOTES = frozenset(("title", "description", "deprecated", "readOnly", "writeOnly"))
-
-
 _LITERAL = frozenset(("default", "const", "examples", "example", "enum"))
-
-
 _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 
 

@@ -39,11 +39,7 @@ if TYPE_CHECKING:
 
 
 _CONTENT = word_set("TextContent ImageContent AudioContent ResourceLink EmbeddedResource ContentBlock Image Audio File")
-
-
 _RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
-
-
 _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
 
 

@@ -189,10 +189,9 @@ def _is_doubtful(holder: Any, name: str) -> bool:
     return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
-def _setattr(run: Interpreter, call: Call) -> Any:
+def _setattr(run: Interpreter, call: Call) -> None:
     if len(call.args) == 3 and isinstance(call.args[1], str):
-        set_attribute(run, call.args[0], call.args[1], call.args[2])
-    return None
+        set_attribute(run, *call.args)
 
 
 def _hasattr(run: Interpreter, call: Call) -> Any:

@@ -357,25 +357,19 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Import: import_modules,
     ast.ImportFrom: import_from,
     ast.If: _if,
-    ast.For: _loop,
-    ast.AsyncFor: _loop,
-    ast.While: _loop,
-    ast.Try: _try,
-    ast.With: _with,
-    ast.AsyncWith: _with,
+    **dict.fromkeys((ast.For, ast.AsyncFor, ast.While), _loop),
+    **dict.fromkeys((ast.Try, ast.TryStar), _try),
+    **dict.fromkeys((ast.With, ast.AsyncWith), _with),
     ast.Match: _match,
     ast.Return: _return,
     ast.Raise: lambda *_: RAISE,
     ast.Break: lambda *_: BREAK,
     ast.Continue: lambda *_: CONTINUE,
-    ast.FunctionDef: _function,
-    ast.AsyncFunctionDef: _function,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), _function),
     ast.ClassDef: _class,
     ast.Delete: _delete,
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,
 }
-if hasattr(ast, "TryStar"):
-    STATEMENTS[ast.TryStar] = _try
-if hasattr(ast, "TypeAlias"):
+if hasattr(ast, "TypeAlias"):  # since Python 3.12
     STATEMENTS[ast.TypeAlias] = _type_alias

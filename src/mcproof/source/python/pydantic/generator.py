@@ -130,13 +130,13 @@ class SchemaGenerator:
         if isinstance(kind, Class):
             return classes.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
-            return self.defined(kind, kind.name, lambda pointer: self._alias(kind, pointer))
+            scope = kind.scope
+            return self.defined(
+                kind, kind.name, lambda pointer: self.schema(self.run.annotation(kind.node, scope), scope, pointer)
+            )
         if isinstance(kind, ExternalCall):
             return created(self, kind, scope, at)
         return self.unknown_at(at)
-
-    def _alias(self, kind: TypeAlias, at: str) -> Schema:
-        return self.schema(self.run.annotation(kind.node, kind.scope), kind.scope, at)
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
         """A reference to a definition, which is made once."""
