@@ -6,6 +6,7 @@ everything that is missing, so that it is reported and not mistaken for absent.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.catalog.model import CONDITIONAL, SourceTool
@@ -227,3 +228,46 @@ def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
         framework=winner.tool.framework,
     )
     return winner._replace(tool=tool)
+
+
+class ServerGroup(NamedTuple):
+    """One server of the source, with all values that stand for it."""
+
+    servers: list[Any]
+    """The values, in the types of the language's reader."""
+    items: list[RenderedItem]
+    location: tuple[str, int]
+    """File and line of the call that creates it."""
+
+
+def nearest_group(groups: list[ServerGroup], file: str) -> ServerGroup:
+    """The server whose file has the longest path in common with a file; the first of several."""
+    path = os.path.abspath(file)
+    return max(groups, key=lambda group: len(os.path.commonpath([os.path.abspath(group.location[0]), path])))
+
+
+def group_names(target: str, groups: list[ServerGroup]) -> list[str]:
+    """A name for each server of a folder: the highest folder with no other server in it, else its file.
+
+    The same name as a target leads to the same server.
+    """
+    if len(groups) == 1:
+        return [target]
+    files = [group.location[0] for group in groups]
+    names = []
+    for number, (file, line) in enumerate(group.location for group in groups):
+        others = [os.path.abspath(path) for at, path in enumerate(files) if at != number]
+        name = _highest_alone(target, file, others)
+        names.append(f"{file}:{line}" if name is None else name)
+    return [os.path.normpath(name) for name in names]
+
+
+def _highest_alone(target: str, file: str, others: list[str]) -> str | None:
+    """The highest folder below a target, or the file itself, without any of the others; None if there is none."""
+    top = os.path.abspath(target)
+    parts = os.path.relpath(os.path.abspath(file), top).split(os.sep)
+    for count in range(1, len(parts) + 1):
+        path = os.path.join(top, *parts[:count])
+        if not any(other == path or other.startswith(path + os.sep) for other in others):
+            return os.path.join(target, *parts[:count])
+    return None

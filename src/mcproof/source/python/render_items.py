@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.core.catalog.model import FROM_SOURCE, SourceTool
-from mcproof.source.document import LISTS, NO_END, NO_NAME, Registration, RenderedItem
+from mcproof.source.document import LISTS, NO_END, NO_NAME, Registration, RenderedItem, ServerGroup, nearest_group
 from mcproof.source.framework_tables import INLINED, OUTPUT_SCHEMAS, PLAIN_WRAPPER, TOOL_TITLES
 from mcproof.source.python import render_json
 from mcproof.source.python.frameworks import fastmcp
@@ -423,21 +422,6 @@ def server_numbers(domain: McpDomain) -> dict[int, int]:
     return numbers
 
 
-class ServerGroup(NamedTuple):
-    """One server of the source, with all values that stand for it."""
-
-    servers: list[ServerValue]
-    items: list[RenderedItem]
-
-    @property
-    def location(self) -> tuple[str, int]:
-        """File and line of the call that creates it."""
-        for server in self.servers:
-            if server.module is not None:
-                return server.module.file, getattr(server.node, "lineno", 1)
-        return "", 1
-
-
 def group_by_server(domain: McpDomain, items: Iterable[RenderedItem]) -> list[ServerGroup]:
     """Items by the server that serves them, in the order of the servers.
 
@@ -451,7 +435,8 @@ def group_by_server(domain: McpDomain, items: Iterable[RenderedItem]) -> list[Se
     groups: list[ServerGroup] = []
     given: list[ServerGroup] = []
     for server in domain.servers:
-        group = ServerGroup([server], by_root.get(id(server), []))
+        created_at = ("", 1) if server.module is None else (server.module.file, getattr(server.node, "lineno", 1))
+        group = ServerGroup([server], by_root.get(id(server), []), created_at)
         if not group.items:
             continue
         if server.is_given or server.module is None:
@@ -463,7 +448,7 @@ def group_by_server(domain: McpDomain, items: Iterable[RenderedItem]) -> list[Se
             groups.append(group)
     if not groups:
         servers = [server for group in given for server in group.servers]
-        return [ServerGroup(servers, [item for group in given for item in group.items])]
+        return [ServerGroup(servers, [item for group in given for item in group.items], ("", 1))]
     for group in given:
         place = group.items[0].registration.location
         nearest = groups[0] if place is None else nearest_group(groups, place[0])
@@ -481,36 +466,3 @@ def _is_same(one: ServerGroup, other: ServerGroup) -> bool:
         return False
     origins = [{(*item.key, item.registration.origin) for item in group.items} for group in (one, other)]
     return origins[0] <= origins[1] or origins[1] <= origins[0]
-
-
-def nearest_group(groups: list[ServerGroup], file: str) -> ServerGroup:
-    """The server whose file has the longest path in common with a file; the first of several."""
-    path = os.path.abspath(file)
-    return max(groups, key=lambda group: len(os.path.commonpath([os.path.abspath(group.location[0]), path])))
-
-
-def group_names(target: str, groups: list[ServerGroup]) -> list[str]:
-    """A name for each server of a folder: the highest folder with no other server in it, else its file.
-
-    The same name as a target leads to the same server.
-    """
-    if len(groups) == 1:
-        return [target]
-    files = [group.location[0] for group in groups]
-    names = []
-    for number, (file, line) in enumerate(group.location for group in groups):
-        others = [os.path.abspath(path) for at, path in enumerate(files) if at != number]
-        name = _highest_alone(target, file, others)
-        names.append(f"{file}:{line}" if name is None else name)
-    return [os.path.normpath(name) for name in names]
-
-
-def _highest_alone(target: str, file: str, others: list[str]) -> str | None:
-    """The highest folder below a target, or the file itself, without any of the others; None if there is none."""
-    top = os.path.abspath(target)
-    parts = os.path.relpath(os.path.abspath(file), top).split(os.sep)
-    for count in range(1, len(parts) + 1):
-        path = os.path.join(top, *parts[:count])
-        if not any(other == path or other.startswith(path + os.sep) for other in others):
-            return os.path.join(target, *parts[:count])
-    return None
