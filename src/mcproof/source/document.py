@@ -196,6 +196,7 @@ def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[R
         here = item.registration
         others = same_name.setdefault(item.key, [])
         at = next((index for index in others if kept[index].registration.server == here.server), None)
+        # a factory that is called twice registers the same function on two servers, which users see as one
         is_new = (*item.key, here.origin) not in origins
         origins.add((*item.key, here.origin))
         if at is None:
@@ -220,6 +221,7 @@ def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
     winner = winner._replace(is_conditional=first.is_conditional and last.is_conditional)
     if winner.tool is None or other.tool is None:
         return winner
+    # either may be served, so a rule must not judge what they do not agree on: docs/decisions/0025-unknown-is-silent.md
     differing = {f"/{key}" for key in first.raw.keys() | last.raw.keys() if first.raw.get(key) != last.raw.get(key)}
     tool = SourceTool(
         schema_is_explicit=winner.tool.schema_is_explicit and other.tool.schema_is_explicit,

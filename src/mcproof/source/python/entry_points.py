@@ -75,6 +75,7 @@ def _is_dead(domain: McpDomain, entry: FunctionDefinition) -> bool:
     if entry.owner is not None and entry.name != "__init__":
         needed = 1  # a method needs an instance, and code that creates it
     is_alone = os.path.isfile(modules.top) and len(modules.files) == 1
+    # in a project without items, even a function that seems dead is the best guess
     if needed <= 0 or is_alone or not any(server.items for server in domain.servers):
         return False
     name = entry.owner or entry.name
@@ -194,6 +195,7 @@ def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefi
             waiting.extend(above)
         else:
             roots[id(function.node)] = function
+    # programs before helpers: the first call of a function decides about the arguments that are known
     return sorted(roots.values(), key=lambda root: not re.match(r"main|serve|run|create|build", root.name))
 
 
@@ -224,7 +226,7 @@ def _doubt_others(domain: McpDomain, scripts: tuple[str, ...], servers: list[Ser
         possible = _reached(domain, entries, certain=False)
         if possible.isdisjoint(paths):
             continue
-        if any(LOADS_BY_NAME.search(data(path) or b"") for path in possible):
+        if any(LOADS_BY_NAME.search(data(path) or b"") for path in possible):  # it may import all of them
             return
         certain = _reached(domain, entries, certain=True)
         for server in servers:

@@ -50,7 +50,7 @@ class Boundary:
             self._note_installed(_container(self._target))
             return
         self.distribution = distribution_of(self._target, self._site)
-        if self.distribution is None:
+        if self.distribution is None:  # installed by copying: without a record, the top folder is the package
             self._home = os.path.join(self._site, os.path.relpath(self._target, self._site).split(os.sep)[0])
         else:
             self._own = _with_folders(self.distribution.python_files(), self._site)
@@ -403,6 +403,7 @@ class ImportPaths:
         first = name.partition(".")[0]
         if first in self._installed or first in sys.stdlib_module_names:
             return None
+        # `sys.path` is not known: the root of the importing file's package, its `src`, then folders above it
         own = folder
         for _ in range(_HIGHEST_CLIMB):
             is_root = not self.is_package(folder)

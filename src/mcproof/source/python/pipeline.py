@@ -189,14 +189,14 @@ class _Source:
     def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
         """Follow one module or function within its budget."""
         run = self._run
-        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))
+        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))  # none can use up everything
         try:
             follow()
         except (BudgetExceededError, RecursionError) as error:
             if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
                 self._report("the source is too large to follow; some of it was skipped")
             self.domain.omit(NO_END, module, node, is_incomplete=True)
-        except Exception as error:
+        except Exception as error:  # a catalog without this part is better than none, and says what is missing
             self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
         run.reset()
 
@@ -247,6 +247,7 @@ class _Source:
 
 def _mentions_mcp(modules: Modules, candidates: list[str]) -> bool:
     """Whether one of these files, or a project file that they import, has the name of the protocol in it."""
+    # `@app.tool()` is also a decorator of agent frameworks, and a project that never says "mcp" serves nothing
     seen = set(candidates)
     waiting = deque(candidates)
     while waiting and len(seen) <= MOST_IMPORTED:

@@ -256,7 +256,7 @@ def render_tool(
         raw["inputSchema"] = writer.write(derived.input_schema, "/inputSchema")
         render_json.locate_parameters(item, derived.parameters, writer)
     else:
-        writer.unknown.add("/inputSchema")
+        writer.unknown.add("/inputSchema")  # an absent schema would be a finding
         if framework != "lowlevel" and OUTPUT_SCHEMAS in traits:
             writer.unknown.add("/outputSchema")
     writer.unknown |= entry.server.changes.unknown | entry.root.changes.unknown
@@ -351,7 +351,7 @@ def render_items(domain: McpDomain, only: str | None, incomplete_lists: set[str]
             continue
         framework = entry.server.framework or next(iter(known), "mcp")
         writer = JsonWriter(run)
-        run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))
+        run.budget.allow(min(MOST_WORK_ON_ONE, most - run.budget.work))  # a huge item does not cost the others
         rendered = _render(domain, entry, framework, writer)
         if rendered is None:
             incomplete_lists.add(LISTS[entry.item.kind])

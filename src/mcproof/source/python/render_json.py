@@ -212,7 +212,7 @@ class JsonWriter:
         if isinstance(value, float) and math.isfinite(value):
             return value
         size = len(value) if isinstance(value, (dict, list, tuple)) else 1
-        self.run.budget.charge(COST_OF_WRITING * size)
+        self.run.budget.charge(COST_OF_WRITING * size)  # data that contains itself twice doubles at every level
         self._left -= size
         if depth < DEEPEST and self._left > 0:
             if isinstance(value, dict):

@@ -86,6 +86,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if isinstance(base, Method) and isinstance(base.of, Class) and (made := model_of(walk, base.of, name, given)):
         return made
     dotted = dotted_name(base)
+    # from here on, the call leaves the project: it may test its arguments, use them, or make something of them
     matched = tested_by_pattern(dotted, receiver, given.args)
     if matched is not None:
         return matched
@@ -297,6 +298,7 @@ def _unknown_call(walk: FunctionWalk, name: str, receiver: FlowValue | None, giv
         method = walk.engine.unique_method(name)
         if method is not None:
             return _project_call(walk, method, None, given)
+    # docs/decisions/0046-flows-assume-checks.md: a false report of a checked argument costs more trust than a miss
     if any(word in name.lower() for word in tables.CHECK_WORDS):
         walk.state = walk.state.passed(assumed_check(given.everything()))
     return NOTHING

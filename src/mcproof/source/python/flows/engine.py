@@ -256,17 +256,11 @@ class FlowEngine:
             {label: mark.after(step).through(inner) for label, mark in marks_at(bound, own).items()}
             for own, inner in value.marks.items()
         )
-        parts = depth < 3
-        fields = (
-            {key: self._applied(part, bound, step, depth + 1) for key, part in value.fields.items()}
-            if value.fields is not None and parts
-            else None
-        )
-        elements = (
-            [self._applied(part, bound, step, depth + 1) for part in value.elements]
-            if value.elements is not None and parts
-            else None
-        )
+        fields, elements = None, None
+        if depth < 3 and value.fields is not None:
+            fields = {key: self._applied(part, bound, step, depth + 1) for key, part in value.fields.items()}
+        if depth < 3 and value.elements is not None:
+            elements = [self._applied(part, bound, step, depth + 1) for part in value.elements]
         made = FlowValue(value.base, marks, fields=fields, elements=elements, text=value.text, is_open=value.is_open)
         made.when_true = _mapped_guards(value.when_true, bound)
         made.when_false = _mapped_guards(value.when_false, bound)
@@ -279,6 +273,7 @@ class FlowEngine:
         for name, value in bound.items():
             names[name], key = symbolic(value, (name,))
             keys.append((name, key))
+        # one walk for all calls with arguments of the same shape: their labels are put in afterwards
         place = id(function.node), tuple(keys)
         known = self._summaries.get(place)
         if known is not None:

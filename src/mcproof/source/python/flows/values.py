@@ -362,7 +362,7 @@ def symbolic(value: FlowValue, label: Label) -> tuple[FlowValue, Any]:
     """The value as its receiver sees it, with labels of its own, and a key that identifies its shape."""
     if not value.all_marks():
         return value, _key_of(value, 0)
-    if value.has_many_parts(len(label) - 1):
+    if value.has_many_parts(len(label) - 1):  # a label for each part of a part grows with every call
         return value.collapsed(label), ("many", _base_key(value.base))
     marks: Marks = {}
     resolved = False

@@ -119,11 +119,13 @@ class FunctionWalk:
 
     def leave(self, value: FlowValue) -> None:
         """Note that the function may return here."""
+        # such a `return` skips checks that follow, but only as the operator of the server configured it
         is_optional = bool(self.plain_conditions) and not self.labelled_conditions
         self.exits.append(Exit(value, self.state.copy(), is_optional))
 
     def end(self) -> tuple[FlowState, list[Exit]]:
         """The state after the function, and the exits that count for it: those without an error."""
+        # the caller sees an error and stops, so checks before it need not hold for what follows
         good = [way_out for way_out in self.exits if not is_error(way_out.value)] or self.exits
         certain = [way_out for way_out in good if not way_out.is_optional] or good
         state = joined([way_out.state for way_out in certain])
@@ -254,6 +256,7 @@ def _annotated(walk: FunctionWalk, node: ast.AnnAssign) -> bool:
 
 
 def _augmented(walk: FunctionWalk, node: ast.AugAssign) -> bool:
+    # evaluated as `target + value`, which gives the target the labels of both
     combined = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
     walk.bind(node.target, _noted(walk, evaluate(walk, combined), node))
     return True

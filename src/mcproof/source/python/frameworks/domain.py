@@ -146,7 +146,7 @@ class McpDomain:
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, ToolHandle):
-            if name in tables.SCHEMA_ATTRIBUTES:
+            if name in tables.SCHEMA_ATTRIBUTES:  # reading one may be followed by changing it
                 for item in value.server.items:
                     item.altered = item.altered or value.name is UNKNOWN or value.name == item.name
             return UNKNOWN
@@ -221,6 +221,7 @@ class McpDomain:
             given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
             made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
         if made.func.package in tables.INSTALLED_PACKAGES:
+            # schemas and names take defaults; `enabled` decides about an item, so that it may be disabled stays visible
             made.args = [default_of(argument) for argument in made.args]
             made.kwargs = {
                 key: default_of(argument) if key != "enabled" else argument for key, argument in made.kwargs.items()
@@ -233,7 +234,7 @@ class McpDomain:
         if made.func.last in tables.PROTOCOL_TYPES and made.func.package in tables.PROTOCOL_PACKAGES:
             if self.run.doubt:
                 self._doubtful.add(id(made))
-            self.protocol_items.append(made)
+            self.protocol_items.append(made)  # a handler may return it from somewhere that cannot be followed
             self.effects += 1
         if last == "InitializationOptions":
             self.initializations.append(made)
@@ -267,6 +268,7 @@ class McpDomain:
             if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
                 for kind, method, given in servers.marked(holder, name, call):
                     register(self, server, kind, method, given, Call([], {}))
+        # `def register(mcp): mcp.tool(...)` without a type: the name of the method has to be enough
         if holder is UNKNOWN and name in tables.UNTYPED_METHODS:
             if self._untyped is None:
                 self._untyped = ServerValue("", is_given=True)
@@ -332,6 +334,7 @@ class McpDomain:
         """`@server.tool`, `@server.tool(...)` or `server.tool(function, ...)`."""
         pending = PendingRegistration(server, name, method.kind, call)
         first = default_of(call.args[0] if call.args else call.kwargs.get(method.values[0]))
+        # `register = mcp.tool(x)`: only what happens to the result shows whether `x` was a name or the function
         if is_opaque(first) and not self.run.decorating and call.node is not None:
             self._unapplied[id(call.node)] = pending
         if first is None or is_opaque(first) or isinstance(first, str):

@@ -298,7 +298,7 @@ def derive(
     for parameter in signature.parameters if signature is not None else written_parameters(function):
         name, default = parameter.name, default_of(parameter.default)
         kind = generator.parsed_type(parameter.type_in(run), exposed.scope)
-        if is_context(kind) and (is_fastmcp or not context_seen):
+        if is_context(kind) and (is_fastmcp or not context_seen):  # the SDK looks for one parameter only
             context_seen = True
             continue
         if _is_injected(kind, default):

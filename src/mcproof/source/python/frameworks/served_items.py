@@ -236,6 +236,7 @@ def _run_list_handler(domain: McpDomain, server: ServerValue, handler: ListHandl
         is_whole = items is not None and not is_incomplete(value)
     except (BudgetExceededError, RecursionError):
         pass
+    # without a result: what the handler created while it was followed, else everything of its kind, as conditional
     from_elsewhere = False
     if not items and not is_whole:
         items = [item for item in domain.protocol_items[before:] if PROTOCOL_TYPES[item.func.last] == handler.kind]
@@ -278,6 +279,7 @@ def note_class(server: ServerValue, cls: Class) -> None:
         method = cls.attribute(name)
         if not isinstance(method, Function):
             continue
+        # its code may do anything to the list, so only what it mentions is known to change
         server.changes.changed_at = method.module, method.node
         if _SCHEMAS.search(method.module.text) is not None:
             server.changes.unknown |= {"/inputSchema", "/outputSchema"}

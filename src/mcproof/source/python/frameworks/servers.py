@@ -400,13 +400,13 @@ def mount(server: ServerValue, call: Call, *, doubtful: bool) -> None:
     if inner is None:
         server.open_at.append(call)
         return
-    if inner.contains(server):
+    if inner.contains(server):  # a cycle would be served without end
         return
     rest = [argument for argument in args if argument is not inner and not isinstance(argument, Instance)]
     prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
     inner.mounted = True
     if len(server.mounts) < MOST_ITEMS:
-        renames = kwargs.get("tool_names") is not None
+        renames = kwargs.get("tool_names") is not None  # a mapping of names that is not followed
         server.mounts.append(Mount(inner, default_of(prefix), doubtful or renames, call))
         if renames:
             server.open_at.append(call)

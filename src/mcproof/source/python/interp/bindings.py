@@ -244,11 +244,9 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
     if "parameters" in changes:
         given = changes["parameters"]
         items = items_of(given)
-        if items is None or extent_of(given) is OPEN:
+        if items is None or extent_of(given) is OPEN or not all(isinstance(item, Parameter) for item in items):
             return UNKNOWN
-        parameters = [parameter for parameter in items if isinstance(parameter, Parameter)]
-        if len(parameters) < len(items):
-            return UNKNOWN
+        parameters = items
         doubtful = doubtful | {items[index].name for index in doubtful_positions(given)}
     returns = changes.get("return_annotation", value.returns)
     return Signature(parameters, returns if returns is None else _or_missing(returns), doubtful)

@@ -57,6 +57,8 @@ def follow_branches(
     `likely` is the position of the one that the defaults of the environment select: names and results take its values.
     """
     run.budget.charge(len(scope.names))
+    # only running the program would decide, so all are followed, and where they differ the value is doubtful or
+    # unknown, which no rule judges: docs/decisions/0025-unknown-is-silent.md
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
     frame = run.frames[-1]
@@ -103,7 +105,7 @@ def merge_names(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
     made = dict(ends[0])
     for names in ends[1:]:
         for name, value in names.items():
-            if name not in made:
+            if name not in made:  # code that reads it would fail on the other way, so that way was not taken
                 made[name] = value
             elif made[name] is not value:
                 made[name] = join(run, made[name], value)
@@ -148,7 +150,7 @@ def join(
 
 def first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
     """`value or ...` with an unknown `value`: an object or a function in its place wins."""
-    if isinstance(value, ExternalCall) or not rest:
+    if isinstance(value, ExternalCall) or not rest:  # an object of a library is hardly ever false
         return value
     for alternative in rest:
         value = join(run, value, alternative)

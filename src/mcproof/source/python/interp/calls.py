@@ -6,6 +6,7 @@ A call of the project binds parameters, follows the body, and joins the returned
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +73,16 @@ def call_function(run: Interpreter, function: Function, call: Call) -> Any:
     if function.partial is not None:
         args, kwargs = function.partial
         call = call._replace(args=[*args, *call.args], kwargs={**kwargs, **call.kwargs})
+    # without earlier results, functions that call each other several times take exponential time
     key = _memo_key(function, call)
     known = run.functions.results.get(key) if key is not None else None
     before = _state(run, function)
     is_uncertain = UNKNOWN in call.given()
     if known is not None and (known.state == before or (known.value is UNKNOWN and is_uncertain)):
         return known.value
-    if run.modules.has_no_effects(function.module) and not any(
-        _may_have_effects(run, argument) for argument in call.given()
-    ):
+    # most of a project registers nothing: it is only followed for the values that registrations get from it
+    is_harmless = run.modules.has_no_effects(function.module)
+    if is_harmless and not any(_may_have_effects(run, argument) for argument in call.given()):
         value = _call_briefly(run, function, call)
     else:
         value = _call(run, function, call)
@@ -186,6 +188,7 @@ def _call(run: Interpreter, function: Function, call: Call) -> Any:
     if outcome is None:
         returns = [*returns, None]
     value = _joined(run, returns)
+    # what is returned if nothing is configured: docs/decisions/0032-defaults-of-the-environment.md
     if value is UNKNOWN:
         likely = [
             returned
@@ -199,10 +202,7 @@ def _call(run: Interpreter, function: Function, call: Call) -> Any:
 
 def _joined(run: Interpreter, values: list[Any]) -> Any:
     """The value that is one of several."""
-    value = values[0]
-    for other in values[1:]:
-        value = join(run, value, other)
-    return value
+    return reduce(lambda value, other: join(run, value, other), values)
 
 
 def _bind(run: Interpreter, function: Function, scope: Scope, call: Call) -> None:
@@ -253,7 +253,7 @@ def instantiate(run: Interpreter, cls: Class, call: Call) -> Any:
         return next((member for member in members_of(cls) if member.value == wanted), UNKNOWN)
     made = Instance(cls, call.node)
     made.doubt = run.doubt
-    run.instances.setdefault(id(cls), made)
+    run.instances.setdefault(id(cls), made)  # methods that nothing calls are followed on the first instance
     made.native = run.domain.native_part(cls, call)
     kinds = {base.name for base in cls.external_bases()}
     if not _DICTS.isdisjoint(kinds):
@@ -376,7 +376,7 @@ def decorate(run: Interpreter, decorator: Any, function: Any, node: ast.expr, sc
     if isinstance(decorator, External):
         outcome = run.domain.decorate(decorator, function, node)
         return function if outcome is UNKNOWN else outcome
-    if decorator is UNKNOWN:
+    if decorator is UNKNOWN:  # most decorators return the function or a wrapper with its signature
         return function
     made = run.call(decorator, Call([function], {}, node if isinstance(node, ast.Call) else None, scope))
     if isinstance(made, Function) and isinstance(function, Function) and made is not function:
@@ -423,7 +423,7 @@ def plain_method(run: Interpreter, holder: Any, name: str, args: list[Any], kwar
     if name in _CHANGING:
         run.changes += 1
     if isinstance(holder, SourceList) and holder.alternatives and name in _CHANGING:
-        with run.in_doubt():
+        with run.in_doubt():  # the program changes one of these lists, and which one is not known
             for alternative in holder.alternatives:
                 _plain_method(run, alternative, name, args, kwargs)
     return _plain_method(run, holder, name, args, kwargs)

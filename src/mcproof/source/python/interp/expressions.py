@@ -69,7 +69,7 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
-        if type(value) is str:
+        if type(value) is str:  # by identity, so that the place survives assignments, calls and containers
             run.origins.by_id[id(value)] = value, node, scope.module
             if len(value) >= CHARACTERS_PER_STEP:
                 run.budget.charge_copy(value)
@@ -101,6 +101,7 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
         return run.super_of(call.args)
     result = run.call(func, call)
     if (type(result) is str or type(result) is SourceDict) and id(result) not in run.origins.by_id:
+        # `text.strip()` and `dedent(text)` are located where the text is written
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
         if isinstance(origin, Function):  # `inspect.getdoc(f)`
             origin = docstring_of(origin.exposed())
@@ -357,7 +358,7 @@ def _iterations(
     iterated = run.resolve(evaluate(run, generator.iter, scope))
     items = items_of(iterated)
     if items is None or len(items) > LONGEST_LOOP or extent_of(iterated) is OPEN:
-        made.mark_open()
+        made.mark_open()  # one iteration with an unknown item still shows what the elements look like
     iterated_in_doubt = doubtful_positions(iterated)
     made.unordered = made.unordered or is_unordered(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):

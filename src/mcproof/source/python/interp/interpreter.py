@@ -190,6 +190,7 @@ class Interpreter:
             module.scope.names["__name__"] = module.name
             module.scope.names["__file__"] = UNKNOWN
             budget = self.budget
+            # a module runs once, whoever imports it first: neither the conditions nor the budget of that place apply
             depth, doubt = self.depth, self.doubt
             limit, before = budget.limit, budget.steps
             self.depth = self.doubt = 0
@@ -258,6 +259,7 @@ class Interpreter:
 
     def import_file(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
+        # asked at the end: if every import of a file is conditional, so is what it registers
         self.import_graph.imported.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
             self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))

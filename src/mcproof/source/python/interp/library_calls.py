@@ -177,7 +177,7 @@ def _getattr(run: Interpreter, call: Call) -> Any:
 
 def _lacks_mark(run: Interpreter, holder: Any, name: str) -> bool:
     """Whether an attribute with which the project marks functions is missing: only the project sets it."""
-    if name not in run.functions.marks:
+    if name not in run.functions.marks:  # a library may set it, too
         return False
     if isinstance(holder, Class):
         return holder.attribute(name) is MISSING
@@ -381,6 +381,7 @@ def _apply(run: Interpreter, call: Call) -> Any:
 def _environment(run: Interpreter, call: Call) -> Any:
     """`os.environ.get("NAME", default)`: the default, which the environment may replace."""
     default = call.args[1] if len(call.args) > 1 else call.kwargs.get("default")
+    # never the value of this machine: docs/decisions/0032-defaults-of-the-environment.md
     value = assumed(default) if call.complete else UNKNOWN
     if value is not UNKNOWN:
         return value

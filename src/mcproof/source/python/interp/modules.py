@@ -183,6 +183,7 @@ class Modules:
         known = set(candidates)
         stems = {stem.encode() for stem in self.stems}
         found = []
+        # words are searched before trees are made: docs/decisions/0023-text-before-trees.md
         for path in self.files:
             data = self.data(path) if path not in known else None
             if data is None or self._candidates.isdisjoint(self._imports(path, data, stems)) or is_test(path, data):

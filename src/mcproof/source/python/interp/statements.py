@@ -160,6 +160,8 @@ def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
     outcome = run.block(node.body[:before], scope)
     if outcome is None:
         rest = [*node.body[before:], *node.orelse]
+        # an optional import makes two alternatives; other errors are exceptions, so the body counts, and a handler
+        # only adds what it may have changed
         if handler is None or before == len(node.body) or _leaves(handler.body):
             outcome = run.block(rest, scope)
             for other in node.handlers:
@@ -244,6 +246,7 @@ def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str
         value = run.resolve(evaluate(run, item.context_expr, scope))
         suppresses = suppresses or (isinstance(value, ExternalCall) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
+            # a context manager of the project: an object, or a generator that yields once
             is_yield = isinstance(value, SourceList) and len(value) == 1
             entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
             run.assign(item.optional_vars, entered, scope)

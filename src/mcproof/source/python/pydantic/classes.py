@@ -82,6 +82,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     key = (cls, *labels, *labeller.types)
     if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
         return generator.unknown_at(at)
+    # `Page[Item]` is a new value wherever it is written, but one definition
     identity = generator.generics.setdefault(key, object())
     is_model = kind in ("model", "root")
     titled = f"{cls.name}[{', '.join(labels)}]" if is_model else cls.name

@@ -154,6 +154,7 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
         given = _given(generator, value, field, annotation, config)
         encoded = encode(given, generator, depth + 1, quota)
         if is_validated and encoded is not UNKNOWN:
+            # Pydantic writes what it validated: `1` in a `float` field is `1.0`
             encoded = _validated(generator, given, encoded, annotation, field.owner.body)
         written = _written_name(generator, field, annotation, config) if is_validated else field.name
         if encoded is UNKNOWN or not isinstance(written, str):

@@ -142,6 +142,7 @@ class SchemaGenerator:
         """A reference to a definition, which is made once."""
         known = self._names.get(id(kind))
         if known is None:
+            # Pydantic qualifies namesakes by their modules, but only if there are several: see `qualify_names`
             namesakes = self._namesakes.setdefault(name, [])
             known = f"{name}__{len(namesakes) + 1}" if namesakes else name
             while known in self.definitions:
@@ -406,7 +407,7 @@ def union(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Sche
         made = generator.schema(arm, scope, f"{at}/anyOf/{len(distinct)}")
         for branch in made["anyOf"] if list(made) == ["anyOf"] else [made]:
             distinct.setdefault(repr(branch), branch)
-    branches = list(distinct.values())
+    branches = list(distinct.values())  # Pydantic puts null last, wherever it is written
     if _NULL not in branches and any(map(_is_none, arms)):
         branches.append(dict(_NULL))
     return branches[0] if len(branches) == 1 else {"anyOf": branches}
