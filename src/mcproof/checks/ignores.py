@@ -267,7 +267,7 @@ def _written_on(source: SourceMap, lines: Collection[tuple[str, int]]) -> dict[s
     by_item: dict[str, Lines] = {}
     going_on = {
         item: {at: (at[0], begins) for at, begins in further.items() if at in lines}
-        for item, further in source.continued.items()
+        for item, further in source.continuation_lines.items()
         if lines
     }
     for pointer, place in source.locations.items() if lines else ():

@@ -6,6 +6,7 @@ everything that is missing, so that it is reported and not mistaken for absent.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.catalog.model import CONDITIONAL, SourceTool
@@ -124,7 +125,7 @@ class RenderedItem(NamedTuple):
     """Where its parts are in the source, by JSON pointer."""
     lines: tuple[tuple[str, int], ...]
     """The lines that register it."""
-    continued: dict[tuple[str, int], int]
+    continuation_lines: dict[tuple[str, int], int]
     """The first line of each parameter, docstring or argument, by its further lines."""
 
     @property
@@ -140,7 +141,7 @@ class Assembled(NamedTuple):
     locations: dict[str, SourceLocation]
     tools: list[SourceTool]
     lines: dict[str, tuple[tuple[str, int], ...]]
-    continued: dict[str, dict[tuple[str, int], int]]
+    continuation_lines: dict[str, dict[tuple[str, int], int]]
     files: list[str]
 
 
@@ -149,11 +150,11 @@ def assemble(
     info: dict[str, Any],
     numbers: Mapping[int, int],
     omissions: Omissions,
-    partial: set[str],
+    incomplete_lists: set[str],
 ) -> Assembled:
     """Build the document from items without duplicates.
 
-    `info` is its `initialize` entry, `numbers` the number of each server; `partial` collects incomplete lists.
+    `info` is its `initialize` entry, `numbers` the number of each server; `incomplete_lists` collects incomplete lists.
     """
     document: dict[str, Any] = {name: [] for name in ("tools", "resources", "resourceTemplates", "prompts")}
     made = Assembled(document, {}, [], {}, {}, [])
@@ -161,7 +162,7 @@ def assemble(
     for item in items:
         siblings = document[LISTS[item.kind]]
         if len(siblings) >= MOST_SERVED:
-            partial.update(LISTS.values())
+            incomplete_lists.update(LISTS.values())
             if item.registration.location is not None:
                 omissions.note(TOO_MANY, *item.registration.location)
             break
@@ -170,8 +171,8 @@ def assemble(
             item.raw["_meta"] = {**item.raw.get("_meta", {}), CONDITIONAL: True}
         siblings.append(item.raw)
         made.lines[pointer] = item.lines
-        if item.continued:
-            made.continued[pointer] = item.continued
+        if item.continuation_lines:
+            made.continuation_lines[pointer] = item.continuation_lines
         if item.tool is not None:
             made.tools.append(item.tool._replace(server=numbers[item.registration.server]))
         for below, location in item.locations.items():
@@ -195,10 +196,12 @@ def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[R
         here = item.registration
         others = same_name.setdefault(item.key, [])
         at = next((index for index in others if kept[index].registration.server == here.server), None)
+        # a factory that is called twice registers the same function on two servers, which users see as one
         is_new = (*item.key, here.origin) not in origins
         origins.add((*item.key, here.origin))
         if at is None:
-            is_kept = is_new and not any(as_one or _may_be_same(kept[index].registration, here) for index in others)
+            may_be_same = (here.is_any_server or kept[index].registration.is_any_server for index in others)
+            is_kept = is_new and not (any(may_be_same) or (as_one and others))
         else:
             is_kept = here.may_repeat and kept[at].registration.owner == here.owner
         if is_kept:
@@ -207,11 +210,6 @@ def without_duplicates(items: Iterable[RenderedItem], *, as_one: bool) -> list[R
         elif at is not None and kept[at].registration.owner == here.owner:
             kept[at] = _either(kept[at], item)
     return kept
-
-
-def _may_be_same(one: Registration, other: Registration) -> bool:
-    """Whether two items may be on the same server."""
-    return one.is_any_server or other.is_any_server
 
 
 def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
@@ -223,6 +221,7 @@ def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
     winner = winner._replace(is_conditional=first.is_conditional and last.is_conditional)
     if winner.tool is None or other.tool is None:
         return winner
+    # either may be served, so a rule must not judge what they do not agree on: docs/decisions/0025-unknown-is-silent.md
     differing = {f"/{key}" for key in first.raw.keys() | last.raw.keys() if first.raw.get(key) != last.raw.get(key)}
     tool = SourceTool(
         schema_is_explicit=winner.tool.schema_is_explicit and other.tool.schema_is_explicit,
@@ -231,3 +230,46 @@ def _either(first: RenderedItem, last: RenderedItem) -> RenderedItem:
         framework=winner.tool.framework,
     )
     return winner._replace(tool=tool)
+
+
+class ServerGroup(NamedTuple):
+    """One server of the source, with all values that stand for it."""
+
+    servers: list[Any]
+    """The values, in the types of the language's reader."""
+    items: list[RenderedItem]
+    location: tuple[str, int]
+    """File and line of the call that creates it."""
+
+
+def nearest_group(groups: list[ServerGroup], file: str) -> ServerGroup:
+    """The server whose file has the longest path in common with a file; the first of several."""
+    path = os.path.abspath(file)
+    return max(groups, key=lambda group: len(os.path.commonpath([os.path.abspath(group.location[0]), path])))
+
+
+def group_names(target: str, groups: list[ServerGroup]) -> list[str]:
+    """A name for each server of a folder: the highest folder with no other server in it, else its file.
+
+    The same name as a target leads to the same server.
+    """
+    if len(groups) == 1:
+        return [target]
+    files = [group.location[0] for group in groups]
+    names = []
+    for number, (file, line) in enumerate(group.location for group in groups):
+        others = [os.path.abspath(path) for at, path in enumerate(files) if at != number]
+        name = _highest_alone(target, file, others)
+        names.append(f"{file}:{line}" if name is None else name)
+    return [os.path.normpath(name) for name in names]
+
+
+def _highest_alone(target: str, file: str, others: list[str]) -> str | None:
+    """The highest folder below a target, or the file itself, without any of the others; None if there is none."""
+    top = os.path.abspath(target)
+    parts = os.path.relpath(os.path.abspath(file), top).split(os.sep)
+    for count in range(1, len(parts) + 1):
+        path = os.path.join(top, *parts[:count])
+        if not any(other == path or other.startswith(path + os.sep) for other in others):
+            return os.path.join(target, *parts[:count])
+    return None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from mcproof.core.text.english import word_set
+
 if TYPE_CHECKING:
     from packaging.version import Version
 
@@ -87,8 +89,6 @@ SERVER_PARTS = frozenset(
 )
 """Attributes of a server that accept registrations just as it does."""
 
-CATALOG_KEYS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
-"""The list of a catalog for each kind of item."""
 PROTOCOL_TYPES = {"Tool": "tools", "Resource": "resources", "Prompt": "prompts", "ResourceTemplate": "templates"}
 """The kind of item that each type of the protocol describes."""
 DECORATORS = {"tool": "tools", "resource": "resources", "prompt": "prompts"}
@@ -108,14 +108,8 @@ LIST_REQUESTS = {
     "ListPromptsRequest": "prompts",
     "ListResourceTemplatesRequest": "templates",
 }
-LIST_RESULTS = frozenset(
-    (
-        "ListToolsResult",
-        "ListResourcesResult",
-        "ListPromptsResult",
-        "ListResourceTemplatesResult",
-        "ServerResult",
-    )
+LIST_RESULTS = word_set(
+    "ListToolsResult ListResourcesResult ListPromptsResult ListResourceTemplatesResult ServerResult"
 )
 """Types of the protocol that wrap the list that a handler returns."""
 SCHEMA_ATTRIBUTES = frozenset(("parameters", "output_schema", "inputSchema", "outputSchema"))
@@ -135,9 +129,6 @@ class ServerMethod(NamedTuple):
 
 
 _NAMED = ("name", "title", "description")
-_MOUNT = ServerMethod("mount")
-_SWITCH = ServerMethod("switch")
-_REMOVE = ServerMethod("remove", "tools")
 SERVER_METHODS = {
     "tool": ServerMethod("decorator", "tools", ("name_or_fn",), _NAMED),
     "resource": ServerMethod("decorator", "resources", ("name_or_fn",), ("uri", *_NAMED)),
@@ -146,18 +137,12 @@ SERVER_METHODS = {
     "add_resource": ServerMethod("add", "resources", ("fn", "tool", "resource"), _NAMED),
     "add_prompt": ServerMethod("add", "prompts", ("fn", "tool", "prompt"), _NAMED),
     "add_resource_fn": ServerMethod("add", "resources", ("fn",), ("uri",)),
-    "remove_tool": _REMOVE,
-    "disable_tool": _REMOVE,
+    **dict.fromkeys(("remove_tool", "disable_tool"), ServerMethod("remove", "tools")),
     "get_tool": ServerMethod("look up", "tools"),
-    "mount": _MOUNT,
-    "import_server": _MOUNT,
-    "include_server": _MOUNT,
-    "add_server": _MOUNT,
-    "add_provider": _MOUNT,
+    **dict.fromkeys(word_set("mount import_server include_server add_server add_provider"), ServerMethod("mount")),
     "add_middleware": ServerMethod("middleware"),
     "add_transform": ServerMethod("transform"),
-    "enable": _SWITCH,
-    "disable": _SWITCH,
+    **dict.fromkeys(("enable", "disable"), ServerMethod("switch")),
     **{name: ServerMethod("list handler", kind) for name, kind in LIST_HANDLERS.items()},
     CALL_HANDLER: ServerMethod("call handler", "tools"),
 }
@@ -174,18 +159,7 @@ MIXIN_METHODS = {
 """The kinds of items that each method of fastmcp's `MCPMixin` registers."""
 LISTING_METHODS = ("on_list_tools", "list_tools", "_list_tools", "_list_tools_mcp", "_mcp_list_tools", "get_tools")
 """Methods of a middleware or a server class that can change the list of tools."""
-REGISTERING_NAMES = frozenset(
-    (
-        "tool",
-        "add_tool",
-        "add_resource",
-        "add_prompt",
-        "list_tools",
-        "mount",
-        "import_server",
-        "Tool",
-        "FastMCP",
-        "MCPServer",
-    )
+REGISTERING_NAMES = word_set(
+    "tool add_tool add_resource add_prompt list_tools mount import_server Tool FastMCP MCPServer"
 )
 """Functions and classes whose call suggests that the enclosing function registers something."""

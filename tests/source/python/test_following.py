@@ -38,7 +38,7 @@ def registered(tmp_path: Path, body: str) -> tuple[list[str], list[str]]:
 
 def is_reported(result: SourceMap) -> bool:
     """Whether an omission is reported, and the list counts as incomplete."""
-    return bool(result.omissions) and "tools" in result.partial
+    return bool(result.omissions) and "tools" in result.incomplete_lists
 
 
 CERTAIN = {

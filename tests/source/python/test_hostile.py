@@ -451,7 +451,7 @@ def test_servers_that_are_mounted_many_times_are_bounded(more: str, tmp_path: Pa
     with cpu_limit():
         result = found(tmp_path, MOUNTED + more)
     assert "a" in names(result)
-    assert "tools" in result.partial
+    assert "tools" in result.incomplete_lists
     assert {each.what for each in result.omissions} == {
         "this code does too much to follow, so not all that it serves is checked"
     }
@@ -491,7 +491,7 @@ def test_growing_work_is_cut_and_reported(form: str, tmp_path: Path) -> None:
     with cpu_limit():
         result = found(tmp_path, heavy)
     assert names(result) == ["a"]
-    assert "tools" in result.partial
+    assert "tools" in result.incomplete_lists
     assert [each.what for each in result.omissions] == [
         "this code takes too long to follow, so not all that it serves may be checked"
     ]
@@ -505,7 +505,7 @@ def test_large_schemas_of_many_tools_are_cut_and_reported(tmp_path: Path) -> Non
         result = found(tmp_path, f"import enum\n{GOOD}class E(enum.Enum):\n{members}{tools}")
     assert names(result)[:3] == ["a", "t0", "t1"]
     assert len(names(result)) < 101
-    assert "tools" in result.partial
+    assert "tools" in result.incomplete_lists
     assert "take too long to follow" in result.omissions[0].what
 
 

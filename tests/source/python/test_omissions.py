@@ -63,7 +63,7 @@ async def listed():
     result = found(tmp_path, text)
     assert names(result) == ["a"]
     assert [(each.line, each.what) for each in result.omissions] == [(10, NO_NAME)]
-    assert "tools" in result.partial
+    assert "tools" in result.incomplete_lists
 
 
 def test_an_unknown_list_is_reported(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_slow_part_is_reported(tmp_path: Path) -> None:
     text = "mcp.tool()(f)\nfor a in range(999):\n    for b in range(999):\n        print(a, b)\n"
     result = found(tmp_path, SERVER + text)
     assert [each.what.partition(",")[0] for each in result.omissions] == ["this code takes too long to follow"]
-    assert "tools" in result.partial
+    assert "tools" in result.incomplete_lists
 
 
 def test_too_many_entry_points_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

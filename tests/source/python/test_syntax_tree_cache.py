@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from mcproof.source.python.interp.modules import SyntaxTreeCache, parse_quietly
+from mcproof.source.python.interp.modules import parse_quietly
+from mcproof.source.python.pipeline import SyntaxTreeCache
 
 TEXT = '''\
 """A module."""
@@ -104,7 +105,7 @@ def test_statements_that_do_not_change_stay_the_same_objects() -> None:
 
 
 def test_what_is_kept_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcproof.source.python.interp.modules.MOST_CHARACTERS", 10)
+    monkeypatch.setattr("mcproof.source.python.pipeline.MOST_CHARACTERS", 10)
     trees = SyntaxTreeCache()
     first = trees.parse("a.py", "x = 1\n")
     assert trees.parse("a.py", "x = 1\n") is first

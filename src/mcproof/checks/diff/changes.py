@@ -176,7 +176,7 @@ def is_conditional(item: Item) -> bool:
 def may_be_incomplete(catalog: Catalog, list_key: str) -> bool:
     """Whether a catalog from source code may lack items of a list."""
     source = catalog.source
-    return source is not None and (bool(source.problems) or list_key in source.partial)
+    return source is not None and (bool(source.problems) or list_key in source.incomplete_lists)
 
 
 def served_members(item: Item) -> dict[str, Any]:

@@ -340,7 +340,7 @@ class _Project:
 
     def __init__(self, source: SourceMap) -> None:
         self._source = source
-        self._texts = SourceTexts(source.target, source.instead)
+        self._texts = SourceTexts(source.target, source.overrides)
         self._own = set(self._texts.files)
         self._written: dict[tuple[str, int, int], int] = {}
         for place in source.locations.values():

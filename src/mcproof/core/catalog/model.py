@@ -141,13 +141,13 @@ class SourceMap(NamedTuple):
     """Files that could not be read."""
     files: list[str]
     """The files that define an item."""
-    partial: frozenset[str]
+    incomplete_lists: frozenset[str]
     """The lists of the document that may be incomplete."""
-    continued: dict[str, dict[tuple[str, int], int]]
+    continuation_lines: dict[str, dict[tuple[str, int], int]]
     """For each item, the further lines of a parameter or docstring, with the line that it starts on."""
     omissions: list[SourceProblem]
     """What is not checked, because discovery could not follow it."""
-    instead: Mapping[str, bytes] = {}
+    overrides: Mapping[str, bytes] = {}
     """The content that replaced that of files, by their real paths."""
     read: frozenset[str] = frozenset()
     """The absolute paths of all files that the catalog depends on."""

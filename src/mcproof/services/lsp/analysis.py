@@ -19,8 +19,7 @@ from mcproof.runs.loop import omissions
 from mcproof.runs.planning import Planner
 from mcproof.runs.requests import LintRequest, TargetSelection
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
-from mcproof.source.python.interp.modules import SyntaxTreeCache
-from mcproof.source.python.pipeline import discover
+from mcproof.source.python.pipeline import SyntaxTreeCache, discover
 from mcproof.targets.arguments import Input
 from mcproof.targets.snapshots import NoCatalogError, read_snapshot
 from mcproof.targets.source_projects import catalog_of

@@ -41,7 +41,7 @@ from mcproof.source.packages.versions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 PYTHON_FRAMEWORKS = ("mcp", "fastmcp")
@@ -54,8 +54,8 @@ def project_packages(path: str) -> list[KnownPackage]:
     folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
     found = [*_python(_root(folder, PYTHON_MARKERS)), *node_project(_root(folder, ("package.json",)))]
     found += [
-        KnownPackage(each.name, "pypi", each.version, os.path.basename(each.folder))
-        for each in distributions_in(folder)
+        KnownPackage(distribution.name, "pypi", distribution.version, os.path.basename(distribution.folder))
+        for distribution in distributions_in(folder)
     ]
     return list(dict.fromkeys(found))
 
@@ -114,42 +114,25 @@ def installed_packages(words: Sequence[str], directory: str | None) -> list[Know
     """Return the packages that a command runs: beside its interpreter, in `node_modules`, in the folder of a script."""
     program, *rest = program_of(words) or [""]
     folder = directory or os.curdir
-    module = _module(program, rest)
+    is_module = _PYTHON.fullmatch(program) is not None and "-m" in rest[:-1]
+    module = rest[rest.index("-m") + 1] if is_module else ""
     found: list[KnownPackage] = []
-    is_runner = not program or program in RUNNERS
-    path = None if is_runner else _program_file(unwrapped(words)[0], folder)
-    if path is not None:
-        found += [*_beside(path, module, program), *module_packages(path)]
+    if program and program not in RUNNERS:
+        word = unwrapped(words)[0]
+        path = os.path.join(folder, word) if os.path.dirname(word) else shutil.which(word)
+        if path is not None and os.path.isfile(path):
+            found += [*_beside(path, module, program), *module_packages(path)]
     script = _script(program, rest, folder)
     if script is not None:
         found += _of_script(script)
     elif program == "uv" and "run" in rest:
-        found += project_packages(_project_folder(rest, folder))
+        options = (option for option in ("--directory", "--project") if option in rest[:-1])
+        below = [rest[rest.index(option) + 1] for option in options]
+        found += project_packages(os.path.join(folder, *below[:1]))
     for package in command_packages(words):
         if package.ecosystem == "npm" and package.name in words:  # without a version or a tag
             found += local_module(package.name, folder)
     return list(dict.fromkeys(found))
-
-
-def _module(program: str, rest: Sequence[str]) -> str:
-    """Return the module of `python -m MODULE`; empty for anything else."""
-    if _PYTHON.fullmatch(program) is None or "-m" not in rest[:-1]:
-        return ""
-    return rest[rest.index("-m") + 1]
-
-
-def _project_folder(rest: Sequence[str], folder: str) -> str:
-    """Return the folder of the project that `uv run` uses."""
-    for option in ("--directory", "--project"):
-        if option in rest[:-1]:
-            return os.path.join(folder, rest[rest.index(option) + 1])
-    return folder
-
-
-def _program_file(word: str, folder: str) -> str | None:
-    """Return the file of a program; None if there is none."""
-    named = os.path.join(folder, word) if os.path.dirname(word) else shutil.which(word)
-    return named if named is not None and os.path.isfile(named) else None
 
 
 def _script(program: str, rest: Sequence[str], folder: str) -> str | None:
@@ -175,7 +158,7 @@ def _of_script(path: str) -> list[KnownPackage]:
         folder = os.sep.join(parts[: parts.index(site) + 1])
         owner = distribution_of(os.path.abspath(path), folder)
         found += [] if owner is None else [_known(owner)]
-        found += [_known(each) for each in distributions_in(folder) if each.name in PYTHON_FRAMEWORKS]
+        found += _frameworks(distributions_in(folder))
     elif not path.endswith(_SCRIPTS):
         found += _beside(path, "", program_name(path))
     return found or project_packages(path)
@@ -185,16 +168,21 @@ def _known(distribution: Distribution) -> KnownPackage:
     return KnownPackage(distribution.name, "pypi", distribution.version, _INSTALLED)
 
 
+def _frameworks(installed: Iterable[Distribution]) -> list[KnownPackage]:
+    return [_known(distribution) for distribution in installed if distribution.name in PYTHON_FRAMEWORKS]
+
+
 def _beside(path: str, module: str, program: str) -> Iterator[KnownPackage]:
     """Yield the package of a module or program, and the frameworks, installed for the same interpreter."""
     is_python = _PYTHON.fullmatch(program) is not None
     for prefix in _prefixes(path, program):
-        for site in _sites(prefix):
+        sites = [path for name in _SITES for path in glob(os.path.join(escape(prefix), "lib", "python3*", name))]
+        for site in (*sites, os.path.join(prefix, "Lib", "site-packages")):
             installed = distributions_in(site)
-            owners = [each for each in installed if _provides(each, module, program)]
+            owners = [distribution for distribution in installed if _provides(distribution, module, program)]
             yield from map(_known, owners)
             if owners or is_python:
-                yield from (_known(each) for each in installed if each.name in PYTHON_FRAMEWORKS)
+                yield from _frameworks(installed)
 
 
 def _prefixes(path: str, program: str) -> list[str]:
@@ -214,12 +202,6 @@ def _prefixes(path: str, program: str) -> list[str]:
         if found is not None:
             files.append(os.path.abspath(os.fsdecode(found[1])))
     return list(dict.fromkeys(os.path.dirname(os.path.dirname(file)) for file in files))
-
-
-def _sites(prefix: str) -> list[str]:
-    """Return the folders of installed packages below the prefix of an interpreter."""
-    found = [path for name in _SITES for path in glob(os.path.join(escape(prefix), "lib", "python3*", name))]
-    return [*found, os.path.join(prefix, "Lib", "site-packages")]
 
 
 def _provides(distribution: Distribution, module: str, program: str) -> bool:

@@ -172,16 +172,13 @@ def _of_folder(folder: str, dependencies: tuple[str, ...]) -> ProjectMetadata:
     versions = {}
     for name in dependencies:
         version = release_of(locked[name][1]) if name in locked else None
-        if (version := version or _newest_required(name, texts)) is not None:
+        if version is None:
+            pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
+            limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
+            version = min((limit for limit in limits if limit is not None), default=None)
+        if version is not None:
             versions[name] = version
     return ProjectMetadata(tuple(dict.fromkeys(scripts)), versions)
-
-
-def _newest_required(name: str, texts: Iterable[str]) -> Version | None:
-    """The newest version of a distribution that all requirements in some texts allow."""
-    pattern = re.compile(_REQUIREMENT.format(re.sub("[-_.]+", "[-_.]+", name)))
-    limits = (newest_allowed(specifier) for text in texts for specifier in pattern.findall(text))
-    return min((each for each in limits if each is not None), default=None)
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -217,8 +214,8 @@ def _declared_requirements(declared: dict[str, Any]) -> Iterator[str]:
     """The requirements in a `pyproject.toml`, one by one; Poetry's become those of pip."""
     lists = [nested_table(declared, "project").get("dependencies")]
     lists += nested_table(declared, "project", "optional-dependencies").values()
-    for each in lists:
-        yield from (item for item in each if isinstance(item, str)) if isinstance(each, list) else ()
+    for requirements in lists:
+        yield from (item for item in requirements if isinstance(item, str)) if isinstance(requirements, list) else ()
     for name, value in nested_table(declared, "tool", "poetry", "dependencies").items():
         version = value.get("version") if isinstance(value, dict) else value
         if isinstance(version, str):
@@ -252,7 +249,9 @@ def module_packages(path: str) -> list[KnownPackage]:
     """Return the package in `node_modules` that a program or script belongs to, and the SDK that it loads."""
     real = os.path.realpath(path)
     if os.path.basename(os.path.dirname(real)) == ".bin":
-        real = _launched(real)
+        launched = _LAUNCHED.search(text_of(real)[:_LONGEST_LAUNCHER])
+        if launched is not None:
+            real = os.path.realpath(os.path.join(os.path.dirname(real), *re.split(r"[\\/]+", launched[1])))
     parts = real.split(os.sep)
     if MODULES not in parts:
         return []
@@ -264,14 +263,6 @@ def module_packages(path: str) -> list[KnownPackage]:
 def local_module(name: str, folder: str) -> list[KnownPackage]:
     """Return a package that is installed in a project, which `npx NAME` prefers to fetching it."""
     return list(node_project(os.path.join(folder, MODULES, *name.split("/"))))
-
-
-def _launched(launcher: str) -> str:
-    """Return the script that a launcher starts; the launcher itself if that is unknown."""
-    found = _LAUNCHED.search(text_of(launcher)[:_LONGEST_LAUNCHER])
-    if found is None:
-        return launcher
-    return os.path.realpath(os.path.join(os.path.dirname(launcher), *re.split(r"[\\/]+", found[1])))
 
 
 def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
@@ -287,10 +278,10 @@ def _framework(folder: str, own: dict[str, Any]) -> KnownPackage | None:
             return npm_package(f"{NODE_FRAMEWORK}@{found[1]}", file)
     wanted = [nested_table(own, kind).get(NODE_FRAMEWORK) for kind in ("dependencies", "devDependencies")]
     wanted.append(nested_table(own, "peerDependencies").get(NODE_FRAMEWORK))
-    installed = _installed_framework(folder, is_wanted=any(isinstance(each, str) for each in wanted))
+    installed = _installed_framework(folder, is_wanted=any(isinstance(version, str) for version in wanted))
     if installed is not None:
         return installed
-    declared = next((each for each in wanted if isinstance(each, str)), None)
+    declared = next((version for version in wanted if isinstance(version, str)), None)
     return None if declared is None else npm_package(f"{NODE_FRAMEWORK}@{declared}", "package.json")
 
 
@@ -351,15 +342,15 @@ class NodePackage(NamedTuple):
     @property
     def is_server(self) -> bool:
         """Whether it depends on a framework for servers."""
-        names = [name for key in ("dependencies", "devDependencies") for name in _table(self.declared.get(key))]
+        names = [name for key in ("dependencies", "devDependencies") for name in nested_table(self.declared.get(key))]
         return any(name == sdk or (sdk.endswith("/") and name.startswith(sdk)) for name in names for sdk in _SDKS)
 
     @property
     def start(self) -> NodeStart:
         """How its server is started: by its `bin`, `start` script or `main`, else by what a build usually creates."""
-        declared, scripts = self.declared, _table(self.declared.get("scripts"))
+        declared, scripts = self.declared, nested_table(self.declared.get("scripts"))
         bin_ = declared.get("bin")
-        named = list(_table(bin_).values()) if isinstance(bin_, dict) else [bin_]
+        named = list(nested_table(bin_).values()) if isinstance(bin_, dict) else [bin_]
         script, main = scripts.get("start"), declared.get("main")
         for file in filter(_is_path, named):
             return self._node(str(file))
@@ -369,7 +360,7 @@ class NodePackage(NamedTuple):
 
     def _node(self, file: str) -> NodeStart:
         path = os.path.normpath(os.path.join(self.folder, file))
-        is_missing = not os.path.exists(path) and "build" in _table(self.declared.get("scripts"))
+        is_missing = not os.path.exists(path) and "build" in nested_table(self.declared.get("scripts"))
         return NodeStart(("node", path), "", "npm run build" if is_missing else "")
 
     def _built(self) -> str:
@@ -421,10 +412,6 @@ def _text(file: str) -> str:
     except (OSError, ValueError):
         return ""
     return text if len(text) <= _LARGEST else ""
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _is_path(value: Any) -> bool:

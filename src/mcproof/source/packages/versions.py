@@ -54,13 +54,11 @@ def _npm_key(text: str) -> tuple[Any, ...] | None:
     if found is None:
         return None
     major, minor, patch, before = found.groups()
-    identifiers = None if before is None else tuple(map(_identifier, before.split(".")))
-    return (int(major), int(minor or 0), int(patch or 0), (1,) if identifiers is None else (0, identifiers))
-
-
-def _identifier(text: str) -> tuple[int, int, str]:
-    """A key for a part of a version; numbers come before words."""
-    return (0, int(text), "") if text.isdigit() else (1, 0, text)
+    if before is None:
+        return int(major), int(minor or 0), int(patch or 0), (1,)
+    # SemVer: a version before the release is smaller, and in its parts numbers come before words
+    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before.split("."))
+    return int(major), int(minor or 0), int(patch or 0), (0, parts)
 
 
 def in_range(version: str, allowed: str, ecosystem: str) -> bool | None:
@@ -161,18 +159,18 @@ def distribution_of(path: str, site: str) -> Distribution | None:
     """The distribution that installed a file or folder in `site`; None if none did, or several."""
     top = normalized(os.path.relpath(path, site).split(os.sep)[0].removesuffix(".py"))
     every = distributions_in(site)
-    for each in every:
-        if each.name == top and each.installs(path):
-            return each
-    found = [each for each in every if each.installs(path)]
+    for distribution in every:
+        if distribution.name == top and distribution.installs(path):
+            return distribution
+    found = [distribution for distribution in every if distribution.installs(path)]
     return found[0] if len(found) == 1 else None
 
 
 def roots_of(distributions: Iterable[Distribution]) -> list[Distribution]:
     """The distributions that no other one needs."""
     every = list(distributions)
-    needed = {name for each in every for name, _ in each.requirements() if name != each.name}
-    return [each for each in every if each.name not in needed]
+    needed = {name for distribution in every for name, _ in distribution.requirements() if name != distribution.name}
+    return [distribution for distribution in every if distribution.name not in needed]
 
 
 FROM_COMMAND = "the command"
@@ -208,12 +206,9 @@ _UVX = Runner(
     ),
 )
 RUNNERS: dict[str, tuple[Runner, ...]] = {
-    "npx": (_NPM,),
-    "bunx": (_NPM,),
-    "pnpx": (_NPM,),
+    **dict.fromkeys(("npx", "bunx", "pnpx"), (_NPM,)),
     "npm": (_NPM._replace(verbs=("exec",)), _NPM._replace(verbs=("x",))),
-    "pnpm": (_NPM._replace(verbs=("dlx",)),),
-    "yarn": (_NPM._replace(verbs=("dlx",)),),
+    **dict.fromkeys(("pnpm", "yarn"), (_NPM._replace(verbs=("dlx",)),)),
     "bun": (_NPM._replace(verbs=("x",)),),
     "deno": (_NPM._replace(verbs=("run",)),),
     "uvx": (_UVX,),

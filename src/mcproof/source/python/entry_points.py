@@ -19,9 +19,10 @@ from mcproof.source.document import TOO_MANY
 from mcproof.source.framework_tables import DECORATORS, REGISTERING_NAMES
 from mcproof.source.python.files import CALL_PATTERNS
 from mcproof.source.python.interp.modules import Module, stem_of
+from mcproof.source.python.interp.values import last_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from mcproof.source.python.frameworks.domain import McpDomain
     from mcproof.source.python.frameworks.servers import ServerValue
@@ -50,34 +51,37 @@ class FunctionDefinition(NamedTuple):
 def entry_points(domain: McpDomain, loaded: list[Module]) -> Iterator[FunctionDefinition]:
     """The functions to follow, callers first: they know the arguments of the functions that they call."""
     run = domain.run
-    holders = {stem_of(item.module.file) for each in domain.servers for item in each.items if item.module is not None}
-    definitions = [each for module in loaded for each in _definitions(module, holders, run.functions.followed)]
-    registering = [each for each in definitions if each.registers]
+    holders = {
+        stem_of(item.module.file) for server in domain.servers for item in server.items if item.module is not None
+    }
+    definitions = [function for module in loaded for function in _definitions(module, holders, run.functions.followed)]
+    registering = [function for function in definitions if function.registers]
     found = [*_roots(definitions, registering), *registering] if registering else []
     done = 0
-    for each in {id(each.node): each for each in found}.values():
-        if id(each.node) in run.functions.followed or _is_dead(domain, each):
+    for entry in {id(entry.node): entry for entry in found}.values():
+        if id(entry.node) in run.functions.followed or _is_dead(domain, entry):
             continue
         if done == MOST_ENTRIES:
-            domain.omit(TOO_MANY, each.module, each.node, partial=True)
+            domain.omit(TOO_MANY, entry.module, entry.node, is_incomplete=True)
             break
         done += 1
-        yield each
+        yield entry
 
 
-def _is_dead(domain: McpDomain, each: FunctionDefinition) -> bool:
+def _is_dead(domain: McpDomain, entry: FunctionDefinition) -> bool:
     """Whether a function with required arguments is never mentioned, in a project that registers items without it."""
-    modules, node = domain.run.modules, each.node
-    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (each.owner is not None)
-    if each.owner is not None and each.name != "__init__":
+    modules, node = domain.run.modules, entry.node
+    needed = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults) - (entry.owner is not None)
+    if entry.owner is not None and entry.name != "__init__":
         needed = 1  # a method needs an instance, and code that creates it
     is_alone = os.path.isfile(modules.top) and len(modules.files) == 1
+    # in a project without items, even a function that seems dead is the best guess
     if needed <= 0 or is_alone or not any(server.items for server in domain.servers):
         return False
-    name = each.owner or each.name
-    if modules.mentions(name, besides=each.module):
+    name = entry.owner or entry.name
+    if modules.mentions(name, besides=entry.module):
         return False
-    return len(re.findall(rf"\b{re.escape(name)}\b", each.module.text)) <= 1
+    return len(re.findall(rf"\b{re.escape(name)}\b", entry.module.text)) <= 1
 
 
 def _parts(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -99,7 +103,7 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Fu
     """The functions of a module and the methods of its classes that were not followed; no nested functions."""
     found = []
     lines = _lines_that_may_register(module)
-    waiting: deque[tuple[Any, str | None]] = deque((each, None) for each in module.tree.body)
+    waiting: deque[tuple[Any, str | None]] = deque((statement, None) for statement in module.tree.body)
     while waiting:
         node, owner = waiting.popleft()
         if id(node) in followed:
@@ -110,9 +114,9 @@ def _definitions(module: Module, stems: set[str], followed: set[int]) -> list[Fu
             registers = next_line < len(lines) and lines[next_line] <= last and _registers(node, stems)
             found.append(FunctionDefinition(node.name, node, owner, module, registers))
         elif isinstance(node, ast.ClassDef):
-            waiting.extend((each, node.name) for each in node.body)
+            waiting.extend((statement, node.name) for statement in node.body)
         elif isinstance(node, (ast.If, ast.Try, ast.With)):
-            waiting.extend((each, owner) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt))
+            waiting.extend((child, owner) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
     return found
 
 
@@ -126,30 +130,21 @@ def _lines_that_may_register(module: Module) -> list[int]:
 
 def _registers(node: Any, stems: set[str]) -> bool:
     """Whether the body of a function registers something, or imports a module that does."""
-    for each in _parts(node.body):
-        if isinstance(each, (ast.ImportFrom, ast.Import)) and _imports_any(each, stems):
-            return True
-        if isinstance(each, ast.Call):
-            inner = each.func.func if isinstance(each.func, ast.Call) else None
-            if _name_of(each.func) in REGISTERING_NAMES or (inner is not None and _name_of(inner) in DECORATORS):
+    for part in _parts(node.body):
+        if isinstance(part, (ast.ImportFrom, ast.Import)):
+            named = [alias.name for alias in part.names]
+            named += [part.module or ""] if isinstance(part, ast.ImportFrom) else []
+            if not stems.isdisjoint(name.rpartition(".")[2] for name in named):
                 return True
-        elif isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            decorators = [one.func if isinstance(one, ast.Call) else one for one in each.decorator_list]
-            if any(_name_of(one) in DECORATORS for one in decorators):
+        if isinstance(part, ast.Call):
+            inner = part.func.func if isinstance(part.func, ast.Call) else None
+            if last_name(part.func) in REGISTERING_NAMES or last_name(inner) in DECORATORS:
+                return True
+        elif isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            decorators = [one.func if isinstance(one, ast.Call) else one for one in part.decorator_list]
+            if any(last_name(decorator) in DECORATORS for decorator in decorators):
                 return True
     return False
-
-
-def _imports_any(node: ast.ImportFrom | ast.Import, stems: set[str]) -> bool:
-    """Whether an import refers to a module with one of these names."""
-    if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in stems:
-        return True
-    return any(alias.name.rpartition(".")[2] in stems for alias in node.names)
-
-
-def _name_of(node: ast.expr) -> str:
-    """The last part of a dotted name."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 class _Callers:
@@ -158,23 +153,25 @@ class _Callers:
     def __init__(self, definitions: list[FunctionDefinition]) -> None:
         self._mentions: dict[str, list[FunctionDefinition]] = {}
         self._named: dict[int, set[str]] = {}
-        for each in definitions:
-            for word in set(_WORD.findall(each.module.lines_between(each.node.lineno, each.node.end_lineno))):
-                self._mentions.setdefault(word, []).append(each)
+        for function in definitions:
+            for word in set(
+                _WORD.findall(function.module.lines_between(function.node.lineno, function.node.end_lineno))
+            ):
+                self._mentions.setdefault(word, []).append(function)
 
     def of(self, name: str) -> list[FunctionDefinition]:
         """The functions whose bodies mention or call this name."""
-        return [each for each in self._mentions.get(name, ()) if name in self._names_in(each.node)]
+        return [function for function in self._mentions.get(name, ()) if name in self._names_in(function.node)]
 
     def _names_in(self, node: Any) -> set[str]:
         """The names that the body of a function mentions or calls."""
         if id(node) not in self._named:
             names = self._named[id(node)] = set()
-            for each in _parts(node.body):
-                if isinstance(each, ast.Name):
-                    names.add(each.id)
-                elif isinstance(each, ast.Call):
-                    names.add(_name_of(each.func))
+            for part in _parts(node.body):
+                if isinstance(part, ast.Name):
+                    names.add(part.id)
+                elif isinstance(part, ast.Call):
+                    names.add(last_name(part.func))
         return self._named[id(node)]
 
 
@@ -185,19 +182,21 @@ def _roots(definitions: list[FunctionDefinition], registering: list[FunctionDefi
     seen: set[int] = set()
     waiting = deque(registering)
     while waiting:
-        each = waiting.popleft()
-        if id(each.node) in seen:
+        function = waiting.popleft()
+        if id(function.node) in seen:
             continue
-        seen.add(id(each.node))
-        named = each.owner if each.name == "__init__" and each.owner else each.name
-        above = [caller for caller in callers.of(named) if caller.node is not each.node]
-        if not above and each.owner is not None and each.name != "__init__":  # code that creates the instance
-            above = [caller for caller in callers.of(each.owner) if caller.node is not each.node]
+        seen.add(id(function.node))
+        named = function.owner if function.name == "__init__" and function.owner else function.name
+        above = [caller for caller in callers.of(named) if caller.node is not function.node]
+        if not above and function.owner is not None and function.name != "__init__":
+            # nothing calls the method by its name: look for code that creates the instance
+            above = [caller for caller in callers.of(function.owner) if caller.node is not function.node]
         if above:
             waiting.extend(above)
         else:
-            roots[id(each.node)] = each
-    return sorted(roots.values(), key=lambda each: not re.match(r"main|serve|run|create|build", each.name))
+            roots[id(function.node)] = function
+    # programs before helpers: the first call of a function decides about the arguments that are known
+    return sorted(roots.values(), key=lambda root: not re.match(r"main|serve|run|create|build", root.name))
 
 
 LOADS_BY_NAME = re.compile(rb"\b(?:import_module|iter_modules|walk_packages|__import__|spec_from_file_location)\b")
@@ -221,12 +220,13 @@ def doubt_unstarted(domain: McpDomain) -> None:
 def _doubt_others(domain: McpDomain, scripts: tuple[str, ...], servers: list[ServerValue]) -> None:
     """Mark the items of the servers of one project that its entry points do not reach."""
     paths = [server.module.path for server in servers if server.module is not None]
-    for entries in (_declared(domain, scripts, paths), _run_files(domain)):
+    data = domain.run.modules.data
+    run_files = {path for path in domain.run.modules.files if _IS_RUN.search(data(path) or b"")}
+    for entries in (_declared(domain, scripts, paths), run_files):
         possible = _reached(domain, entries, certain=False)
         if possible.isdisjoint(paths):
             continue
-        data = domain.run.modules.data
-        if any(LOADS_BY_NAME.search(data(path) or b"") for path in possible):
+        if any(LOADS_BY_NAME.search(data(path) or b"") for path in possible):  # it may import all of them
             return
         certain = _reached(domain, entries, certain=True)
         for server in servers:
@@ -243,23 +243,74 @@ def _declared(domain: McpDomain, scripts: Iterable[str], importers: list[str]) -
     return mains | {path for path in found if path is not None and path.endswith(".py")}
 
 
-def _run_files(domain: McpDomain) -> set[str]:
-    """The files that start something when they are run."""
-    modules = domain.run.modules
-    return {path for path in modules.files if _IS_RUN.search(modules.data(path) or b"")}
-
-
 def _reached(domain: McpDomain, entries: set[str], *, certain: bool) -> set[str]:
     """The files that entry points import, directly or indirectly; if `certain`, under no condition."""
     modules, importers = domain.run.modules, domain.run.import_graph.importers
-    found = {each for entry in entries for each in (entry, *modules.import_paths.packages_of(entry))}
+    found = {file for entry in entries for file in (entry, *modules.import_paths.packages_of(entry))}
     waiting = list(found)
     while waiting:
         path = waiting.pop()
-        for each in modules.imported_by(path):
-            known = importers.get(each, set())
+        for imported in modules.imported_by(path):
+            known = importers.get(imported, set())
             is_conditional = (path, True) in known and (path, False) not in known
-            if each not in found and not (certain and is_conditional):
-                found.add(each)
-                waiting.append(each)
+            if imported not in found and not (certain and is_conditional):
+                found.add(imported)
+                waiting.append(imported)
     return found
+
+
+_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
+
+
+def doubt_imports(domain: McpDomain) -> None:
+    """Mark the items of a module as doubtful if every import of the module is conditional.
+
+    Imports by modules that it needs itself do not count: they do not explain how it was imported first.
+    """
+    graph = domain.run.import_graph
+    others: dict[str, list[tuple[str, bool]]] = {}
+    for path, imports in graph.importers.items():
+        needed = _needed_by(path, graph.imported) if all(unsure for _, unsure in imports) else ()
+        others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
+    doubtful: set[str] = set()
+    while True:
+        more = {
+            path
+            for path, imports in others.items()
+            if path not in doubtful and imports and all(unsure or importer in doubtful for importer, unsure in imports)
+        }
+        if not more:
+            break
+        doubtful |= more
+    doubtful |= _never_imported(domain)
+    for server in domain.servers:
+        for item in server.items:
+            if item.module is not None and item.module.path in doubtful:
+                item.doubtful = True
+
+
+def _needed_by(path: str, imported: Mapping[str, set[str]]) -> set[str]:
+    """Every file that a file imports, directly or indirectly."""
+    found: set[str] = set()
+    waiting = [path]
+    while waiting:
+        more = imported.get(waiting.pop(), set()) - found
+        found |= more
+        waiting.extend(more)
+    return found
+
+
+def _never_imported(domain: McpDomain) -> set[str]:
+    """Files that register items on the server of another file, that nothing imports and that start nothing."""
+    modules = domain.run.modules
+    registering = {
+        item.module.path
+        for server in domain.servers
+        for item in server.items
+        if item.module is not None and server.module is not None and server.module is not item.module
+    }
+    importers = domain.run.import_graph.importers
+    unused = {path for path in registering if path not in importers and not _STARTS.search(modules.data(path) or b"")}
+    if not unused or any(LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
+        return set()
+    return unused

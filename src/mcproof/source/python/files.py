@@ -13,6 +13,7 @@ import re
 import stat
 import sys
 import tokenize
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mcproof.core.observations.source import SourceProblem
@@ -49,7 +50,7 @@ class Boundary:
             self._note_installed(_container(self._target))
             return
         self.distribution = distribution_of(self._target, self._site)
-        if self.distribution is None:
+        if self.distribution is None:  # installed by copying: without a record, the top folder is the package
             self._home = os.path.join(self._site, os.path.relpath(self._target, self._site).split(os.sep)[0])
         else:
             self._own = _with_folders(self.distribution.python_files(), self._site)
@@ -77,7 +78,7 @@ class Boundary:
         every = distributions_in(folder)
         if not every:
             return
-        files = {each: each.python_files() for each in every}
+        files = {distribution: distribution.python_files() for distribution in every}
         own: list[Distribution] = []
         if self._target != folder:
             self.distribution = distribution_of(self._target, folder)
@@ -85,8 +86,8 @@ class Boundary:
         elif os.path.basename(folder) in INSTALL_FOLDERS or not _holds_more(folder, files.values()):
             own = roots_of(every)
             self.distribution = own[0] if len(own) == 1 else None
-        others = [paths for each, paths in files.items() if each not in own]
-        ours = _with_folders((path for each in own for path in files[each]), folder)
+        others = [paths for distribution, paths in files.items() if distribution not in own]
+        ours = _with_folders((path for distribution in own for path in files[distribution]), folder)
         self._foreign = _with_folders((path for paths in others for path in paths), folder) - ours
 
 
@@ -125,7 +126,7 @@ def _holds_more(folder: str, recorded: Iterable[frozenset[str]]) -> bool:
     """Whether a folder holds Python files or packages that no distribution recorded."""
     known = _with_folders((path for paths in recorded for path in paths), folder)
     with os.scandir(folder) as entries:
-        names = [each.name for each in entries if each.path not in known and not each.name.startswith((".", "_"))]
+        names = [entry.name for entry in entries if entry.path not in known and not entry.name.startswith((".", "_"))]
     return any(
         name.endswith(".py") or os.path.isfile(os.path.join(folder, name, "__init__.py")) or name == "src"
         for name in names
@@ -282,14 +283,12 @@ def mcproof_comments(text: str) -> list[tuple[int, str]]:
     """The comments that mention mcproof, with their lines."""
     if "mcproof" not in text:
         return []
-    found = []
-    try:
+    comments = []
+    with suppress(tokenize.TokenError, SyntaxError, ValueError):  # the parser reports syntax errors
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and "mcproof" in token.string:
-                found.append((token.start[0], token.string))
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        pass  # the parser reports syntax errors
-    return found
+                comments.append((token.start[0], token.string))
+    return comments
 
 
 _SERVER = rb"(?:[(\[.]| as |(?<=\(%b)|(?<=import %b)|(?<=[., ]%b)\):)"
@@ -391,14 +390,10 @@ class ImportPaths:
 
     def dotted_name(self, path: str) -> str:
         """The dotted name of a file within the project."""
-        folder, base = os.path.split(path)
+        base = os.path.basename(path)
         parts = [] if base == "__init__.py" else [base.removesuffix(".py")]
-        for _ in range(_HIGHEST_CLIMB):
-            if not self.is_package(folder):
-                break
-            folder, base = os.path.split(folder)
-            parts.insert(0, base)
-        return ".".join(parts)
+        parts += [os.path.basename(os.path.dirname(file)) for file in self.packages_of(path)]
+        return ".".join(reversed(parts))
 
     def _search(self, folder: str, name: str, level: int) -> str | None:
         if level:
@@ -408,6 +403,7 @@ class ImportPaths:
         first = name.partition(".")[0]
         if first in self._installed or first in sys.stdlib_module_names:
             return None
+        # `sys.path` is not known: the root of the importing file's package, its `src`, then folders above it
         own = folder
         for _ in range(_HIGHEST_CLIMB):
             is_root = not self.is_package(folder)
@@ -438,9 +434,7 @@ class ImportPaths:
     def _holds_python(self, folder: str) -> bool:
         """Whether a folder without `__init__.py` can be a package: it contains Python files or folders."""
         names = list(self._names_in(folder))[:200]
-        return any(name.endswith(".py") for name in names) or any(
-            os.path.isdir(os.path.join(folder, name)) for name in names
-        )
+        return any(name.endswith(".py") or os.path.isdir(os.path.join(folder, name)) for name in names)
 
 
 def library_name(name: str) -> str:

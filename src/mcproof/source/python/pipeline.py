@@ -3,30 +3,33 @@
 `discover` returns the catalog of one target, `discover_servers` one for each server of a folder, `flows_of` the
 flows from the parameters of tools to dangerous calls, `configuration_of` what its source configures. The last two ask
 the project that discovery followed.
+`SyntaxTreeCache` keeps the trees of an editor: only the statements that an edit touches are parsed again.
 Why source is interpreted instead of matched: docs/decisions/0005-discovery-interprets.md.
+Why an edit touches only some tools: docs/decisions/0058-edits-touch-tools.md.
 """
 
 from __future__ import annotations
 
+import ast
 import gc
 import os
-import re
+from bisect import bisect_right
 from collections import deque
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.catalog.model import SourceMap
 from mcproof.core.observations.source import SourceProblem
-from mcproof.source.document import LISTS, NO_END, assemble, without_duplicates
+from mcproof.source.document import LISTS, NO_END, assemble, group_names, nearest_group, without_duplicates
 from mcproof.source.framework_tables import DISTRIBUTIONS, INSTALLED_PACKAGES
 from mcproof.source.packages.projects import ProjectDeclarations
-from mcproof.source.python.entry_points import LOADS_BY_NAME, FunctionDefinition, doubt_unstarted, entry_points
+from mcproof.source.python.entry_points import FunctionDefinition, doubt_imports, doubt_unstarted, entry_points
 from mcproof.source.python.files import Boundary, may_register, mcproof_comments, python_files
 from mcproof.source.python.frameworks.domain import McpDomain
+from mcproof.source.python.interp.calls import call_function, instantiate
 from mcproof.source.python.interp.containers import MOST_STEPS, STEPS_OF_ONE_ROOT
-from mcproof.source.python.interp.functions import call_function, instantiate
 from mcproof.source.python.interp.interpreter import Interpreter
-from mcproof.source.python.interp.modules import Modules
+from mcproof.source.python.interp.modules import Modules, parse_quietly
 from mcproof.source.python.interp.values import (
     MOST_WRAPPERS,
     UNKNOWN,
@@ -36,15 +39,7 @@ from mcproof.source.python.interp.values import (
     Function,
     Instance,
 )
-from mcproof.source.python.render_resources import render_server_info
-from mcproof.source.python.render_tools import (
-    ServerGroup,
-    group_by_server,
-    group_names,
-    nearest_group,
-    render_items,
-    server_numbers,
-)
+from mcproof.source.python.render_items import group_by_server, render_items, render_server_info, server_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,9 +47,7 @@ if TYPE_CHECKING:
     from mcproof.core.observations.source import SourceConfiguration, SourceFlows
     from mcproof.source.document import RenderedItem
     from mcproof.source.python.frameworks.servers import ServerValue
-    from mcproof.source.python.interp.modules import Module, SyntaxTreeCache
-
-_STARTS = re.compile(rb"__main__|\.run(?:_async|_stdio_async)?\(|\bdef main\b")
+    from mcproof.source.python.interp.modules import Module
 
 
 MOST_IMPORTED = 100
@@ -63,7 +56,7 @@ MOST_IMPORTED = 100
 
 def discover(
     target: str,
-    instead: Mapping[str, bytes] | None = None,
+    overrides: Mapping[str, bytes] | None = None,
     *,
     whole: bool = False,
     cache: SyntaxTreeCache | None = None,
@@ -71,20 +64,20 @@ def discover(
     """Return the catalog that the Python source at `target` would serve, without importing or running it.
 
     For a file, that is what the file itself defines; with `whole`, also what the modules that it imports register, and
-    all servers make one catalog. `instead` replaces the content of files, by their real paths: with a preview of a
+    all servers make one catalog. `overrides` replaces the content of files, by their real paths: with a preview of a
     change, or with unsaved text. `cache` has the trees of earlier discoveries, in an editor.
     """
     with _collector_paused():
-        source = _Source(target, instead, whole=whole, cache=cache)
+        source = _Source(target, overrides, whole=whole, cache=cache)
         only = None if whole or os.path.isdir(target) else os.path.abspath(target)
         items = without_duplicates(source.render(only), as_one=whole)
         return source.map_of(items, None, only)
 
 
-def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
+def discover_servers(folder: str, overrides: Mapping[str, bytes] | None = None) -> list[tuple[str, SourceMap]]:
     """Return the catalog of each server in the Python source below a folder, with a name that leads to it."""
     with _collector_paused():
-        source = _Source(folder, instead, whole=True)
+        source = _Source(folder, overrides, whole=True)
         groups = group_by_server(source.domain, list(source.render(None)))
         if len(groups) == 1:
             only_one = source.map_of(without_duplicates(groups[0].items, as_one=True), None, None)
@@ -94,26 +87,18 @@ def discover_servers(folder: str, instead: Mapping[str, bytes] | None = None) ->
             items = without_duplicates(group.items, as_one=True)
             others = [item for other in groups if other is not group for item in other.items]
             catalog = source.map_of(items, group.servers, None, others)
-            found.append((name, catalog._replace(server=number, servers=len(groups))))
-        return _with_problems_once(found, groups)
+            problems = [problem for problem in catalog.problems if nearest_group(groups, problem.file) is group]
+            found.append((name, catalog._replace(problems=problems, server=number, servers=len(groups))))
+        return found
 
 
 def rediscover(source_map: SourceMap, changed: Mapping[str, bytes]) -> SourceMap | None:
     """Repeat a discovery with other content of some files, by their real paths; None if the server is gone."""
-    instead = {**source_map.instead, **changed}
+    overrides = {**source_map.overrides, **changed}
     if source_map.server is None:
-        return discover(source_map.target, instead, whole=source_map.is_whole)
-    found = discover_servers(source_map.target, instead)
+        return discover(source_map.target, overrides, whole=source_map.is_whole)
+    found = discover_servers(source_map.target, overrides)
     return found[source_map.server][1] if len(found) == source_map.servers else None
-
-
-def _with_problems_once(found: list[tuple[str, SourceMap]], groups: list[ServerGroup]) -> list[tuple[str, SourceMap]]:
-    """Catalogs of several servers, each with only those problems whose files are nearest to it."""
-    nearest = {problem: nearest_group(groups, problem.file) for problem in found[0][1].problems}
-    return [
-        (name, each._replace(problems=[problem for problem in each.problems if nearest[problem] is group]))
-        for (name, each), group in zip(found, groups, strict=True)
-    ]
 
 
 @contextmanager
@@ -138,7 +123,7 @@ def flows_of(source_map: SourceMap) -> SourceFlows:
             source = _Source(source_map.target, None, whole=True)
             list(source.render(None))
         of_tools = [lines for pointer, lines in source_map.lines.items() if pointer.startswith("/tools/")]
-        lines = {line for each in of_tools for line in each}
+        lines = {line for places in of_tools for line in places}
         return collect_flows(source.domain, source_map.document.get("tools") or [], lines)
 
 
@@ -158,7 +143,7 @@ class _Source:
     def __init__(
         self,
         target: str,
-        instead: Mapping[str, bytes] | None,
+        overrides: Mapping[str, bytes] | None,
         *,
         whole: bool,
         cache: SyntaxTreeCache | None = None,
@@ -166,13 +151,13 @@ class _Source:
         self._target = target
         self._is_whole = whole
         self._is_kept = cache is None  # an editor keeps catalogs, but only for their documents
-        self._instead = instead or {}
+        self._overrides = overrides or {}
         self._problems: list[SourceProblem] = []
         boundary = Boundary(target)
         files = python_files(target, self._problems, boundary)
         parse = cache.parse if cache is not None else None
         self.modules = modules = Modules(
-            files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, instead, parse
+            files, target, self._problems, may_register, boundary, INSTALLED_PACKAGES, overrides, parse
         )
         if whole and not os.path.isdir(target):
             modules.add_imported()
@@ -180,12 +165,47 @@ class _Source:
         self.domain = McpDomain(ProjectDeclarations(target, boundary, set(DISTRIBUTIONS.values())))
         self._run = self.domain.run = Interpreter(modules, self.domain)
         if _mentions_mcp(modules, candidates):
-            _Roots(self.domain, self._problems, target).follow(candidates)
-        self._partial = set(LISTS.values()) if self.domain.is_partial else set()
+            self._follow(candidates)
+        self._incomplete_lists = set(LISTS.values()) if self.domain.is_incomplete else set()
+
+    def _follow(self, candidates: list[str]) -> None:
+        """Follow the modules of a project, then the functions that register something and that nothing calls."""
+        run, domain = self._run, self.domain
+        loaded: list[Module] = []
+        for path in (*candidates, *run.modules.importers(candidates)):
+            module = run.modules.load(path)
+            if module is not None:
+                loaded.append(module)
+                self._follow_root(module, None, lambda path=path: run.module(path))  # type: ignore[misc]
+        items = (item for server in domain.servers for item in server.items)
+        tools = {id(item.exposed_function.node) for item in items if item.exposed_function is not None}
+        run.functions.followed |= tools  # calling a tool registers nothing
+        for entry in entry_points(domain, loaded):
+            self._follow_root(entry.module, entry.node, lambda entry=entry: _enter(run, entry))  # type: ignore[misc]
+        domain.register_unapplied()
+        doubt_imports(domain)
+        doubt_unstarted(domain)
+
+    def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
+        """Follow one module or function within its budget."""
+        run = self._run
+        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))  # none can use up everything
+        try:
+            follow()
+        except (BudgetExceededError, RecursionError) as error:
+            if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
+                self._report("the source is too large to follow; some of it was skipped")
+            self.domain.omit(NO_END, module, node, is_incomplete=True)
+        except Exception as error:  # a catalog without this part is better than none, and says what is missing
+            self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
+        run.reset()
+
+    def _report(self, message: str) -> None:
+        self._problems.append(SourceProblem(self._target, None, None, message))
 
     def render(self, only: str | None) -> Iterator[RenderedItem]:
         """Everything that is served; with `only`, what is defined in that file."""
-        return render_items(self.domain, only, self._partial)
+        return render_items(self.domain, only, self._incomplete_lists)
 
     def map_of(
         self,
@@ -197,8 +217,8 @@ class _Source:
         """The catalog of some items; of all servers, or of some. `others` are items of further catalogs."""
         domain = self.domain
         numbers = server_numbers(domain) if servers is None else dict.fromkeys(map(id, domain.servers), 0)
-        made = assemble(items, render_server_info(domain, servers), numbers, domain.omissions, self._partial)
-        elsewhere = {line for item in others for line in (*item.lines, *item.continued)}
+        made = assemble(items, render_server_info(domain, servers), numbers, domain.omissions, self._incomplete_lists)
+        elsewhere = {line for item in others for line in (*item.lines, *item.continuation_lines)}
         comments = {}
         for file in made.files:
             module = self._run.modules.load(os.path.abspath(file))
@@ -215,10 +235,10 @@ class _Source:
             comments=comments,
             problems=sorted(set(self._problems), key=lambda problem: (problem.file, problem.line or 0)),
             files=made.files,
-            partial=frozenset(self._partial),
-            continued=made.continued,
-            omissions=[each for each in omissions if only is None or os.path.abspath(each.file) == only],
-            instead=self._instead,
+            incomplete_lists=frozenset(self._incomplete_lists),
+            continuation_lines=made.continuation_lines,
+            omissions=[omission for omission in omissions if only is None or os.path.abspath(omission.file) == only],
+            overrides=self._overrides,
             read=self._run.modules.read,
             is_whole=self._is_whole,
             project=self if self._is_kept else None,
@@ -227,82 +247,38 @@ class _Source:
 
 def _mentions_mcp(modules: Modules, candidates: list[str]) -> bool:
     """Whether one of these files, or a project file that they import, has the name of the protocol in it."""
+    # `@app.tool()` is also a decorator of agent frameworks, and a project that never says "mcp" serves nothing
     seen = set(candidates)
     waiting = deque(candidates)
     while waiting and len(seen) <= MOST_IMPORTED:
         path = waiting.popleft()
         if b"mcp" in (modules.data(path) or b"").lower():
             return True
-        found = [each for each in modules.imported_by(path) if each not in seen]
+        found = [file for file in modules.imported_by(path) if file not in seen]
         seen.update(found)
         waiting.extend(found)
     return False
 
 
-class _Roots:
-    """Follows the modules of a project, then the functions that register something and that nothing calls."""
-
-    def __init__(self, domain: McpDomain, problems: list[SourceProblem], target: str) -> None:
-        self._domain = domain
-        self._run = domain.run
-        self._problems = problems
-        self._target = target
-
-    def follow(self, candidates: list[str]) -> None:
-        run, domain = self._run, self._domain
-        loaded: list[Module] = []
-        for path in (*candidates, *run.modules.importers(candidates)):
-            module = run.modules.load(path)
-            if module is not None:
-                loaded.append(module)
-                self._follow_root(module, None, lambda path=path: run.module(path))  # type: ignore[misc]
-        items = (item for server in domain.servers for item in server.items)
-        tools = {id(item.exposed_function.node) for item in items if item.exposed_function is not None}
-        run.functions.followed |= tools  # calling a tool registers nothing
-        for each in entry_points(domain, loaded):
-            self._follow_root(each.module, each.node, lambda each=each: _enter(run, each))  # type: ignore[misc]
-        domain.register_unapplied()
-        _doubt_imports(domain)
-        doubt_unstarted(domain)
-
-    def _follow_root(self, module: Module, node: Any, follow: Callable[[], Any]) -> None:
-        """Follow one module or function within its budget."""
-        run = self._run
-        run.budget.allow(min(STEPS_OF_ONE_ROOT, MOST_STEPS - run.budget.work))
-        try:
-            follow()
-        except (BudgetExceededError, RecursionError) as error:
-            if isinstance(error, BudgetExceededError) and run.budget.work >= MOST_STEPS:
-                self._report("the source is too large to follow; some of it was skipped")
-            self._domain.omit(NO_END, module, node, partial=True)
-        except Exception as error:
-            self._report(f"internal error, some of the source was skipped: {type(error).__name__}: {error}")
-        run.reset()
-
-    def _report(self, message: str) -> None:
-        self._problems.append(SourceProblem(self._target, None, None, message))
-
-
-def _enter(run: Interpreter, each: FunctionDefinition) -> None:
+def _enter(run: Interpreter, entry: FunctionDefinition) -> None:
     """Follow a function that is called from outside the project, with unknown arguments."""
-    holder = run.resolve(each.module.scope.names.get(each.owner or each.name))
-    if each.owner is None:
+    holder = run.resolve(entry.module.scope.names.get(entry.owner or entry.name))
+    if entry.owner is None:
         if isinstance(holder, Function):
-            call_function(run, _unwrapped(holder, each.node), Call([], {}))
+            call_function(run, _unwrapped(holder, entry.node), Call([], {}))
         return
     if not isinstance(holder, Class):
         return
     made: Any = run.instances.get(id(holder))
     if made is None:
         made = instantiate(run, holder, Call([], {}))
-    method = holder.attribute(each.name)
-    if id(each.node) in run.functions.followed or not isinstance(method, Function):
+    method = holder.attribute(entry.name)
+    if id(entry.node) in run.functions.followed or not isinstance(method, Function):
         return
-    bound = _unwrapped(method, each.node).copy()
+    bound = _unwrapped(method, entry.node).copy()
     if "staticmethod" not in method.decorators:
-        bound.bound_to = (
-            holder if "classmethod" in method.decorators else made if isinstance(made, Instance) else UNKNOWN
-        )
+        instance = made if isinstance(made, Instance) else UNKNOWN
+        bound.bound_to = holder if "classmethod" in method.decorators else instance
     call_function(run, bound, Call([], {}))
 
 
@@ -314,58 +290,93 @@ def _unwrapped(function: Function, node: Any) -> Function:
     return function
 
 
-# --- conditional imports
+MOST_CHARACTERS = 16 << 20
+"""How much source text has its tree kept; a tree takes about twenty times the memory of its text."""
 
 
-def _doubt_imports(domain: McpDomain) -> None:
-    """Mark the items of a module as doubtful if every import of the module is conditional.
+class SyntaxTreeCache:
+    """The last tree of each file. A statement at the top level that does not change stays the same object."""
 
-    Imports by modules that it needs itself do not count: they do not explain how it was imported first.
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, ast.Module]] = {}
+        self._size = 0
+
+    def parse(self, path: str, text: str) -> ast.Module:
+        """The tree of a text, as far as possible from memory. Raises what `ast.parse` raises."""
+        known = self._known.get(path)
+        if known is not None and known[0] == text:
+            return known[1]
+        tree = _with_edit(*known, text) if known is not None else None
+        if tree is None:
+            tree = parse_quietly(text)
+        self._keep(path, text, tree)
+        return tree
+
+    def _keep(self, path: str, text: str, tree: ast.Module) -> None:
+        old = self._known.pop(path, None)
+        self._size += len(text) - (len(old[0]) if old is not None else 0)
+        self._known[path] = text, tree
+        while self._size > MOST_CHARACTERS:  # the oldest first
+            removed, _ = self._known.pop(next(iter(self._known)))
+            self._size -= len(removed)
+
+
+class _TextEdit(NamedTuple):
+    """The part of a text that differs from an older one, by offsets in both."""
+
+    start: int
+    old_end: int
+    new_end: int
+
+
+def _with_edit(old: str, tree: ast.Module, new: str) -> ast.Module | None:
+    """The tree of a text from that of an older one; None if it has to be parsed as a whole.
+
+    The text from the start of the edited statement to the next one, which does not change, is parsed on its own. That
+    gives the same as parsing the whole: the statements around it start on lines of their own, and an edit that changes
+    where they start, such as an open string, leaves the part invalid.
     """
-    graph = domain.run.import_graph
-    others: dict[str, list[tuple[str, bool]]] = {}
-    for path, imports in graph.importers.items():
-        needed = _needed_by(path, graph.imported) if all(unsure for _, unsure in imports) else ()
-        others[path] = [(importer, unsure) for importer, unsure in imports if importer not in needed]
-    doubtful: set[str] = set()
-    while True:
-        more = {
-            path
-            for path, imports in others.items()
-            if path not in doubtful and imports and all(unsure or importer in doubtful for importer, unsure in imports)
-        }
-        if not more:
-            break
-        doubtful |= more
-    doubtful |= _never_imported(domain)
-    for server in domain.servers:
-        for item in server.items:
-            if item.module is not None and item.module.path in doubtful:
-                item.doubtful = True
+    starts = [_first_line(statement) for statement in tree.body]
+    ends = [statement.end_lineno or 0 for statement in tree.body[:-1]]
+    if not starts or any(later <= end for end, later in zip(ends, starts[1:], strict=True)):
+        return None  # several statements on one line
+    edit = _edit_between(old, new)
+    first, last = (old.count("\n", 0, at) + 1 for at in (edit.start, edit.old_end))
+    number = bisect_right(starts, first) - 1
+    if number < 0 or bisect_right(starts, last) - 1 != number:
+        return None
+    is_moved = old.count("\n", edit.start, edit.old_end) != new.count("\n", edit.start, edit.new_end)
+    rest = [] if is_moved else tree.body[number + 1 :]
+    lines = new.split("\n")
+    end = starts[number + 1] - 1 if rest else len(lines)
+    part = "\n".join(lines[starts[number] - 1 : end])
+    try:
+        parsed = parse_quietly("\n" * (starts[number] - 1) + part)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None  # the whole text has the right message and line
+    return ast.Module(body=[*tree.body[:number], *parsed.body, *rest], type_ignores=[])
 
 
-def _needed_by(path: str, imported: Mapping[str, set[str]]) -> set[str]:
-    """Every file that a file imports, directly or indirectly."""
-    found: set[str] = set()
-    waiting = [path]
-    while waiting:
-        more = imported.get(waiting.pop(), set()) - found
-        found |= more
-        waiting.extend(more)
-    return found
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _never_imported(domain: McpDomain) -> set[str]:
-    """Files that register items on the server of another file, that nothing imports and that start nothing."""
-    modules = domain.run.modules
-    registering = {
-        item.module.path
-        for server in domain.servers
-        for item in server.items
-        if item.module is not None and server.module is not None and server.module is not item.module
-    }
-    importers = domain.run.import_graph.importers
-    unused = {path for path in registering if path not in importers and not _STARTS.search(modules.data(path) or b"")}
-    if not unused or any(LOADS_BY_NAME.search(modules.data(path) or b"") for path in modules.files):
-        return set()
-    return unused
+def _edit_between(old: str, new: str) -> _TextEdit:
+    """The smallest edit that turns one text into another."""
+    most = min(len(old), len(new))
+    start = _longest(most, lambda length: old[:length] == new[:length])
+    ending = _longest(most - start, lambda length: old[len(old) - length :] == new[len(new) - length :])
+    return _TextEdit(start, len(old) - ending, len(new) - ending)
+
+
+def _longest(most: int, holds: Callable[[int], bool]) -> int:
+    """The greatest length up to `most` for which a condition holds that holds for all shorter ones too."""
+    least = 0
+    while least < most:
+        middle = (least + most + 1) // 2
+        if holds(middle):
+            least = middle
+        else:
+            most = middle - 1
+    return least

@@ -14,7 +14,7 @@ from mcproof.core.observations.source import SourceLocation
 from mcproof.core.text.json_positions import escape
 from mcproof.source.python.interp.containers import EXACT, SourceDict, SourceList, default_of, doubtful_positions
 from mcproof.source.python.interp.operators import unwrapped
-from mcproof.source.python.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance
+from mcproof.source.python.interp.values import UNKNOWN, EnumMember, ExternalCall, Instance, declared_parameters
 
 if TYPE_CHECKING:
     from mcproof.source.python.frameworks.servers import RegisteredItem
@@ -136,7 +136,7 @@ def lines(item: RegisteredItem) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(lines))
 
 
-def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
+def continuation_lines(item: RegisteredItem) -> dict[tuple[str, int], int]:
     """The further lines of parameters, docstring and keyword arguments, with the line that each starts on."""
     spans: list[tuple[str, int, int, int]] = []
     if item.function is not None:
@@ -144,8 +144,8 @@ def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
         spans += [(function.module.file, *span) for span in _spans_of(function.node)]
     elif item.module is not None and isinstance(item.node, ast.Call):
         spans += [
-            (item.module.file, each.lineno, each.value.lineno, each.value.end_lineno or each.lineno)
-            for each in item.node.keywords
+            (item.module.file, keyword.lineno, keyword.value.lineno, keyword.value.end_lineno or keyword.lineno)
+            for keyword in item.node.keywords
         ]
     lines: dict[tuple[str, int], int] = {}
     for file, first, begins, last in spans:
@@ -157,16 +157,9 @@ def continued(item: RegisteredItem) -> dict[tuple[str, int], int]:
 
 def _spans_of(node: Any) -> list[tuple[int, int, int]]:
     """First line, first line and last line of each parameter and of the docstring."""
-    spec: ast.arguments = node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    missing = [None] * (len(positional) - len(spec.defaults))
-    parameters = [
-        *zip(positional, [*missing, *spec.defaults], strict=True),
-        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
-    ]
     spans = [
         (parameter.lineno, parameter.lineno, (default or parameter).end_lineno or parameter.lineno)
-        for parameter, default in parameters
+        for parameter, default in declared_parameters(node.args)
     ]
     docstring: Any = None if isinstance(node, ast.Lambda) else _docstring_node(node)
     return spans if docstring is None else [*spans, (docstring.lineno, docstring.lineno, docstring.end_lineno)]
@@ -219,7 +212,7 @@ class JsonWriter:
         if isinstance(value, float) and math.isfinite(value):
             return value
         size = len(value) if isinstance(value, (dict, list, tuple)) else 1
-        self.run.budget.charge(COST_OF_WRITING * size)
+        self.run.budget.charge(COST_OF_WRITING * size)  # data that contains itself twice doubles at every level
         self._left -= size
         if depth < DEEPEST and self._left > 0:
             if isinstance(value, dict):

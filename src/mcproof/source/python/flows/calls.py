@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.source import PATH, PREFIX, SQL
-from mcproof.source.python.flows import expressions
+from mcproof.source.python.flows import expressions, tables
 from mcproof.source.python.flows.sinks import (
     assumed_check,
     note_uses,
@@ -14,20 +15,6 @@ from mcproof.source.python.flows.sinks import (
     tested_by_function,
     tested_by_method,
     tested_by_pattern,
-)
-from mcproof.source.python.flows.tables import (
-    ALL_KINDS,
-    CHECK_WORDS,
-    DEFERRED_CALLS,
-    JOINS,
-    LOSING_METHODS,
-    MODEL_METHODS,
-    PASSES,
-    PATH_TYPES,
-    RESOLVES,
-    RESOLVING_METHODS,
-    SAFE_RESULTS,
-    WORD_METHODS,
 )
 from mcproof.source.python.flows.values import (
     MOST_ELEMENTS,
@@ -43,7 +30,7 @@ from mcproof.source.python.flows.values import (
     extended,
     merged,
 )
-from mcproof.source.python.interp.values import UNKNOWN, Class, External, Function, Instance, Method, SuperOf
+from mcproof.source.python.interp.values import MISSING, UNKNOWN, Class, External, Function, Instance, Method, SuperOf
 
 if TYPE_CHECKING:
     from mcproof.source.python.flows.walk import FunctionWalk
@@ -89,7 +76,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if receiver is not None and isinstance(receiver.base, SuperOf):
         receiver = walk.own_object()
     if isinstance(base, Alternatives):
-        return either_of([_call_option(walk, each, given) for each in base.options])
+        return either_of([_call_option(walk, option, given) for option in base.options])
     if isinstance(base, Function):
         return _project_call(walk, base, receiver, given)
     if isinstance(base, Class):
@@ -99,6 +86,7 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     if isinstance(base, Method) and isinstance(base.of, Class) and (made := model_of(walk, base.of, name, given)):
         return made
     dotted = dotted_name(base)
+    # from here on, the call leaves the project: it may test its arguments, use them, or make something of them
     matched = tested_by_pattern(dotted, receiver, given.args)
     if matched is not None:
         return matched
@@ -106,19 +94,15 @@ def call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
     deferred = _deferred(walk, name, given)
     if deferred is not None:
         return deferred
-    if receiver is not None and (not dotted or _is_plain_object(receiver)):
-        found = _method_of_value(walk, receiver, name, given, dotted)
-        if found is not None:
-            return found
-    if not dotted and any(each.marks for each in given.everything()):
+    if receiver is not None:  # a text, a path, a container or something made from a label: not an object of a library
+        is_text = isinstance(receiver.base, str) or dotted_name(receiver.base) in tables.PATH_TYPES
+        if not dotted or receiver.marks or receiver.elements is not None or is_text:
+            found = _method_of_value(walk, receiver, name, given, dotted)
+            if found is not None:
+                return found
+    if not dotted and any(argument.marks for argument in given.everything()):
         return _unknown_call(walk, name, receiver, given)
     return _external(walk, dotted, given)
-
-
-def _is_plain_object(value: FlowValue) -> bool:
-    """Whether a value is a text, a path, a container or made from a label, rather than an object of a library."""
-    is_text = isinstance(value.base, str) or dotted_name(value.base) in PATH_TYPES
-    return bool(value.marks) or value.elements is not None or is_text
 
 
 def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
@@ -132,11 +116,11 @@ def _method(walk: FunctionWalk, receiver: FlowValue, name: str) -> FlowValue:
 
 def _arguments(walk: FunctionWalk, node: ast.Call) -> FlowCall:
     args: list[FlowValue] = []
-    for each in node.args[:MOST_ELEMENTS]:
-        if isinstance(each, ast.Starred):
-            args += expressions.spread(expressions.evaluate(walk, each.value))
+    for argument in node.args[:MOST_ELEMENTS]:
+        if isinstance(argument, ast.Starred):
+            args += expressions.spread(expressions.evaluate(walk, argument.value))
         else:
-            args.append(expressions.evaluate(walk, each))
+            args.append(expressions.evaluate(walk, argument))
     keywords: dict[str, FlowValue] = {}
     rest: list[Marks] = []
     for keyword in node.keywords[:MOST_ELEMENTS]:
@@ -192,19 +176,15 @@ def bind(walk: FunctionWalk, function: Function, receiver: FlowValue | None, giv
                 args += [args[index]] * (len(positional) - len(args))
     if spec.vararg is not None:
         bound[spec.vararg.arg] = FlowValue(UNKNOWN, elements=args[len(positional) :])
-    names = {each.arg for each in (*positional, *spec.kwonlyargs)}
+    names = {parameter.arg for parameter in (*positional, *spec.kwonlyargs)}
     more = {name: value for name, value in given.keywords.items() if name not in names}
     bound.update((name, value) for name, value in given.keywords.items() if name in names)
     if spec.kwarg is not None:
         bound[spec.kwarg.arg] = FlowValue(UNKNOWN, given.rest, fields=more)
-    defaults: dict[str, FlowValue] | None = None
+    defaults = {parameter.arg: value for parameter, value in function.parameters() if value is not MISSING}
     for parameter in (*positional, *spec.kwonlyargs):
         if parameter.arg not in bound:
-            if defaults is None:
-                from mcproof.source.python.flows.engine import default_values
-
-                defaults = default_values(function)
-            value = defaults.get(parameter.arg, NOTHING)
+            value = constant(defaults[parameter.arg]) if parameter.arg in defaults else NOTHING
             if given.rest:
                 value = either(FlowValue(UNKNOWN, extended(given.rest, parameter.arg)), value)
             bound[parameter.arg] = value
@@ -231,13 +211,13 @@ def _create(walk: FunctionWalk, cls: Class, given: FlowCall) -> FlowValue:
         bound = bind(walk, own.bound(instance), constant(instance), given)
         _, fields = walk.engine.call(walk, own.bound(instance), bound, given.node)
         return FlowValue(instance, fields=fields)
-    names = list(dict.fromkeys(name for each in reversed(cls.ancestry()) for name in each.annotations))
+    names = list(dict.fromkeys(name for ancestor in reversed(cls.ancestry()) for name in ancestor.annotations))
     fields = dict(zip(names, given.args, strict=False))
     fields.update(given.keywords)
     for name in [*fields]:
-        for each in cls.ancestry():
-            if name in each.annotations:
-                kind = walk.engine.type_of(each.annotations[name].annotation, each.body)
+        for ancestor in cls.ancestry():
+            if name in ancestor.annotations:
+                kind = walk.engine.type_of(ancestor.annotations[name].annotation, ancestor.body)
                 if walk.engine.is_plain(kind):
                     fields[name] = NOTHING
                 break
@@ -246,20 +226,17 @@ def _create(walk: FunctionWalk, cls: Class, given: FlowCall) -> FlowValue:
 
 def _deferred(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue | None:
     """The result of a library function that calls a function of the project: `asyncio.to_thread(function, …)`."""
-    if name not in DEFERRED_CALLS:
+    if name not in tables.DEFERRED_CALLS:
         return None
-    for index, each in enumerate(given.args[:3]):
-        if isinstance(each.base, Function):
-            return _project_call(walk, each.base, None, given._replace(args=given.args[index + 1 :]))
+    for index, argument in enumerate(given.args[:3]):
+        if isinstance(argument.base, Function):
+            return _project_call(walk, argument.base, None, given._replace(args=given.args[index + 1 :]))
     return either_of(given.args) if name in ("gather", "wait_for", "create_task", "ensure_future") else None
 
 
 def either_of(values: list[FlowValue]) -> FlowValue:
     """The value that is any of several."""
-    found = NOTHING
-    for index, each in enumerate(values):
-        found = each if index == 0 else either(found, each)
-    return found
+    return reduce(either, values) if values else NOTHING
 
 
 # --- libraries
@@ -270,37 +247,39 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
     tested = tested_by_function(name, given.args)
     if tested is not None:
         return tested
-    marks = merged(each.all_marks() for each in given.everything())
+    marks = merged(argument.all_marks() for argument in given.everything())
     base = External(f"{name}()") if name else UNKNOWN
     if not marks:
-        is_kept = name in PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
+        is_kept = (
+            name in tables.PASSES and given.args and isinstance(given.args[0].base, (Alternatives, Function, Instance))
+        )
         return given.args[0] if is_kept else FlowValue(base)
     if name == "os.path.commonprefix":
         walk.use(PREFIX, FlowValue(UNKNOWN, marks), given.node, "os.path.commonprefix")
     if name in ("os.path.commonpath", "os.path.commonprefix"):
         return FlowValue(UNKNOWN, marks)
-    if name in SAFE_RESULTS:
-        return FlowValue(UNKNOWN, cleaned(marks, *SAFE_RESULTS[name]))
-    if name in RESOLVES:
+    if name in tables.SAFE_RESULTS:
+        return FlowValue(UNKNOWN, cleaned(marks, *tables.SAFE_RESULTS[name]))
+    if name in tables.RESOLVES:
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(resolved=True)))
-    if name in JOINS:
+    if name in tables.JOINS:
         return _joined_path(given)
     if name == "re.sub" and given.args and isinstance(given.args[0].base, str):
         kept = given.args[0].base.startswith("[^")
         return FlowValue(
-            UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(ALL_KINDS if kept else ()))
+            UNKNOWN, cleaned(given.args[2].marks if len(given.args) > 2 else marks, *(tables.ALL_KINDS if kept else ()))
         )
     if name == "shlex.split":
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
-    if name in PASSES:
-        is_shaped = f"{name}()" in PATH_TYPES
+    if name in tables.PASSES:
+        is_shaped = f"{name}()" in tables.PATH_TYPES
         source = given.args[0] if len(given.args) == 1 and not given.keywords else None
         if name.partition(".")[0] in _PARSERS:
             return FlowValue(base, marks)
         if source is not None and not is_shaped:
             return FlowValue(UNKNOWN, source.marks, fields=source.fields, elements=source.elements, text=source.text)
         return FlowValue(base if is_shaped else UNKNOWN, _joined_path(given).marks if is_shaped else marks)
-    if any(word in name.rpartition(".")[2].lower() for word in CHECK_WORDS):
+    if any(word in name.rpartition(".")[2].lower() for word in tables.CHECK_WORDS):
         walk.state = walk.state.passed(assumed_check(given.everything()))
     return FlowValue(base)
 
@@ -308,7 +287,7 @@ def _external(walk: FunctionWalk, name: str, given: FlowCall) -> FlowValue:
 def _joined_path(given: FlowCall) -> FlowValue:
     """`os.path.join(a, b)`: an absolute part replaces those before it."""
     single = len(given.args) == 1
-    parts = [changed(each.all_marks(), lambda mark: mark._replace(whole=mark.whole and single)) for each in given.args]
+    parts = [changed(part.all_marks(), lambda mark: mark._replace(whole=mark.whole and single)) for part in given.args]
     last = given.args[-1].base if given.args else None
     return FlowValue(UNKNOWN, merged(parts), text="/" if last == "" else None)
 
@@ -319,7 +298,8 @@ def _unknown_call(walk: FunctionWalk, name: str, receiver: FlowValue | None, giv
         method = walk.engine.unique_method(name)
         if method is not None:
             return _project_call(walk, method, None, given)
-    if any(word in name.lower() for word in CHECK_WORDS):
+    # docs/decisions/0046-flows-assume-checks.md: a false report of a checked argument costs more trust than a miss
+    if any(word in name.lower() for word in tables.CHECK_WORDS):
         walk.state = walk.state.passed(assumed_check(given.everything()))
     return NOTHING
 
@@ -347,7 +327,7 @@ def _method_of_value(
         found = expressions.item_of(walk, receiver, first, given.node)
         return either(found, given.args[1]) if len(given.args) > 1 else found
     if name == "format" and (isinstance(receiver.base, str) or receiver.marks):
-        filled = FlowValue(UNKNOWN, merged(each.all_marks() for each in given.everything()))
+        filled = FlowValue(UNKNOWN, merged(argument.all_marks() for argument in given.everything()))
         return expressions.composed(walk, expressions.formatted_text(receiver, filled), given.node)
     if name == "join":
         made = FlowValue(UNKNOWN, changed(first.all_marks(), lambda mark: mark._replace(whole=False)))
@@ -361,11 +341,11 @@ def _method_of_value(
         base = receiver.base if isinstance(receiver.base, Instance) else UNKNOWN
         return FlowValue(base, receiver.marks, fields=receiver.fields, elements=receiver.elements)
     if name == "joinpath":
-        below = [changed(each.all_marks(), lambda mark: mark._replace(whole=False)) for each in given.args]
+        below = [changed(part.all_marks(), lambda mark: mark._replace(whole=False)) for part in given.args]
         return FlowValue(receiver.base, merged((receiver.marks, *below)))
     if not receiver.marks:
         return None
-    if name in LOSING_METHODS:
+    if name in tables.LOSING_METHODS:
         return FlowValue(External(f"{dotted}()") if dotted else UNKNOWN)
     return _changed_text(receiver, name, given)
 
@@ -377,11 +357,11 @@ def _changed_text(receiver: FlowValue, name: str, given: FlowCall) -> FlowValue:
     if name == "replace" and isinstance(first.base, str):
         kinds = {"/": (PATH,), "\\": (PATH,), "'": (SQL,), '"': (SQL,), "`": (SQL,)}.get(first.base, ())
         return FlowValue(receiver.base, cleaned(marks, *kinds), text=receiver.text)
-    if name in RESOLVING_METHODS:
+    if name in tables.RESOLVING_METHODS:
         return FlowValue(receiver.base, changed(marks, lambda mark: mark._replace(resolved=True)))
-    if name in WORD_METHODS:
+    if name in tables.WORD_METHODS:
         return FlowValue(UNKNOWN, changed(marks, lambda mark: mark._replace(part=True)), is_open=True)
-    base = receiver.base if dotted_name(receiver.base) in PATH_TYPES and name != "as_posix" else UNKNOWN
+    base = receiver.base if dotted_name(receiver.base) in tables.PATH_TYPES and name != "as_posix" else UNKNOWN
     return FlowValue(base, marks, text=receiver.text)
 
 
@@ -395,7 +375,7 @@ def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCal
         other = given.args[0] if given.args else NOTHING
         fields = {**(receiver.fields or {}), **(other.fields or {}), **given.keywords}
         made = FlowValue(receiver.base, merged((receiver.marks, other.marks)), fields=fields)
-    elif known is None and not any(each.all_marks() for each in given.args):
+    elif known is None and not any(argument.all_marks() for argument in given.args):
         return NOTHING
     elif name == "insert" and len(given.args) > 1:
         made = FlowValue(UNKNOWN, receiver.marks, elements=[given.args[1], *(known or [])])
@@ -408,7 +388,7 @@ def _mutation(walk: FunctionWalk, receiver: FlowValue, name: str, given: FlowCal
 
 def model_of(walk: FunctionWalk, cls: Class, name: str, given: FlowCall) -> FlowValue | None:
     """`Model.model_validate(data)`: an instance whose fields are parts of the data."""
-    if name not in MODEL_METHODS or not given.args:
+    if name not in tables.MODEL_METHODS or not given.args:
         return None
     data = given.args[0]
     return FlowValue(walk.engine.instance_of(cls), data.marks, fields=data.fields)

@@ -36,7 +36,15 @@ from mcproof.source.python.flows.values import (
     constant,
 )
 from mcproof.source.python.flows.walk import FlowUse, described
-from mcproof.source.python.interp.values import Class, External, Function, Generic, Instance
+from mcproof.source.python.interp.values import (
+    Class,
+    External,
+    Function,
+    Generic,
+    Instance,
+    declared_parameters,
+    last_name,
+)
 from mcproof.source.python.render_json import location_of
 
 if TYPE_CHECKING:
@@ -108,13 +116,12 @@ def inputs_of(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> di
     spec = function.node.args
     parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
     values: dict[str, FlowValue] = {}
-    if (function.bound_to is not None or isinstance(function.owner, Class)) and parameters:
-        is_static = "staticmethod" in function.decorators
-        if not is_static:
-            own = function.bound_to if isinstance(function.bound_to, (Instance, Class)) else None
-            if own is None and isinstance(function.owner, Class):
-                own = engine.instance_of(function.owner)
-            values[parameters.pop(0).arg] = constant(own)
+    is_method = function.bound_to is not None or function.owner is not None
+    if is_method and parameters and "staticmethod" not in function.decorators:
+        own = function.bound_to if isinstance(function.bound_to, (Instance, Class)) else None
+        if own is None and function.owner is not None:
+            own = engine.instance_of(function.owner)
+        values[parameters.pop(0).arg] = constant(own)
     defaults = _injected(function)
     for parameter in parameters:
         values[parameter.arg] = _input(engine, function, parameter, parameter.arg in defaults, plain)
@@ -125,17 +132,10 @@ def inputs_of(engine: FlowEngine, entry: ToolEntry, plain: frozenset[str]) -> di
 
 def _injected(function: Function) -> frozenset[str]:
     """The parameters that the framework fills in: their default is `Depends(…)`."""
-    spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    pairs = [*zip(positional[len(positional) - len(spec.defaults) :], spec.defaults, strict=True)]
-    pairs += [
-        (each, default) for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if default is not None
-    ]
     return frozenset(
-        each.arg
-        for each, default in pairs
-        if isinstance(default, ast.Call)
-        and ast.unparse(default.func).rpartition(".")[2] in ("Depends", "CurrentContext")
+        parameter.arg
+        for parameter, default in declared_parameters(function.node.args)
+        if isinstance(default, ast.Call) and last_name(default.func) in ("Depends", "CurrentContext")
     )
 
 
@@ -144,7 +144,9 @@ def _input(
 ) -> FlowValue:
     kind = engine.type_of(parameter.annotation, function.scope)
     shape = engine.value_of_type(kind)
-    if injected or parameter.arg in _CONTEXT_NAMES or _is_context(kind):
+    base = kind.base if isinstance(kind, Generic) else kind
+    is_context = isinstance(base, External) and base.last in _CONTEXT_TYPES
+    if injected or is_context or parameter.arg in _CONTEXT_NAMES:
         return shape
     if engine.is_plain(kind):
         return NOTHING
@@ -156,11 +158,6 @@ def _input(
 def _marked(function: Function, parameter: ast.arg) -> FlowValue:
     step = FlowStep(function.module.file, parameter.lineno, f"parameter `{parameter.arg}` of {function.name}()")
     return FlowValue(marks={(parameter.arg,): LabelMark(trail=(step,))})
-
-
-def _is_context(kind: Any) -> bool:
-    base = kind.base if isinstance(kind, Generic) else kind
-    return isinstance(base, External) and base.last in _CONTEXT_TYPES
 
 
 MOST_FLOWS = 2_000
@@ -207,8 +204,8 @@ def _is_served(entry: ToolEntry, lines: Container[tuple[str, int]]) -> bool:
     """Whether an entry belongs to one of some tools, by the lines that define or register them."""
     if not entry.is_common:
         return (entry.function.module.file, entry.function.node.lineno) in lines
-    items = [each for each in entry.server.items if each.kind == "tools"] if entry.server is not None else []
-    places = [(each.module.file, getattr(each.node, "lineno", 0)) for each in items if each.module is not None]
+    items = [item for item in entry.server.items if item.kind == "tools"] if entry.server is not None else []
+    places = [(item.module.file, getattr(item.node, "lineno", 0)) for item in items if item.module is not None]
     return not places or any(place in lines for place in places)
 
 
@@ -219,8 +216,8 @@ def plain_arguments(tools: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     for tool in tools:
         schema = tool.get("inputSchema")
         properties = schema.get("properties") if isinstance(schema, dict) else None
-        for name, each in properties.items() if isinstance(properties, dict) else ():
-            (plain if _is_plain(each) else free).add(name)
+        for name, member in properties.items() if isinstance(properties, dict) else ():
+            (plain if _is_plain(member) else free).add(name)
     return frozenset(plain - free)
 
 
@@ -297,14 +294,11 @@ def _directness(use: FlowUse) -> tuple[bool, bool]:
     return use.mark.whole, use.mark.head
 
 
-def _step(place: CodePlace) -> FlowStep:
-    return FlowStep(place.module.file, getattr(place.node, "lineno", 0), described(place.node))
-
-
 def _flow(kind: str, reached: _Reached) -> SourceFlow:
     use = reached.use
     place = _place(use)
     located = location_of(place.module, place.node)
+    end = FlowStep(use.place.module.file, getattr(use.place.node, "lineno", 0), described(use.place.node))
     return SourceFlow(
         kind=kind,
         parameters=tuple(reached.parameters),
@@ -313,7 +307,7 @@ def _flow(kind: str, reached: _Reached) -> SourceFlow:
         function=place.function,
         location=located or SourceLocation(place.module.file, 1, 1, None),
         is_used=reached.is_used,
-        steps=tuple(dict.fromkeys((reached.start, *use.mark.trail, _step(use.place)))),
+        steps=tuple(dict.fromkeys((reached.start, *use.mark.trail, end))),
     )
 
 
@@ -341,7 +335,7 @@ def _parameter(use: FlowUse, entry: ToolEntry) -> str:
     """The argument of the tool that a label stands for."""
     if not entry.is_common or len(use.label) == 1:
         return use.label[0]
-    inner = (each for each in use.label[1:] if not each.isdigit() and each != "arguments")
+    inner = (key for key in use.label[1:] if not key.isdigit() and key != "arguments")
     return next(inner, use.label[0])
 
 

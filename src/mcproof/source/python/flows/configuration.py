@@ -21,6 +21,7 @@ from mcproof.source.python.flows.source_trees import (
     source_secrets,
     source_trees,
 )
+from mcproof.source.python.interp.values import declared_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -104,7 +105,7 @@ def _default_of_comparison(node: ast.Compare) -> DefaultValue:
     if left.value is UNKNOWN or isinstance(left.value, SameAs):
         return DefaultValue(UNKNOWN, node, "")
     values = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
-    known = [each.value for each in values if isinstance(each, ast.Constant)]
+    known = [constant.value for constant in values if isinstance(constant, ast.Constant)]
     return (
         DefaultValue(left.value in known, node, left.how) if len(known) == len(values) else left._replace(value=UNKNOWN)
     )
@@ -116,26 +117,26 @@ def resolved(name: str, defaults: Mapping[str, Sequence[SettingDefault]]) -> lis
     seen, waiting = {name}, [name]
     while waiting:
         known = defaults.get(waiting.pop(), ())
-        for each in [default for default in known if default.is_decisive] or known:
-            if not isinstance(each.value, SameAs):
-                found.append(each)
-            elif each.value.setting not in seen:
-                seen.add(each.value.setting)
-                waiting.append(each.value.setting)
+        for possible in [default for default in known if default.is_decisive] or known:
+            if not isinstance(possible.value, SameAs):
+                found.append(possible)
+            elif possible.value.setting not in seen:
+                seen.add(possible.value.setting)
+                waiting.append(possible.value.setting)
     return found
 
 
 def _keyword(node: ast.Call, name: str) -> ast.expr | None:
-    return next((each.value for each in node.keywords if each.arg == name), None)
+    return next((keyword.value for keyword in node.keywords if keyword.arg == name), None)
 
 
 def setting_defaults(trees: Iterable[SourceTree]) -> dict[str, list[SettingDefault]]:
     """Return the known defaults of the settings in some source, by their lower-case names."""
     found: dict[str, list[SettingDefault]] = {}
     for tree in trees:
-        for each in _defaults_in(tree):
-            if each.value is not UNKNOWN and each.value != SameAs(each.name.lower()):
-                found.setdefault(each.name.lower(), []).append(each)
+        for default in _defaults_in(tree):
+            if default.value is not UNKNOWN and default.value != SameAs(default.name.lower()):
+                found.setdefault(default.name.lower(), []).append(default)
     return found
 
 
@@ -164,7 +165,11 @@ def _setting(tree: SourceTree, name: str, value: ast.expr, *, is_decisive: bool)
 
 def _defaults_of_call(tree: SourceTree, node: ast.Call) -> Iterator[SettingDefault]:
     """Yield the defaults of options of the command line, and those that are passed on by keyword."""
-    words = [each.value for each in node.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    words = [
+        argument.value
+        for argument in node.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
     options = [word for word in words if word.startswith("--")]
     given = _keyword(node, "default")
     if options and given is not None:
@@ -179,14 +184,9 @@ def _defaults_of_call(tree: SourceTree, node: ast.Call) -> Iterator[SettingDefau
 
 
 def _of_parameters(tree: SourceTree, node: ast.arguments) -> Iterator[SettingDefault]:
-    positional = [*node.posonlyargs, *node.args]
-    pairs: list[tuple[ast.arg, ast.expr | None]] = [
-        *zip(positional[len(positional) - len(node.defaults) :], node.defaults, strict=True),
-        *zip(node.kwonlyargs, node.kw_defaults, strict=True),
-    ]
-    for argument, value in pairs:
+    for parameter, value in declared_parameters(node):
         if value is not None:
-            yield _setting(tree, argument.arg, value, is_decisive=False)
+            yield _setting(tree, parameter.arg, value, is_decisive=False)
 
 
 _KEYWORDS = frozenset(("auth", "token_verifier", "auth_server_provider", "auth_provider", "authentication"))
@@ -214,7 +214,7 @@ def authentication_in(trees: Iterable[SourceTree], defaults: dict[str, list[Sett
         if _NAMES.search(tree.text) is None:
             continue
         for node in _configured(tree):
-            tests = [each.test for each in tree.above(node) if isinstance(each, ast.If | ast.IfExp)]
+            tests = [outer.test for outer in tree.above(node) if isinstance(outer, ast.If | ast.IfExp)]
             if not any(_is_off(test, defaults) for test in tests):
                 return Authentication(True, None)
             optional = optional or tree.place(node)
@@ -232,7 +232,7 @@ def _configured(tree: SourceTree) -> Iterator[ast.expr]:
                 if isinstance(target, ast.Attribute) and target.attr in ("auth", "token_verifier"):
                     yield from _values(tree, node.value)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_http_middleware(node):
-            yield from (each for each in node.decorator_list if _mentions_headers(node))
+            yield from (decorator for decorator in node.decorator_list if _mentions_headers(node))
 
 
 def _credentials_of_call(tree: SourceTree, node: ast.Call, classes: set[str]) -> Iterator[ast.expr]:
@@ -254,7 +254,7 @@ def _credentials_of_call(tree: SourceTree, node: ast.Call, classes: set[str]) ->
 def _values(tree: SourceTree, value: ast.expr) -> list[ast.expr]:
     """Return the expressions that a value of `auth` may be, without None; those of a variable are its assignments."""
     if isinstance(value, ast.IfExp):
-        return [each for each in (value.body, value.orelse) if not _is_none(each)]
+        return [branch for branch in (value.body, value.orelse) if not _is_none(branch)]
     if _is_none(value):
         return []
     if not isinstance(value, ast.Name):
@@ -264,9 +264,10 @@ def _values(tree: SourceTree, value: ast.expr) -> list[ast.expr]:
         for node in tree.nodes
         if isinstance(node, ast.Assign | ast.AnnAssign)
         and node.value is not None
-        and value.id in {last_name(each) for each in (node.targets if isinstance(node, ast.Assign) else [node.target])}
+        and value.id
+        in {last_name(target) for target in (node.targets if isinstance(node, ast.Assign) else [node.target])}
     ]
-    return [each for each in assigned if not _is_none(each)] if assigned else [value]
+    return [expression for expression in assigned if not _is_none(expression)] if assigned else [value]
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -285,28 +286,31 @@ def _authenticating(tree: SourceTree) -> set[str]:
 
 
 def _is_http_middleware(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any(isinstance(each, ast.Call) and dotted(each.func).endswith(".middleware") for each in node.decorator_list)
+    return any(
+        isinstance(decorator, ast.Call) and dotted(decorator.func).endswith(".middleware")
+        for decorator in node.decorator_list
+    )
 
 
 def _mentions_headers(node: ast.AST) -> bool:
     return any(
-        isinstance(each, ast.Constant) and isinstance(each.value, str) and _HEADERS.search(each.value[:200])
-        for each in ast.walk(node)
+        isinstance(part, ast.Constant) and isinstance(part.value, str) and _HEADERS.search(part.value[:200])
+        for part in ast.walk(node)
     )
 
 
 def _is_off(test: ast.expr, defaults: dict[str, list[SettingDefault]]) -> bool:
     """Whether a condition is false if nothing is configured."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        return any(_is_off(each, defaults) for each in test.values)
+        return any(_is_off(operand, defaults) for operand in test.values)
     if isinstance(test, ast.BoolOp):
-        return all(_is_off(each, defaults) for each in test.values)
+        return all(_is_off(operand, defaults) for operand in test.values)
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.IsNot | ast.NotEq):
         test = test.left if _is_none(test.comparators[0]) else test
     value = default_of(test).value
     if value is UNKNOWN or isinstance(value, SameAs):
         known = resolved(last_name(test).lower(), defaults)
-        return bool(known) and all(_is_false(each.value) for each in known)
+        return bool(known) and all(_is_false(default.value) for default in known)
     return _is_false(value)
 
 
@@ -342,23 +346,23 @@ def open_bindings(trees: Sequence[SourceTree]) -> list[OpenBinding]:
     """Return where a server listens on all interfaces by default, without authentication; each address once."""
     if not any(wildcard in tree.text for tree in trees for wildcard in WILDCARDS):
         return []
-    listening = [each for tree in trees if _LISTENING_WORDS.search(tree.text) for each in _listening(tree)]
-    if any(each.is_setting for each in listening) and not any(_HTTP.search(tree.text) for tree in trees):
-        listening = [each for each in listening if not each.is_setting]
+    listening = [call for tree in trees if _LISTENING_WORDS.search(tree.text) for call in _listening(tree)]
+    if any(call.is_setting for call in listening) and not any(_HTTP.search(tree.text) for tree in trees):
+        listening = [call for call in listening if not call.is_setting]
     if not listening:
         return []
     defaults = setting_defaults(trees)
     found: dict[SourcePlace, OpenBinding] = {}
-    for each in listening:
-        served = each.tree.place(each.call)
-        for address, place, how in _addresses(each, defaults):
+    for call in listening:
+        served = call.tree.place(call.call)
+        for address, place, how in _addresses(call, defaults):
             found.setdefault(place, OpenBinding(address, place, how, served))
     if not found:
         return []
     authentication = authentication_in(trees, defaults)
     if authentication.is_certain:
         return []
-    return [each._replace(optional_authentication=authentication.optional) for each in found.values()]
+    return [binding._replace(optional_authentication=authentication.optional) for binding in found.values()]
 
 
 def _listening(tree: SourceTree) -> Iterator[_Listening]:
@@ -389,15 +393,15 @@ def _listening_call(tree: SourceTree, node: ast.Call) -> Iterator[_Listening]:
         yield _Listening(node.args[position], tree, node)
 
 
-def _addresses(each: _Listening, defaults: dict[str, list[SettingDefault]]) -> Iterator[tuple[str, SourcePlace, str]]:
+def _addresses(call: _Listening, defaults: dict[str, list[SettingDefault]]) -> Iterator[tuple[str, SourcePlace, str]]:
     """Yield the wildcard addresses that a call may listen on by default."""
     name = "host"
-    if each.address is not None:
-        direct = default_of(each.address)
+    if call.address is not None:
+        direct = default_of(call.address)
         if direct.value in WILDCARDS:
-            yield direct.value, each.tree.place(direct.node), direct.how
+            yield direct.value, call.tree.place(direct.node), direct.how
             return
-        name = last_name(each.address).lower()
+        name = last_name(call.address).lower()
     for default in resolved(name, defaults):
         if default.value in WILDCARDS:
             yield default.value, default.place, default.how

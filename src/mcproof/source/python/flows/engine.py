@@ -10,7 +10,8 @@ import builtins
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.source.python.flows import statements
+from mcproof.core.text.english import word_set
+from mcproof.source.python.flows.calls import either_of
 from mcproof.source.python.flows.tables import PLAIN_TYPES, WRAPPING_TYPES
 from mcproof.source.python.flows.values import (
     NOTHING,
@@ -18,29 +19,35 @@ from mcproof.source.python.flows.values import (
     FlowValue,
     Marks,
     checked,
-    constant,
-    either,
     marks_at,
     merged,
     symbolic,
 )
-from mcproof.source.python.flows.walk import FlowUse, FunctionWalk, decisive, is_abstract
+from mcproof.source.python.flows.walk import (
+    FlowUse,
+    FunctionWalk,
+    decisive,
+    is_abstract,
+    walk_function,
+    with_exit_tests,
+)
 from mcproof.source.python.interp.attributes import attribute
 from mcproof.source.python.interp.bindings import import_from, import_modules
+from mcproof.source.python.interp.calls import instantiate
 from mcproof.source.python.interp.containers import is_enum
-from mcproof.source.python.interp.functions import instantiate
 from mcproof.source.python.interp.values import (
-    MISSING,
     UNKNOWN,
     BudgetExceededError,
     Call,
     Class,
     External,
+    ExternalCall,
     Function,
     Generic,
     Instance,
     Scope,
     UnionOf,
+    generic_name,
 )
 
 if TYPE_CHECKING:
@@ -59,25 +66,8 @@ MOST_USES = 200
 INTERPRETER_STEPS = 4_000
 """The budget of the interpreter for one name, attribute or instance."""
 _BUILTINS = frozenset(dir(builtins))
-_COMMON_METHODS = frozenset(
-    (
-        "get",
-        "run",
-        "execute",
-        "close",
-        "read",
-        "write",
-        "send",
-        "connect",
-        "update",
-        "delete",
-        "create",
-        "list",
-        "search",
-        "query",
-        "start",
-        "stop",
-    )
+_COMMON_METHODS = word_set(
+    "get run execute close read write send connect update delete create list search query start stop"
 )
 
 
@@ -173,14 +163,10 @@ class FlowEngine:
         """A value of which only the type is known."""
         for _ in range(6):
             if isinstance(kind, Generic):
-                name = kind.base.last if isinstance(kind.base, External) else ""
-                kind = (
-                    kind.args[0]
-                    if name in ("Annotated", "Optional", "Union", "Type", "Required") and kind.args
-                    else kind.base
-                )
+                is_wrapper = generic_name(kind) in ("Annotated", "Optional", "Union", "Type", "Required")
+                kind = kind.args[0] if is_wrapper and kind.args else kind.base
             elif isinstance(kind, UnionOf):
-                kind = next((each for each in kind.args if each is not None), UNKNOWN)
+                kind = next((arm for arm in kind.args if arm is not None), UNKNOWN)
             else:
                 break
         if isinstance(kind, Class) and not is_enum(kind):
@@ -195,23 +181,14 @@ class FlowEngine:
             return is_enum(kind)
         if isinstance(kind, External):
             return kind.name in PLAIN_TYPES
-        if isinstance(kind, Generic) and isinstance(kind.base, External) and depth < 6:
-            if kind.base.last == "Literal":
-                return True
-            args = kind.args[:1] if kind.base.last == "Annotated" else kind.args
-            if kind.base.last == "Annotated" and any(map(_is_pattern, kind.args[1:])):
-                return True
-            return (
-                kind.base.last in WRAPPING_TYPES
-                and bool(args)
-                and all(self._is_plain_or_none(each, depth) for each in args)
-            )
-        if isinstance(kind, UnionOf) and depth < 6:
-            return all(self._is_plain_or_none(each, depth) for each in kind.args)
-        return False
-
-    def _is_plain_or_none(self, kind: Any, depth: int) -> bool:
-        return kind is None or kind is Ellipsis or self.is_plain(kind, depth + 1)
+        name = generic_name(kind)
+        if depth >= 6 or not (name or isinstance(kind, UnionOf)):
+            return False
+        if name == "Literal" or (name == "Annotated" and any(map(_is_pattern, kind.args[1:]))):
+            return True
+        args = kind.args[:1] if name == "Annotated" else kind.args
+        is_wrapper = isinstance(kind, UnionOf) or (name in WRAPPING_TYPES and bool(args))
+        return is_wrapper and all(arg is None or arg is Ellipsis or self.is_plain(arg, depth + 1) for arg in args)
 
     def unique_method(self, name: str) -> Function | None:
         """The only method of the project with this name, for a call on an unknown object."""
@@ -223,12 +200,8 @@ class FlowEngine:
         pattern = re.compile(rb"\n[ \t]+(?:async[ \t]+)?def[ \t]+%b[ \t]*\(" % re.escape(name.encode()))
         modules = self.run.modules
         word = name.encode()
-        places = [
-            path
-            for path in modules.files
-            if word in (modules.data(path) or b"")
-            for _ in pattern.findall(modules.data(path) or b"")
-        ]
+        texts = {path: modules.data(path) or b"" for path in modules.files}
+        places = [path for path, text in texts.items() if word in text for _ in pattern.findall(text)]
         if len(places) != 1:
             return None
         module = self._asked(lambda: self.run.module(places[0]))
@@ -243,7 +216,7 @@ class FlowEngine:
     def add_use(self, uses: list[FlowUse], made: FlowUse) -> None:
         """Add a use to a list, once for each node, kind and label."""
         if len(uses) < MOST_USES and not any(
-            each.place.node is made.place.node and each.kind == made.kind and each.label == made.label for each in uses
+            use.place.node is made.place.node and use.kind == made.kind and use.label == made.label for use in uses
         ):
             uses.append(made)
 
@@ -283,17 +256,11 @@ class FlowEngine:
             {label: mark.after(step).through(inner) for label, mark in marks_at(bound, own).items()}
             for own, inner in value.marks.items()
         )
-        parts = depth < 3
-        fields = (
-            {key: self._applied(part, bound, step, depth + 1) for key, part in value.fields.items()}
-            if value.fields is not None and parts
-            else None
-        )
-        elements = (
-            [self._applied(part, bound, step, depth + 1) for part in value.elements]
-            if value.elements is not None and parts
-            else None
-        )
+        fields, elements = None, None
+        if depth < 3 and value.fields is not None:
+            fields = {key: self._applied(part, bound, step, depth + 1) for key, part in value.fields.items()}
+        if depth < 3 and value.elements is not None:
+            elements = [self._applied(part, bound, step, depth + 1) for part in value.elements]
         made = FlowValue(value.base, marks, fields=fields, elements=elements, text=value.text, is_open=value.is_open)
         made.when_true = _mapped_guards(value.when_true, bound)
         made.when_false = _mapped_guards(value.when_false, bound)
@@ -306,6 +273,7 @@ class FlowEngine:
         for name, value in bound.items():
             names[name], key = symbolic(value, (name,))
             keys.append((name, key))
+        # one walk for all calls with arguments of the same shape: their labels are put in afterwards
         place = id(function.node), tuple(keys)
         known = self._summaries.get(place)
         if known is not None:
@@ -328,18 +296,16 @@ class FlowEngine:
         walk = FunctionWalk(self, function, dict(names))
         first = next(iter(names), None)
         try:
-            statements.walk_function(walk)
+            walk_function(walk)
         except RecursionError:
             return _EMPTY
         state, exits = walk.end()
-        result = NOTHING
-        for index, each in enumerate(walk.exits):
-            result = each.value if index == 0 else either(result, each.value)
+        result = either_of([way_out.value for way_out in walk.exits])
         if result.base is UNKNOWN and not isinstance(node, ast.Lambda) and node.returns is not None:
             typed = self.value_of_type(self.type_of(node.returns, function.scope))
             if typed is not NOTHING:
                 result = FlowValue(typed.base, result.marks, fields=result.fields, elements=result.elements)
-        result = statements.with_exit_tests(result, exits)
+        result = with_exit_tests(result, exits)
         fields: dict[str, FlowValue] = {}
         if first is not None and function.bound_to is not None and (after := state.names.get(first)) is not None:
             before = names[first].fields or {}
@@ -355,20 +321,5 @@ def _mapped_guards(guards: frozenset[Guard], bound: dict[str, FlowValue]) -> fro
 
 def _is_pattern(value: Any) -> bool:
     """Whether a part of `Annotated` restricts the text."""
-    kwargs = getattr(value, "kwargs", None)
-    return isinstance(kwargs, dict) and any(isinstance(kwargs.get(key), str) for key in ("pattern", "regex"))
-
-
-def default_values(function: Function) -> dict[str, FlowValue]:
-    """The defaults of parameters, as far as they are known."""
-    spec = function.node.args
-    positional = [*spec.posonlyargs, *spec.args]
-    found = dict(
-        zip(
-            (each.arg for each in positional[len(positional) - len(function.defaults) :]),
-            function.defaults,
-            strict=False,
-        )
-    )
-    found.update((each.arg, value) for each, value in zip(spec.kwonlyargs, function.kw_defaults, strict=False))
-    return {name: constant(value) for name, value in found.items() if value is not MISSING}
+    kwargs = value.kwargs if isinstance(value, ExternalCall) else {}
+    return any(isinstance(kwargs.get(key), str) for key in ("pattern", "regex"))

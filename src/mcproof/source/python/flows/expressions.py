@@ -46,26 +46,13 @@ def evaluate(walk: FunctionWalk, node: ast.expr) -> FlowValue:
     """The value of an expression."""
     walk.engine.count()
     handler = _HANDLERS.get(type(node))
-    return handler(walk, node) if handler is not None else _other(walk, node)
-
-
-def _other(walk: FunctionWalk, node: ast.expr) -> FlowValue:
+    if handler is not None:
+        value: FlowValue = handler(walk, node)
+        return value
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
             evaluate(walk, child)
     return NOTHING
-
-
-def _constant(_walk: FunctionWalk, node: ast.Constant) -> FlowValue:
-    return constant(node.value)
-
-
-def _name(walk: FunctionWalk, node: ast.Name) -> FlowValue:
-    return walk.lookup(node.id)
-
-
-def _attribute(walk: FunctionWalk, node: ast.Attribute) -> FlowValue:
-    return attribute_of(walk, evaluate(walk, node.value), node.attr)
 
 
 def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
@@ -76,12 +63,14 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     if tested is not None:
         return tested
     if isinstance(value.base, Alternatives):
-        parts = [walk.engine.attribute(each, name) for each in value.base.options]
+        parts = [walk.engine.attribute(option, name) for option in value.base.options]
         found = choice_of(FlowValue(parts))
         return constant(found) if found is not None else NOTHING
     base = walk.engine.attribute(value.base, name) if value.base is not UNKNOWN and value.base is not None else UNKNOWN
+    if not value.marks and base is UNKNOWN and isinstance(value.base, Instance):  # an attribute that is only declared
+        return walk.engine.value_of_type(_field_type(walk, value.base.cls, name))
     if not value.marks:
-        return constant(base) if base is not UNKNOWN else _declared(walk, value, name)
+        return constant(base) if base is not UNKNOWN else NOTHING
     if isinstance(base, Function) or name in HARMLESS_PARTS:
         return constant(base)
     if dotted_name(value.base) in PATH_TYPES:
@@ -97,18 +86,11 @@ def attribute_of(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
     return FlowValue(UNKNOWN, extended(value.marks, name))
 
 
-def _declared(walk: FunctionWalk, value: FlowValue, name: str) -> FlowValue:
-    """An attribute of an instance that is only declared."""
-    if not isinstance(value.base, Instance):
-        return NOTHING
-    return walk.engine.value_of_type(_field_type(walk, value.base.cls, name))
-
-
 def _field_type(walk: FunctionWalk, cls: Class, name: str) -> Any:
     """The declared type of an attribute of a class: in its body, or where a method sets it."""
-    for each in cls.ancestry():
-        if name in each.annotations:
-            return walk.engine.type_of(each.annotations[name].annotation, each.body)
+    for ancestor in cls.ancestry():
+        if name in ancestor.annotations:
+            return walk.engine.type_of(ancestor.annotations[name].annotation, ancestor.body)
     return UNKNOWN
 
 
@@ -152,21 +134,28 @@ def item_of(walk: FunctionWalk, value: FlowValue, key: FlowValue, node: ast.AST)
 def choice_of(value: FlowValue) -> Alternatives | None:
     """Any of the functions or objects in a container; None if there are none."""
     base = value.base
-    items: list[Any] = []
-    if isinstance(base, dict):
-        items = list(base.values())
-    elif isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
+    items: list[Any] = list(base.values()) if isinstance(base, dict) else []
+    if isinstance(base, (list, tuple)) and not isinstance(base, Alternatives):
         items = list(base)
-    items += [each.base for each in (*(value.fields or {}).values(), *(value.elements or ()))]
-    options = [each for each in items if isinstance(each, (Function, Class, Instance))]
-    return Alternatives(tuple({id(each): each for each in options}.values())[:MOST_ELEMENTS]) if options else None
+    items += [part.base for part in (*(value.fields or {}).values(), *(value.elements or ()))]
+    options = [option for option in items if isinstance(option, (Function, Class, Instance))]
+    return Alternatives(tuple({id(option): option for option in options}.values())[:MOST_ELEMENTS]) if options else None
+
+
+def element_of(many: FlowValue) -> FlowValue:
+    """Any element of a value."""
+    if many.elements:
+        found = reduce(either, many.elements)
+        return found.with_marks(merged((found.marks, many.marks))) if many.marks else found
+    chosen = choice_of(many)
+    return FlowValue(UNKNOWN if chosen is None else chosen, many.marks)
 
 
 def joined_text(parts: list[FlowValue]) -> FlowValue:
     """The concatenation of texts."""
     found: list[Marks] = []
     text = ""
-    shown = [each for each in parts if each.text != ""]
+    shown = [part for part in parts if part.text != ""]
     for index, part in enumerate(shown):
         marks = part.all_marks()
         if marks:
@@ -186,13 +175,9 @@ def joined_text(parts: list[FlowValue]) -> FlowValue:
                 )
             )
         text = (text + (part.text if part.text is not None else HOLE))[:LONGEST_TEXT]
-    if all(isinstance(each.base, str) for each in shown):
+    if all(isinstance(part.base, str) for part in shown):
         return constant(text)
     return FlowValue(UNKNOWN, merged(found), text=text or None)
-
-
-def _f_string(walk: FunctionWalk, node: ast.JoinedStr) -> FlowValue:
-    return composed(walk, joined_text([evaluate(walk, each) for each in node.values]), node)
 
 
 def composed(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
@@ -226,14 +211,8 @@ def _binary(walk: FunctionWalk, node: ast.BinOp) -> FlowValue:
     if isinstance(node.op, ast.Div):
         below = changed(right.all_marks(), lambda mark: mark._replace(whole=False))
         marks = merged((left.marks, below))
-        base = (
-            left.base
-            if dotted_name(left.base) in PATH_TYPES
-            else right.base
-            if dotted_name(right.base) in PATH_TYPES
-            else left.base
-        )
-        return FlowValue(base, marks)
+        paths = [side.base for side in (left, right) if dotted_name(side.base) in PATH_TYPES]
+        return FlowValue(paths[0] if paths else left.base, marks)
     if isinstance(node.op, ast.BitOr):
         return either(left, right)
     return NOTHING
@@ -257,19 +236,19 @@ def spread(value: FlowValue) -> list[FlowValue]:
 
 def _sequence(walk: FunctionWalk, node: ast.List | ast.Tuple | ast.Set) -> FlowValue:
     elements: list[FlowValue] = []
-    for each in node.elts[:MOST_ELEMENTS]:
-        if isinstance(each, ast.Starred):
-            elements += spread(evaluate(walk, each.value))
+    for element in node.elts[:MOST_ELEMENTS]:
+        if isinstance(element, ast.Starred):
+            elements += spread(evaluate(walk, element.value))
         else:
-            elements.append(evaluate(walk, each))
+            elements.append(evaluate(walk, element))
     return FlowValue(UNKNOWN, elements=elements[:MOST_ELEMENTS])
 
 
 def _dictionary(walk: FunctionWalk, node: ast.Dict) -> FlowValue:
     fields: dict[str, FlowValue] = {}
     marks: list[Marks] = []
-    for key, each in zip(node.keys[:MOST_ELEMENTS], node.values[:MOST_ELEMENTS], strict=True):
-        value = evaluate(walk, each)
+    for key, value_node in zip(node.keys[:MOST_ELEMENTS], node.values[:MOST_ELEMENTS], strict=True):
+        value = evaluate(walk, value_node)
         if key is None:
             fields.update(value.fields or {})
             marks.append(value.marks)
@@ -287,17 +266,15 @@ def _boolean(walk: FunctionWalk, node: ast.BoolOp) -> FlowValue:
     is_and = isinstance(node.op, ast.And)
     values = []
     tests = []
-    for each in node.values:
-        value = evaluate(walk, each)
+    for operand in node.values:
+        value = evaluate(walk, operand)
         values.append(value)
         tests.append(tests_of(value))
         walk.state = walk.state.passed(tests[-1][0 if is_and else 1])
     walk.state = before
-    result = values[0]
-    for value in values[1:]:
-        result = either(result, value)
-    all_hold = frozenset[Any]().union(*(each[0 if is_and else 1] for each in tests))
-    some = [each[1 if is_and else 0] for each, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
+    result = reduce(either, values)
+    all_hold = frozenset[Any]().union(*(test[0 if is_and else 1] for test in tests))
+    some = [test[1 if is_and else 0] for test, part in zip(tests, node.values, strict=True) if walk.has_marks(part)]
     any_holds = reduce(common_guards, some) if some else frozenset()
     return with_tests(result, *((all_hold, any_holds) if is_and else (any_holds, all_hold)))
 
@@ -313,8 +290,8 @@ def _unary(walk: FunctionWalk, node: ast.UnaryOp) -> FlowValue:
 def _compare(walk: FunctionWalk, node: ast.Compare) -> FlowValue:
     left = evaluate(walk, node.left)
     right = evaluate(walk, node.comparators[0])
-    for each in node.comparators[1:]:
-        evaluate(walk, each)
+    for comparator in node.comparators[1:]:
+        evaluate(walk, comparator)
     return compared(left, node.ops[0], right) if len(node.ops) == 1 else NOTHING
 
 
@@ -322,9 +299,9 @@ def _conditional(walk: FunctionWalk, node: ast.IfExp) -> FlowValue:
     when_true, when_false = tests_of(evaluate(walk, node.test))
     before = walk.state
     values = []
-    for guards, each in ((when_true, node.body), (when_false, node.orelse)):
+    for guards, branch in ((when_true, node.body), (when_false, node.orelse)):
         walk.state = before.passed(guards)
-        value = evaluate(walk, each)
+        value = evaluate(walk, branch)
         safe: dict[Any, set[str]] = {}
         for label, kind in guards:
             safe.setdefault(label, set()).add(kind)
@@ -338,10 +315,6 @@ def _conditional(walk: FunctionWalk, node: ast.IfExp) -> FlowValue:
     return either(values[0], values[1])
 
 
-def _inner(walk: FunctionWalk, node: ast.Await | ast.Starred) -> FlowValue:
-    return evaluate(walk, node.value)
-
-
 def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
     value = evaluate(walk, node.value)
     walk.bind(node.target, value)
@@ -349,8 +322,6 @@ def _walrus(walk: FunctionWalk, node: ast.NamedExpr) -> FlowValue:
 
 
 def _comprehension(walk: FunctionWalk, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> FlowValue:
-    from mcproof.source.python.flows.statements import element_of
-
     outer = walk.state
     walk.state = outer.copy()
     for part in node.generators:
@@ -377,7 +348,7 @@ def _lambda(walk: FunctionWalk, node: ast.Lambda) -> FlowValue:
 
 
 def _call(walk: FunctionWalk, node: ast.Call) -> FlowValue:
-    return calls.call(walk, node)
+    return calls.call(walk, node)  # `calls` imports this module, and may not be complete when the table is made
 
 
 def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:
@@ -387,30 +358,23 @@ def _yielded(walk: FunctionWalk, node: ast.Yield | ast.YieldFrom) -> FlowValue:
 
 
 _HANDLERS: dict[Any, Any] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.Attribute: _attribute,
+    ast.Constant: lambda _, node: constant(node.value),
+    ast.Name: lambda walk, node: walk.lookup(node.id),
+    ast.Attribute: lambda walk, node: attribute_of(walk, evaluate(walk, node.value), node.attr),
     ast.Subscript: _subscript,
-    ast.JoinedStr: _f_string,
+    ast.JoinedStr: lambda walk, node: composed(walk, joined_text([evaluate(walk, part) for part in node.values]), node),
     ast.FormattedValue: _formatted,
     ast.BinOp: _binary,
-    ast.List: _sequence,
-    ast.Tuple: _sequence,
-    ast.Set: _sequence,
+    **dict.fromkeys((ast.List, ast.Tuple, ast.Set), _sequence),
     ast.Dict: _dictionary,
     ast.BoolOp: _boolean,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
     ast.IfExp: _conditional,
-    ast.Await: _inner,
-    ast.Starred: _inner,
+    **dict.fromkeys((ast.Await, ast.Starred), lambda walk, node: evaluate(walk, node.value)),
     ast.NamedExpr: _walrus,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
     ast.Lambda: _lambda,
     ast.Call: _call,
-    ast.Yield: _yielded,
-    ast.YieldFrom: _yielded,
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), _yielded),
 }

@@ -13,27 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.core.observations.source import ARGUMENT, COMMAND, EVAL, PATH, PREFIX, PROGRAM, SHELL, SQL, URL
-from mcproof.source.python.flows.tables import (
-    ALL_KINDS,
-    ANY_OBJECT,
-    CODE_FLAGS,
-    EVERY,
-    GIT_COMMANDS,
-    INTERPRETERS,
-    PATH_METHODS,
-    PATH_TYPES,
-    QUERY_METHODS,
-    RECEIVER,
-    REQUEST_METHODS,
-    RUNNER_KEYWORDS,
-    RUNNERS,
-    SHELL_FLAGS,
-    SHELLS,
-    SINKS,
-    SPREAD_RUNNERS,
-    SWITCHES,
-    Sink,
-)
+from mcproof.source.python.flows import tables
 from mcproof.source.python.flows.values import (
     ANY_USE,
     DOTS,
@@ -60,34 +40,34 @@ _ADDRESS = re.compile(r"(?i)ur[li]|link|endpoint|address|webhook")
 def note_uses(walk: FunctionWalk, dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> None:
     """Note the dangerous uses of a call of something outside the project."""
     shown = dotted.replace("()", "") if dotted else name
-    if dotted in RUNNERS:
+    if dotted in tables.RUNNERS:
         _note_command(walk, dotted, given)
         return
-    if dotted.startswith(GIT_COMMANDS):
+    if dotted.startswith(tables.GIT_COMMANDS):
         _note_arguments(walk, [FlowValue("git"), *given.args], given.node, shown)
         return
     if dotted in ("yaml.load", "yaml.load_all"):
         loader = given.argument(1, ("Loader",))
         if loader is None or "Safe" not in dotted_name(loader.base):
-            _note(walk, Sink(EVAL, 0, ("stream",)), receiver, given, shown)
+            _note(walk, tables.Sink(EVAL, 0, ("stream",)), receiver, given, shown)
         return
     for sink in _sinks(dotted, name, receiver, given):
         _note(walk, sink, receiver, given, shown)
 
 
-def _sinks(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> tuple[Sink, ...]:
-    found = SINKS.get(dotted)
+def _sinks(dotted: str, name: str, receiver: FlowValue | None, given: FlowCall) -> tuple[tables.Sink, ...]:
+    found = tables.SINKS.get(dotted)
     if found is not None or receiver is None:
         return found or ()
-    if dotted_name(receiver.base) in PATH_TYPES and name in PATH_METHODS:
-        return PATH_METHODS[name]
-    if name in ANY_OBJECT:
-        return ANY_OBJECT[name]
+    if dotted_name(receiver.base) in tables.PATH_TYPES and name in tables.PATH_METHODS:
+        return tables.PATH_METHODS[name]
+    if name in tables.ANY_OBJECT:
+        return tables.ANY_OBJECT[name]
     first = given.args[0] if given.args else next(iter(given.keywords.values()), None)
-    if name in QUERY_METHODS and first is not None and first.text is not None and QUERY.search(first.text):
-        return (Sink(SQL, 0, tuple(given.keywords)[:1]),)
-    if name in REQUEST_METHODS and not dotted and first is not None and _is_request(given.node, first):
-        return (Sink(URL, 0, ("url",)),)
+    if name in tables.QUERY_METHODS and first is not None and first.text is not None and QUERY.search(first.text):
+        return (tables.Sink(SQL, 0, tuple(given.keywords)[:1]),)
+    if name in tables.REQUEST_METHODS and not dotted and first is not None and _is_request(given.node, first):
+        return (tables.Sink(URL, 0, ("url",)),)
     return ()
 
 
@@ -101,14 +81,14 @@ def _is_request(node: ast.Call, first: FlowValue) -> bool:
     return _CLIENT.search(named) is not None and _ADDRESS.search(argument) is not None
 
 
-def _note(walk: FunctionWalk, sink: Sink, receiver: FlowValue | None, given: FlowCall, shown: str) -> None:
-    if sink.position == RECEIVER:
+def _note(walk: FunctionWalk, sink: tables.Sink, receiver: FlowValue | None, given: FlowCall, shown: str) -> None:
+    if sink.position == tables.RECEIVER:
         if receiver is not None:
             walk.use(sink.kind, receiver, given.node, shown)
         return
-    if sink.position == EVERY:
-        for each in given.args:
-            walk.use(sink.kind, each, given.node, shown)
+    if sink.position == tables.EVERY:
+        for argument in given.args:
+            walk.use(sink.kind, argument, given.node, shown)
         return
     value = given.argument(sink.position, sink.names)
     if value is None:
@@ -124,11 +104,11 @@ def _note(walk: FunctionWalk, sink: Sink, receiver: FlowValue | None, given: Flo
 def _note_command(walk: FunctionWalk, dotted: str, given: FlowCall) -> None:
     """A call that runs a program: with a shell, or with a list of arguments."""
     shown = dotted
-    if dotted in SPREAD_RUNNERS:
+    if dotted in tables.SPREAD_RUNNERS:
         _note_arguments(walk, given.args, given.node, shown)
         return
     position = 1 if dotted.startswith(("os.exec", "os.spawn")) else 0
-    command = given.argument(position, RUNNER_KEYWORDS)
+    command = given.argument(position, tables.RUNNER_KEYWORDS)
     if dotted == "kubernetes.stream.stream":
         command = given.keywords.get("command")
     if command is None:
@@ -144,18 +124,19 @@ def _note_command(walk: FunctionWalk, dotted: str, given: FlowCall) -> None:
 
 def _note_arguments(walk: FunctionWalk, elements: list[FlowValue], node: ast.AST, shown: str) -> None:
     """The arguments of a program: its name, the script of a shell, or arguments that may be options."""
+    program = os.path.basename(elements[0].base) if elements and isinstance(elements[0].base, str) else ""
     ends_options = False
     for index, value in enumerate(elements):
-        before = [each.text for each in elements[max(0, index - 2) : index]]
+        before = [element.text for element in elements[max(0, index - 2) : index]]
         if value.base == "--" and index:
             ends_options = True
         if not value.all_marks():
             continue
         if index == 0:
             walk.use(PROGRAM, value, node, shown)
-        elif _runs(before, SHELLS, SHELL_FLAGS) or (_program(elements[0]) == "ssh" and index >= 2):
+        elif _runs(before, tables.SHELLS, tables.SHELL_FLAGS) or (program == "ssh" and index >= 2):
             walk.use(SHELL, value, node, shown)
-        elif _runs(before, INTERPRETERS, CODE_FLAGS):
+        elif _runs(before, tables.INTERPRETERS, tables.CODE_FLAGS):
             walk.use(EVAL, value, node, shown)
         elif not ends_options and not _is_value_of_option(before[-1] if before else None):
             walk.use(ARGUMENT, value, node, shown)
@@ -168,15 +149,11 @@ def _runs(before: list[str | None], programs: frozenset[str], flags: frozenset[s
     return os.path.basename(before[0]) in programs or before[0].rpartition("\\")[2] in programs
 
 
-def _program(value: FlowValue) -> str:
-    return os.path.basename(value.base) if isinstance(value.base, str) else ""
-
-
 def _is_value_of_option(before: str | None) -> bool:
     """Whether the argument after this one is its value rather than an argument of its own."""
     if before is None or HOLE in before or not before.startswith("-") or before in ("-", "--"):
         return False
-    return "=" not in before and before not in SWITCHES
+    return "=" not in before and before not in tables.SWITCHES
 
 
 _NO_GUARDS: frozenset[Guard] = frozenset()
@@ -203,7 +180,7 @@ def tests_of(value: FlowValue) -> tuple[frozenset[Guard], frozenset[Guard]]:
 
 def proven(value: FlowValue, *kinds: str) -> frozenset[Guard]:
     """The checks of everything that a value depends on; of a word of a command, only the program is known."""
-    found: frozenset[Guard] = _NO_GUARDS
+    found = _NO_GUARDS
     for label, mark in value.all_marks().items():
         found |= guards_on((label,), *((PROGRAM, COMMAND, ARGUMENT) if mark.part and ANY_USE in kinds else kinds))
     return found
@@ -263,19 +240,19 @@ def tested_by_method(
 
 def _starts_with(walk: FunctionWalk, receiver: FlowValue, prefix: FlowValue, node: ast.Call) -> FlowValue:
     """`text.startswith(prefix)`: a check for options, of an address, or of the folder of a path."""
-    texts = [each for each in map(text_of, prefix.elements or [prefix]) if each is not None]
+    texts = [text for text in map(text_of, prefix.elements or [prefix]) if text is not None]
     if texts:
-        if any(each.startswith("-") for each in texts):
+        if any(text.startswith("-") for text in texts):
             return with_tests(FlowValue(), _NO_GUARDS, proven(receiver, ARGUMENT))
-        if all(re.match(r"\w+://[^/]+/", each) for each in texts):
+        if all(re.match(r"\w+://[^/]+/", text) for text in texts):
             return with_tests(FlowValue(), proven(receiver, URL, ARGUMENT), _NO_GUARDS)
-        if any(each[:1] in ("/", "~", "\\") for each in texts) and not any(len(each) > 2 for each in texts):
+        if any(text[:1] in ("/", "~", "\\") for text in texts) and not any(len(text) > 2 for text in texts):
             return with_tests(FlowValue(), proven(receiver, ARGUMENT), proven(receiver, NOT_ABSOLUTE))
-        if not any(each.startswith("/") for each in texts):
+        if not any(text.startswith("/") for text in texts):
             return with_tests(FlowValue(), proven(receiver, ARGUMENT), _NO_GUARDS)
     is_resolved = any(mark.resolved for mark in receiver.marks.values())
-    ends = [each.text for each in (prefix.elements or [prefix])]
-    closed = all(each is not None and each.endswith(("/", "\\")) for each in ends)
+    ends = [part.text for part in (prefix.elements or [prefix])]
+    closed = all(end is not None and end.endswith(("/", "\\")) for end in ends)
     if closed:
         return with_tests(FlowValue(), proven(receiver, *([PATH] if is_resolved else []), ARGUMENT), _NO_GUARDS)
     if is_resolved or _names_a_folder(node):
@@ -342,6 +319,6 @@ def tested_by_attribute(value: FlowValue, name: str) -> FlowValue | None:
 def assumed_check(values: list[FlowValue]) -> frozenset[Guard]:
     """What a function proves that the source does not show, but whose name suggests a check: it is assumed to work."""
     found: frozenset[Guard] = _NO_GUARDS
-    for each in values:
-        found |= proven(each, *ALL_KINDS)
+    for value in values:
+        found |= proven(value, *tables.ALL_KINDS)
     return found

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mcproof.core.observations.responses import secret_in
 from mcproof.core.observations.source import ForwardedToken, SourcePlace, SourceProblem, SourceSecret
 from mcproof.source.python.files import decoded, is_test, python_files
+from mcproof.source.python.interp import values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,9 +91,7 @@ def last_name(node: ast.AST) -> str:
     """Return the name that an expression is known by: of `config.host`, `args["host"]` and `host`, `host`."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return node.slice.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    return values.last_name(node)
 
 
 _HEADER = "authorization"
@@ -112,7 +111,7 @@ def forwarded_tokens(trees: Sequence[SourceTree]) -> list[ForwardedToken]:
             for node in tree.nodes:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     found += _in_function(tree, node)
-    return list({each.place: each for each in found}.values())
+    return list({token.place: token for token in found}.values())
 
 
 def _in_function(tree: SourceTree, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ForwardedToken]:
@@ -122,7 +121,10 @@ def _in_function(tree: SourceTree, function: ast.FunctionDef | ast.AsyncFunction
         return
     headers = _tainted_headers(nodes, received)
     for node in nodes:
-        if not isinstance(node, ast.Call) or not _sends(node) or _asks_issuer(node):
+        if not isinstance(node, ast.Call) or _asks_issuer(node):
+            continue
+        last = dotted(node.func).rpartition(".")[2]
+        if last not in _CLIENTS and not (last in _CLIENT_CALLS and isinstance(node.func, ast.Attribute)):
             continue
         for keyword in node.keywords:
             if keyword.arg != "headers":
@@ -133,15 +135,9 @@ def _in_function(tree: SourceTree, function: ast.FunctionDef | ast.AsyncFunction
                 yield ForwardedToken(tree.place(node), source, function.name)
 
 
-def _sends(node: ast.Call) -> bool:
-    """Whether a call sends a request, or makes a client that does."""
-    last = dotted(node.func).rpartition(".")[2]
-    return last in _CLIENTS or (last in _CLIENT_CALLS and isinstance(node.func, ast.Attribute))
-
-
 def _asks_issuer(node: ast.Call) -> bool:
     """Whether a request is about the token itself, such as one for user info: that is not another service."""
-    texts = (each.value for word in node.args[:2] for each in ast.walk(word) if isinstance(each, ast.Constant))
+    texts = (part.value for word in node.args[:2] for part in ast.walk(word) if isinstance(part, ast.Constant))
     return any(isinstance(text, str) and _ISSUER.search(text) for text in texts)
 
 
@@ -170,13 +166,11 @@ def _read(tree: SourceTree, value: ast.AST) -> SourcePlace | None:
                 return tree.place(node)
             if name.endswith(".get") and node.args and _is_header(node.args[0]) and _is_incoming(node.func):
                 return tree.place(node)
-        elif isinstance(node, ast.Subscript) and _is_loaded_header(node):
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_header(node.slice):
+            if not _is_incoming(node.value):
+                continue
             return tree.place(node)
     return None
-
-
-def _is_loaded_header(node: ast.Subscript) -> bool:
-    return isinstance(node.ctx, ast.Load) and _is_header(node.slice) and _is_incoming(node.value)
 
 
 def _is_header(node: ast.AST) -> bool:
@@ -186,17 +180,13 @@ def _is_header(node: ast.AST) -> bool:
 
 def _is_incoming(node: ast.AST) -> bool:
     """Whether an expression is the headers of a request, as in `request.headers` and `get_http_headers()`."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Attribute) and each.attr == "headers":
-            return any(_is_request(part) for part in ast.walk(each.value))
-        if isinstance(each, ast.Call) and dotted(each.func).rpartition(".")[2] == "get_http_headers":
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and inner.attr == "headers":
+            names = [last_name(part).lower() for part in ast.walk(inner.value)]
+            return "req" in names or any("request" in name for name in names)
+        if isinstance(inner, ast.Call) and dotted(inner.func).rpartition(".")[2] == "get_http_headers":
             return True
     return False
-
-
-def _is_request(node: ast.AST) -> bool:
-    name = last_name(node).lower()
-    return "request" in name or name == "req"
 
 
 def _held(value: ast.AST, received: dict[str, SourcePlace]) -> SourcePlace | None:
@@ -212,13 +202,12 @@ def _held(value: ast.AST, received: dict[str, SourcePlace]) -> SourcePlace | Non
         if isinstance(node, ast.Compare | ast.Await | ast.Lambda):
             continue
         if isinstance(node, ast.Call):
-            is_method = isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS
-            waiting += [node.func.value] if is_method and isinstance(node.func, ast.Attribute) else []
-            continue
-        if isinstance(node, ast.IfExp):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS:
+                waiting.append(node.func.value)
+        elif isinstance(node, ast.IfExp):
             waiting += [node.body, node.orelse]
-            continue
-        waiting += ast.iter_child_nodes(node)
+        else:
+            waiting += ast.iter_child_nodes(node)
     return None
 
 
@@ -318,16 +307,11 @@ def _name_of(node: ast.expr, parent: ast.AST | None) -> str:
 
 def _random(value: str, name: str) -> str | None:
     """Return what may be shown of a literal that is random text under the name of a secret; None for other literals."""
-    if (
-        value.startswith(_PUBLIC)
-        or not _NAME.search(name)
-        or _VALUE.fullmatch(value) is None
-        or _INVENTED.search(value)
-    ):
+    if value.startswith(_PUBLIC) or not _NAME.search(name) or not _VALUE.fullmatch(value) or _INVENTED.search(value):
         return None
-    if not any(each.isdigit() for each in value) or not any(each.isalpha() for each in value):
+    if not any(character.isdigit() for character in value) or not any(character.isalpha() for character in value):
         return None
-    longest = max((len(each) for each in _WORDS.findall(value)), default=0)
+    longest = max((len(word) for word in _WORDS.findall(value)), default=0)
     if longest > len(value) / 2 or _entropy(value) < _LEAST_ENTROPY:
         return None
     return f"{value[:4]}***"

@@ -95,8 +95,6 @@ class Alternatives(NamedTuple):
 class FlowValue:
     """A value: what the interpreter knows of it, and the labels that it depends on. Never changed after creation."""
 
-    __slots__ = ("base", "elements", "fields", "is_open", "marks", "text", "when_false", "when_true")
-
     def __init__(
         self,
         base: Any = UNKNOWN,
@@ -137,11 +135,11 @@ class FlowValue:
         waiting: list[FlowValue] = [*(self.fields or {}).values(), *(self.elements or ())]
         seen = 0
         while waiting and seen < MOST_FIELDS:
-            each = waiting.pop()
+            part = waiting.pop()
             seen += 1
-            for label, mark in each.marks.items():
+            for label, mark in part.marks.items():
                 found.setdefault(label, mark)
-            waiting += [*(each.fields or {}).values(), *(each.elements or ())]
+            waiting += [*(part.fields or {}).values(), *(part.elements or ())]
         return found
 
     def collapsed(self, label: Label | None = None) -> FlowValue:
@@ -289,8 +287,6 @@ EQUALS = "="
 class FlowState:
     """Names and checks at one point of a function."""
 
-    __slots__ = ("guards", "names")
-
     def __init__(self, names: dict[str, FlowValue], guards: frozenset[Guard] = frozenset()) -> None:
         self.names = names
         self.guards = guards
@@ -344,8 +340,8 @@ def checked(mark: LabelMark, guards: frozenset[Guard], label: Label, kind: str) 
         return None
     if kind != PATH:
         return mark
-    partial = [each for each in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, each)]
-    return mark._replace(clean=mark.clean.union(partial)) if partial else mark
+    partly = [check for check in (DOTS, NOT_ABSOLUTE) if is_guarded(guards, label, check)]
+    return mark._replace(clean=mark.clean.union(partly)) if partly else mark
 
 
 def guards_on(labels: Iterable[Label], *kinds: str) -> frozenset[Guard]:
@@ -366,7 +362,7 @@ def symbolic(value: FlowValue, label: Label) -> tuple[FlowValue, Any]:
     """The value as its receiver sees it, with labels of its own, and a key that identifies its shape."""
     if not value.all_marks():
         return value, _key_of(value, 0)
-    if value.has_many_parts(len(label) - 1):
+    if value.has_many_parts(len(label) - 1):  # a label for each part of a part grows with every call
         return value.collapsed(label), ("many", _base_key(value.base))
     marks: Marks = {}
     resolved = False
@@ -428,7 +424,7 @@ def marks_at(bound: dict[str, FlowValue], label: Label) -> Marks:
             value = value.elements[int(key)]
         else:
             marks = value.marks or value.all_marks()
-            for each in rest[count:]:
-                marks = extended(marks, each)
+            for below in rest[count:]:
+                marks = extended(marks, below)
             return marks
     return value.marks or value.all_marks()

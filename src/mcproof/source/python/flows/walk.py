@@ -1,11 +1,14 @@
-"""The walk over one function: its state, its uses of marked values, and how it ends."""
+"""The walk over one function: its state, its statements, its uses of labelled values, and how it ends."""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.core.observations.source import SQL, FlowStep
+from mcproof.source.python.flows.expressions import element_of, evaluate
+from mcproof.source.python.flows.sinks import compared, tests_of, with_tests
 from mcproof.source.python.flows.values import (
     EQUALS,
     MOST_FIELDS,
@@ -15,7 +18,9 @@ from mcproof.source.python.flows.values import (
     FlowState,
     FlowValue,
     LabelMark,
+    changed,
     checked,
+    common_guards,
     constant,
     joined,
     symbolic,
@@ -96,7 +101,7 @@ class FunctionWalk:
 
     def has_marks(self, node: ast.expr) -> bool:
         """Whether a condition names a value that depends on a parameter."""
-        names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         return any((value := self.state.names.get(name)) is not None and value.all_marks() for name in names)
 
     def use(self, kind: str, value: FlowValue, node: ast.AST, call: str) -> None:
@@ -114,14 +119,16 @@ class FunctionWalk:
 
     def leave(self, value: FlowValue) -> None:
         """Note that the function may return here."""
+        # such a `return` skips checks that follow, but only as the operator of the server configured it
         is_optional = bool(self.plain_conditions) and not self.labelled_conditions
         self.exits.append(Exit(value, self.state.copy(), is_optional))
 
     def end(self) -> tuple[FlowState, list[Exit]]:
         """The state after the function, and the exits that count for it: those without an error."""
-        good = [each for each in self.exits if not is_error(each.value)] or self.exits
-        certain = [each for each in good if not each.is_optional] or good
-        state = joined([each.state for each in certain])
+        # the caller sees an error and stops, so checks before it need not hold for what follows
+        good = [way_out for way_out in self.exits if not is_error(way_out.value)] or self.exits
+        certain = [way_out for way_out in good if not way_out.is_optional] or good
+        state = joined([way_out.state for way_out in certain])
         return state if state is not None else self.state, certain
 
     def bind(self, target: ast.AST, value: FlowValue) -> None:
@@ -131,8 +138,8 @@ class FunctionWalk:
         elif isinstance(target, ast.Starred):
             self.bind(target.value, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            for index, each in enumerate(target.elts):
-                self.bind(each, part_of(value, index))
+            for index, element in enumerate(target.elts):
+                self.bind(element, part_of(value, index))
         elif isinstance(target, (ast.Attribute, ast.Subscript)):
             self._bind_part(target, value)
 
@@ -196,3 +203,260 @@ def described(node: ast.AST) -> str:
         return "…"
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+VALUES_PER_STEP = 32
+"""How many copied values count as one step."""
+
+
+def walk_function(walk: FunctionWalk) -> None:
+    """Walk the body of a function."""
+    node = walk.function.node
+    if isinstance(node, ast.Lambda):
+        walk.leave(evaluate(walk, node.body))
+        return
+    if walk_block(walk, node.body):
+        walk.leave(constant(None))
+
+
+def walk_block(walk: FunctionWalk, body: list[ast.stmt]) -> bool:
+    """Walk statements; whether control reaches the end."""
+    for statement in body:
+        walk.engine.count()
+        handler = _HANDLERS.get(type(statement))
+        if handler is not None and not handler(walk, statement):
+            return False
+        if walk.has_ended:
+            walk.has_ended = False
+            if isinstance(statement, (ast.Expr, ast.Assign)):
+                return False
+    return True
+
+
+def _expression(walk: FunctionWalk, node: ast.Expr) -> bool:
+    evaluate(walk, node.value)
+    return True
+
+
+def _assign(walk: FunctionWalk, node: ast.Assign) -> bool:
+    value = _noted(walk, evaluate(walk, node.value), node)
+    for target in node.targets:
+        walk.bind(target, value)
+    return True
+
+
+def _annotated(walk: FunctionWalk, node: ast.AnnAssign) -> bool:
+    if node.value is not None:
+        value = evaluate(walk, node.value)
+        if value.base is UNKNOWN and not value.marks:
+            typed = walk.engine.value_of_type(walk.engine.type_of(node.annotation, walk.function.scope))
+            value = typed if typed is not NOTHING else value
+        walk.bind(node.target, _noted(walk, value, node))
+    return True
+
+
+def _augmented(walk: FunctionWalk, node: ast.AugAssign) -> bool:
+    # evaluated as `target + value`, which gives the target the labels of both
+    combined = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+    walk.bind(node.target, _noted(walk, evaluate(walk, combined), node))
+    return True
+
+
+def _noted(walk: FunctionWalk, value: FlowValue, node: ast.AST) -> FlowValue:
+    """A value with its assignment as a step of its trail."""
+    if not value.marks:
+        return value
+    step = walk.step(node, described(node))
+    return value.with_marks(changed(value.marks, lambda mark: mark.after(step)))
+
+
+def _return(walk: FunctionWalk, node: ast.Return) -> bool:
+    walk.leave(evaluate(walk, node.value) if node.value is not None else constant(None))
+    return False
+
+
+def _stops(walk: FunctionWalk, node: ast.Raise | ast.Break | ast.Continue) -> bool:
+    if isinstance(node, ast.Raise) and node.exc is not None:
+        evaluate(walk, node.exc)
+    return False
+
+
+def _if(walk: FunctionWalk, node: ast.If) -> bool:
+    when_true, when_false = tests_of(evaluate(walk, node.test))
+    is_labelled = bool(when_true or when_false) or walk.has_marks(node.test)
+    before = walk.state
+    after: list[FlowState] = []
+    walk.labelled_conditions += is_labelled
+    walk.plain_conditions += not is_labelled
+    for guards, body in ((when_true, node.body), (when_false, node.orelse)):
+        walk.state = _branch(walk, before, guards)
+        if walk_block(walk, body):
+            after.append(walk.state)
+    walk.labelled_conditions -= is_labelled
+    walk.plain_conditions -= not is_labelled
+    return _continue_with(walk, before, after, keeps_guards=not is_labelled)
+
+
+def _branch(walk: FunctionWalk, state: FlowState, guards: frozenset[Guard]) -> FlowState:
+    """The state at the start of a branch."""
+    walk.engine.count((len(state.names) + len(state.guards)) // VALUES_PER_STEP)
+    return state.passed(guards)
+
+
+def _continue_with(
+    walk: FunctionWalk, before: FlowState, after: list[FlowState], *, keeps_guards: bool = False
+) -> bool:
+    state = joined(after, keeps_guards=keeps_guards)
+    walk.state = before if state is None else state
+    return state is not None
+
+
+def _for(walk: FunctionWalk, node: ast.For | ast.AsyncFor) -> bool:
+    many = evaluate(walk, node.iter)
+    before = walk.state.copy()
+    walk.bind(node.target, element_of(many))
+    if walk_block(walk, node.body):
+        after = walk.state
+        walk.state = joined([before, after]) or before
+        walk.state.guards = before.guards | after.guards  # a check of each element is one of all
+    else:
+        walk.state = joined([before, FlowState(walk.state.names, before.guards)]) or before
+    walk_block(walk, node.orelse)
+    return True
+
+
+def _while(walk: FunctionWalk, node: ast.While) -> bool:
+    test = evaluate(walk, node.test)
+    before = walk.state
+    walk.state = _branch(walk, before, test.when_true)
+    after = [before.passed(test.when_false)]
+    if walk_block(walk, node.body):
+        after.append(walk.state)
+    endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+    return _continue_with(walk, before, after[1:] if endless and len(after) > 1 else after)
+
+
+def _with(walk: FunctionWalk, node: ast.With | ast.AsyncWith) -> bool:
+    for item in node.items:
+        value = evaluate(walk, item.context_expr)
+        if item.optional_vars is not None:
+            walk.bind(item.optional_vars, value)
+    return walk_block(walk, node.body)
+
+
+def _try(walk: FunctionWalk, node: ast.Try) -> bool:
+    before = walk.state.copy()
+    after: list[FlowState] = []
+    reaches = walk_block(walk, node.body) and walk_block(walk, node.orelse)
+    if reaches:
+        after.append(walk.state)
+    for handler in node.handlers:
+        names = joined([before, walk.state]) or before
+        walk.state = FlowState(dict(names.names), before.guards)
+        if walk_block(walk, handler.body):
+            after.append(walk.state)
+    goes_on = _continue_with(walk, before, after)
+    return walk_block(walk, node.finalbody) and goes_on
+
+
+def _match(walk: FunctionWalk, node: ast.Match) -> bool:
+    subject = evaluate(walk, node.subject)
+    before = walk.state
+    after: list[FlowState] = []
+    for case in node.cases:
+        guards = _matched(walk, subject, case.pattern)
+        walk.state = _branch(walk, before, guards)
+        for part in ast.walk(case.pattern):
+            name = part.name if isinstance(part, (ast.MatchAs, ast.MatchStar)) else None
+            if name is not None:
+                walk.state.names[name] = FlowValue(UNKNOWN, subject.marks)
+        if walk_block(walk, case.body):
+            after.append(walk.state)
+    if not any(isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None for case in node.cases):
+        after.append(before)
+    return _continue_with(walk, before, after)
+
+
+def _matched(walk: FunctionWalk, subject: FlowValue, pattern: ast.pattern) -> frozenset[Guard]:
+    """What a matching pattern proves of the subject."""
+    if isinstance(pattern, ast.MatchValue):
+        return compared(subject, ast.Eq(), evaluate(walk, pattern.value)).when_true
+    if isinstance(pattern, ast.MatchOr):
+        found = [_matched(walk, subject, alternative) for alternative in pattern.patterns]
+        return frozenset.intersection(*found) if found else frozenset()
+    return frozenset()
+
+
+def _assert(walk: FunctionWalk, node: ast.Assert) -> bool:
+    walk.state = walk.state.passed(evaluate(walk, node.test).when_true)
+    return True
+
+
+def _define(walk: FunctionWalk, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    function = Function(node, walk.function.scope, [], [])
+    walk.engine.closures[id(node)] = {**walk.outer_names(), **walk.state.names}
+    walk.state.names[node.name] = constant(function)
+    return True
+
+
+def _import(walk: FunctionWalk, node: ast.Import | ast.ImportFrom) -> bool:
+    walk.state.names.update((name, constant(value)) for name, value in walk.engine.imported(node, walk.function.scope))
+    return True
+
+
+def _delete(walk: FunctionWalk, node: ast.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            walk.state.names.pop(target.id, None)
+    return True
+
+
+_HANDLERS: dict[Any, Any] = {
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Return: _return,
+    **dict.fromkeys((ast.Raise, ast.Break, ast.Continue), _stops),
+    ast.If: _if,
+    **dict.fromkeys((ast.For, ast.AsyncFor), _for),
+    ast.While: _while,
+    **dict.fromkeys((ast.With, ast.AsyncWith), _with),
+    **dict.fromkeys((ast.Try, ast.TryStar), _try),
+    ast.Match: _match,
+    ast.Assert: _assert,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), _define),
+    ast.Delete: _delete,
+    **dict.fromkeys((ast.Import, ast.ImportFrom), _import),
+}
+
+
+def with_exit_tests(result: FlowValue, exits: list[Exit]) -> FlowValue:
+    """A result with what its truth proves: the checks on every way to return a value that may be true, or false."""
+    return _tested(result, [(way_out.value, way_out.state.guards) for way_out in exits], 0)
+
+
+def _tested(result: FlowValue, values: list[tuple[FlowValue, frozenset[Guard]]], depth: int) -> FlowValue:
+    true, false = [], []
+    for value, guards in values:
+        truth: bool | None = None
+        if value.elements is not None:
+            truth = bool(value.elements)
+        elif value.base is None or isinstance(value.base, (bool, str, int)) or value.text:
+            truth = bool(value.base or value.text)
+        if truth is not False:
+            true.append(guards | value.when_true)
+        if truth is not True:
+            false.append(guards | value.when_false)
+    made = with_tests(
+        result,
+        reduce(common_guards, true) if true else frozenset(),
+        reduce(common_guards, false) if false else frozenset(),
+    )
+    if depth == 0 and result.elements and all(value.elements for value, _ in values):
+        lists = [(value.elements or [], guards) for value, guards in values]
+        made.elements = [
+            _tested(part, [(parts[index], guards) for parts, guards in lists if index < len(parts)], 1)
+            for index, part in enumerate(result.elements[:4])
+        ] + result.elements[4:]
+    return made

@@ -4,46 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcproof.source.document import NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
-from mcproof.source.framework_tables import (
-    ARGUMENT_CONFIG,
-    CALL_HANDLER,
-    CALL_REQUEST,
-    CATALOG_KEYS,
-    DECORATORS,
-    DISTRIBUTIONS,
-    INSTALLED_PACKAGES,
-    LIST_HANDLERS,
-    LIST_REQUESTS,
-    MIXIN_METHODS,
-    OPEN_CONSTRUCTORS,
-    PACKAGES,
-    PROTOCOL_PACKAGES,
-    PROTOCOL_TYPES,
-    PROXY_CONSTRUCTORS,
-    SCHEMA_ATTRIBUTES,
-    SERVER_METHODS,
-    SERVER_PARTS,
-    UNTYPED_METHODS,
-    ServerMethod,
-    traits_of,
-)
-from mcproof.source.python.frameworks import registrations, served_items
-from mcproof.source.python.frameworks.registrations import FASTMCP_MARK, is_opaque, mount, register, remove_tool
+from mcproof.source import framework_tables as tables
+from mcproof.source.document import LISTS, NO_NAME, OPEN_LIST, TOO_MANY, OmissionReason, Omissions
+from mcproof.source.python.frameworks import served_items, servers
 from mcproof.source.python.frameworks.servers import (
+    FASTMCP_MARK,
     ListHandler,
     PendingRegistration,
     ServerInfo,
     ServerValue,
     ToolHandle,
     framework_of,
+    is_opaque,
     join_servers,
+    mount,
+    register,
+    remove_tool,
     server_of,
     set_info,
 )
 from mcproof.source.python.interp.branches import join
+from mcproof.source.python.interp.calls import instantiate
 from mcproof.source.python.interp.containers import SourceDict, default_of
-from mcproof.source.python.interp.functions import instantiate
 from mcproof.source.python.interp.operators import items_of, unwrapped
 from mcproof.source.python.interp.values import (
     MISSING,
@@ -86,7 +68,7 @@ class McpDomain:
         self.omissions = Omissions()
         self.forbids_extra = False
         """Whether the class of all arguments forbids undeclared ones from here on."""
-        self.is_partial = False
+        self.is_incomplete = False
         """Whether some registrations may not have been seen."""
         self._untyped: ServerValue | None = None
         """Stands for every server that a function receives without a type."""
@@ -121,7 +103,7 @@ class McpDomain:
         return self._given[framework]
 
     def native_part(self, cls: Class, call: Call) -> ServerValue | None:
-        framework = next((each for each in map(framework_of, cls.external_bases()) if each is not None), None)
+        framework = next((name for name in map(framework_of, cls.external_bases()) if name is not None), None)
         if framework is None:
             return None
         server = self._create(framework, call.node, cls.module)
@@ -141,50 +123,50 @@ class McpDomain:
         """Apply the arguments of a server's constructor."""
         kwargs, doubtful = call.kwargs, self.run.doubt > 0
         set_info(native, call.args, kwargs)
-        for kind in CATALOG_KEYS:
+        for kind in LISTS:
             setting = kwargs.get("on_duplicate", kwargs.get(f"on_duplicate_{kind}"))
             native.on_duplicate[kind] = unwrapped(setting)
-        for name, kind in LIST_HANDLERS.items():
+        for name, kind in tables.LIST_HANDLERS.items():
             handler = kwargs.get(f"on_{name}")
             if isinstance(handler, Function):
                 native.handlers.append(ListHandler(kind, handler, doubtful))
-        if isinstance(handler := kwargs.get(f"on_{CALL_HANDLER}"), Function):
+        if isinstance(handler := kwargs.get(f"on_{tables.CALL_HANDLER}"), Function):
             native.call_handlers.append(handler)
-        for each in items_of(kwargs.get("tools")) or ():
-            register(self, native, "tools", each, {}, Call([], {}))
+        for tool in items_of(kwargs.get("tools")) or ():
+            register(self, native, "tools", tool, {}, Call([], {}))
         native.changes.switches += served_items.switches_of_constructor(kwargs, doubtful=doubtful)
-        for each in items_of(kwargs.get("middleware")) or ():
-            served_items.note_middleware(native, each)
-        for each in items_of(kwargs.get("providers")) or ():
-            mount(native, Call([each], {}), doubtful=doubtful)
-        for each in items_of(kwargs.get("transforms")) or ():
-            served_items.note_transform(native, each, Call([], {}), doubtful=doubtful)
+        for middleware in items_of(kwargs.get("middleware")) or ():
+            served_items.note_middleware(native, middleware)
+        for provider in items_of(kwargs.get("providers")) or ():
+            mount(native, Call([provider], {}), doubtful=doubtful)
+        for transform in items_of(kwargs.get("transforms")) or ():
+            served_items.note_transform(native, transform, Call([], {}), doubtful=doubtful)
 
     # --- attributes and items
 
     def attribute(self, value: Any, name: str) -> Any:
         if isinstance(value, ToolHandle):
-            if name in SCHEMA_ATTRIBUTES:
+            if name in tables.SCHEMA_ATTRIBUTES:  # reading one may be followed by changing it
                 for item in value.server.items:
                     item.altered = item.altered or value.name is UNKNOWN or value.name == item.name
             return UNKNOWN
         server = server_of(value)
         if server is None:
             return MISSING
-        if name in SERVER_PARTS:
+        if name in tables.SERVER_PARTS:
             return server
         return server.info.name if name == "name" else Method(server, name)
 
     def attribute_of_call(self, value: ExternalCall, name: str) -> Any:
         if value.func.name == "types.SimpleNamespace":
             return value.kwargs.get(name, UNKNOWN)
-        if value.func.package in PACKAGES | PROTOCOL_PACKAGES:
+        if value.func.package in tables.PACKAGES | tables.PROTOCOL_PACKAGES:
             if name in value.kwargs:
                 return value.kwargs[name]
             if value.func.last == "from_function":
-                return registrations.attribute(value, name)
-        if registrations.is_adk_tool(value) and name in ("name", "description"):
-            return registrations.adk_attribute(value, name)
+                return servers.attribute_of_tool(value, name)
+        if servers.is_adk_tool(value) and name in ("name", "description"):
+            return servers.adk_attribute(value, name)
         return Method(value, name)
 
     def set_attribute(self, holder: Any, name: str, value: Any) -> None:
@@ -196,14 +178,14 @@ class McpDomain:
 
     def set_item(self, holder: Any, key: Any, value: Any) -> None:
         """`server.request_handlers[ListToolsRequest] = handler`; `ArgModelBase.model_config["extra"] = "forbid"`."""
-        if isinstance(holder, External) and holder.name.endswith(ARGUMENT_CONFIG) and key == "extra":
+        if isinstance(holder, External) and holder.name.endswith(tables.ARGUMENT_CONFIG) and key == "extra":
             self.forbids_extra = value == "forbid" and not self.run.doubt
             return
-        kind = LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
+        kind = tables.LIST_REQUESTS.get(key.last) if isinstance(key, External) else None
         server = holder.of if isinstance(holder, Method) else None
         if kind is not None and isinstance(server, ServerValue) and isinstance(value, Function):
             server.handlers.append(ListHandler(kind, value, self.run.doubt > 0))
-        is_call = isinstance(key, External) and key.last == CALL_REQUEST
+        is_call = isinstance(key, External) and key.last == tables.CALL_REQUEST
         if is_call and isinstance(server, ServerValue) and isinstance(value, Function):
             server.call_handlers.append(value)
 
@@ -217,49 +199,55 @@ class McpDomain:
                 return args[0]
             return func
         if args and isinstance(func, ExternalCall) and isinstance(args[0], Function):
-            if func.func.package == "fastmcp" and func.func.last in DECORATORS:
+            if func.func.package == "fastmcp" and func.func.last in tables.DECORATORS:
                 args[0].attributes[FASTMCP_MARK] = func
                 return args[0]
-            if registrations.is_mark(func):
-                registrations.mark(func, args[0])
+            if servers.is_mark(func):
+                servers.mark(func, args[0])
                 return args[0]
         return UNKNOWN
 
     def decorate(self, decorator: External, function: Any, node: ast.AST) -> Any:
-        if decorator.package == "fastmcp" and decorator.last in DECORATORS and isinstance(function, Function):
+        if decorator.package == "fastmcp" and decorator.last in tables.DECORATORS and isinstance(function, Function):
             function.attributes[FASTMCP_MARK] = ExternalCall(decorator, [], {}, node)
         return UNKNOWN
 
     def external_call(self, made: ExternalCall) -> Any:
         owner, _, last = made.func.name.rpartition(".")
-        if last in ("model_validate", "parse_obj", "model_construct") and owner.rpartition(".")[2] in PROTOCOL_TYPES:
+        if (
+            last in ("model_validate", "parse_obj", "model_construct")
+            and owner.rpartition(".")[2] in tables.PROTOCOL_TYPES
+        ):
             given = made.args[0] if made.args and isinstance(made.args[0], dict) else made.kwargs
             made = ExternalCall(External(owner), [], dict(given), made.node, made.module, complete=made.complete)
-        if made.func.package in INSTALLED_PACKAGES:
-            made.args = [default_of(each) for each in made.args]
-            made.kwargs = {key: default_of(each) if key != "enabled" else each for key, each in made.kwargs.items()}
+        if made.func.package in tables.INSTALLED_PACKAGES:
+            # schemas and names take defaults; `enabled` decides about an item, so that it may be disabled stays visible
+            made.args = [default_of(argument) for argument in made.args]
+            made.kwargs = {
+                key: default_of(argument) if key != "enabled" else argument for key, argument in made.kwargs.items()
+            }
         framework = framework_of(made.func)
         if framework is not None:
             server = self._create(framework, made.node, made.module)
             self.initialize(server, Call(made.args, made.kwargs))
             return server
-        if made.func.last in PROTOCOL_TYPES and made.func.package in PROTOCOL_PACKAGES:
+        if made.func.last in tables.PROTOCOL_TYPES and made.func.package in tables.PROTOCOL_PACKAGES:
             if self.run.doubt:
                 self._doubtful.add(id(made))
-            self.protocol_items.append(made)
+            self.protocol_items.append(made)  # a handler may return it from somewhere that cannot be followed
             self.effects += 1
         if last == "InitializationOptions":
             self.initializations.append(made)
-        if last == "adk_to_mcp_tool_type" and made.args and registrations.is_adk_tool(made.args[0]):
-            made = registrations.converted_adk_tool(made.args[0])
+        if last == "adk_to_mcp_tool_type" and made.args and servers.is_adk_tool(made.args[0]):
+            made = servers.converted_adk_tool(made.args[0])
             self.protocol_items.append(made)
-        wraps_server = any(isinstance(each, ServerValue) for each in made.args)
+        wraps_server = any(isinstance(argument, ServerValue) for argument in made.args)
         framework = framework_of(External(owner))
-        if last in OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
+        if last in tables.OPEN_CONSTRUCTORS and framework is not None and not wraps_server:
             server = self._create(framework, made.node, made.module)
             server.open_at.append(made)
             return server
-        if made.func.last in PROXY_CONSTRUCTORS and made.args and isinstance(made.args[0], ServerValue):
+        if made.func.last in tables.PROXY_CONSTRUCTORS and made.args and isinstance(made.args[0], ServerValue):
             return made.args[0]
         return made
 
@@ -268,22 +256,26 @@ class McpDomain:
             return model_json_schema(self.run, cls)
         if name in ("model_construct", "construct"):
             return instantiate(self.run, cls, call)
-        return registrations.made_by_subclass(cls, name, call)
+        return servers.made_by_subclass(cls, name, call)
 
     def method(self, holder: Any, name: str, call: Call) -> Any:
         if isinstance(holder, ExternalCall):
             return self._method_of_call(holder, name, call)
         if isinstance(holder, ServerValue):
             return self._method_of_server(holder, name, call)
-        if isinstance(holder, Instance) and name in MIXIN_METHODS:
-            self._register_mixin(holder, name, call)
-        if holder is UNKNOWN and name in UNTYPED_METHODS:
+        if isinstance(holder, Instance) and name in tables.MIXIN_METHODS:  # `object.register_all(server)`
+            server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
+            if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
+                for kind, method, given in servers.marked(holder, name, call):
+                    register(self, server, kind, method, given, Call([], {}))
+        # `def register(mcp): mcp.tool(...)` without a type: the name of the method has to be enough
+        if holder is UNKNOWN and name in tables.UNTYPED_METHODS:
             if self._untyped is None:
                 self._untyped = ServerValue("", is_given=True)
                 self.servers.append(self._untyped)
-            if name == CALL_HANDLER and not self.run.decorating:
+            if name == tables.CALL_HANDLER and not self.run.decorating:
                 return UNKNOWN
-            if name in LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
+            if name in tables.LIST_HANDLERS and (call.args or call.kwargs or not self.run.decorating):
                 return UNKNOWN
             return self._method_of_server(self._untyped, name, call)
         return UNKNOWN
@@ -293,27 +285,22 @@ class McpDomain:
         if name in ("model_dump", "dict"):
             return SourceDict(holder.kwargs)
         if name in ("model_copy", "copy"):
-            return registrations.copied(holder, call.kwargs.get("update"))
+            return servers.copied(holder, call.kwargs.get("update"))
         if func.last == "TypeAdapter" and name == "json_schema" and holder.args and isinstance(holder.args[0], Class):
             return model_json_schema(self.run, holder.args[0])
         if name == "run_until_complete" and call.args:
             return call.args[0]
-        if (
-            name in UNTYPED_METHODS
-            and _may_be_server(func)
-            and (self.run.decorating or name not in (*LIST_HANDLERS, CALL_HANDLER))
-        ):
-            return self._method_of_server(self._server_of_call(holder), name, call)
+        # a library's function may return a server if its name mentions MCP, and it is not a framework itself
+        may_be_server = "mcp" in func.name.lower() and func.package not in tables.PACKAGES | tables.PROTOCOL_PACKAGES
+        is_handler = name in (*tables.LIST_HANDLERS, tables.CALL_HANDLER)
+        if name in tables.UNTYPED_METHODS and may_be_server and (self.run.decorating or not is_handler):
+            if id(holder) not in self._of_libraries:
+                self._of_libraries[id(holder)] = holder, self._create("", holder.node, holder.module)
+            return self._method_of_server(self._of_libraries[id(holder)][1], name, call)
         return ExternalCall(External(f"{func.name}().{name}"), call.args, call.kwargs, call.node, call.module)
 
-    def _server_of_call(self, made: ExternalCall) -> ServerValue:
-        """The server that a call of a library returned."""
-        if id(made) not in self._of_libraries:
-            self._of_libraries[id(made)] = made, self._create("", made.node, made.module)
-        return self._of_libraries[id(made)][1]
-
     def _method_of_server(self, server: ServerValue, name: str, call: Call) -> Any:
-        method = SERVER_METHODS.get(name)
+        method = tables.SERVER_METHODS.get(name)
         if method is None:
             return UNKNOWN
         args, doubtful = call.args, self.run.doubt > 0
@@ -321,7 +308,7 @@ class McpDomain:
             case "decorator":
                 return self._decorator(server, name, method, call)
             case "add" if args or call.kwargs:
-                names = (each for each in method.values if each in call.kwargs)
+                names = (key for key in method.values if key in call.kwargs)
                 value = args[0] if args else call.kwargs.get(next(names, ""), UNKNOWN)
                 given = {**dict(zip(method.parameters, args[1:], strict=False)), **call.kwargs}
                 register(self, server, method.kind, value, given, call)
@@ -343,10 +330,11 @@ class McpDomain:
                 return PendingRegistration(server, name, method.kind, call)
         return UNKNOWN
 
-    def _decorator(self, server: ServerValue, name: str, method: ServerMethod, call: Call) -> Any:
+    def _decorator(self, server: ServerValue, name: str, method: tables.ServerMethod, call: Call) -> Any:
         """`@server.tool`, `@server.tool(...)` or `server.tool(function, ...)`."""
         pending = PendingRegistration(server, name, method.kind, call)
         first = default_of(call.args[0] if call.args else call.kwargs.get(method.values[0]))
+        # `register = mcp.tool(x)`: only what happens to the result shows whether `x` was a name or the function
         if is_opaque(first) and not self.run.decorating and call.node is not None:
             self._unapplied[id(call.node)] = pending
         if first is None or is_opaque(first) or isinstance(first, str):
@@ -361,37 +349,32 @@ class McpDomain:
             with self.run.in_doubt():
                 self._apply(PendingRegistration(server, pending.method, pending.kind, call), value)
             return
-        if pending.method == CALL_HANDLER:
+        if pending.method == tables.CALL_HANDLER:
             if isinstance(value, Function):
                 server.call_handlers.append(value)
             return
-        if pending.method in LIST_HANDLERS:
+        if pending.method in tables.LIST_HANDLERS:
             if isinstance(value, Function):
                 server.handlers.append(ListHandler(pending.kind, value, self.run.doubt > 0))
             return
-        names = SERVER_METHODS[pending.method].parameters
+        names = tables.SERVER_METHODS[pending.method].parameters
         register(self, server, pending.kind, value, {**dict(zip(names, call.args, strict=False)), **call.kwargs}, call)
-
-    def _register_mixin(self, holder: Instance, name: str, call: Call) -> None:
-        """`object.register_all(server)` of fastmcp's `MCPMixin`."""
-        server = server_of(call.args[0] if call.args else call.kwargs.get("mcp_server"))
-        if server is not None and any(base.last == "MCPMixin" for base in holder.cls.external_bases()):
-            for kind, method, given in registrations.marked(holder, name, call):
-                register(self, server, kind, method, given, Call([], {}))
 
     def register_unapplied(self) -> None:
         """Take every unapplied `server.tool(x)` for the registration of something unknown."""
-        for each in self._unapplied.values():
-            call = each.call
-            register(self, each.server, each.kind, UNKNOWN, call.kwargs, call)
+        for pending in self._unapplied.values():
+            call = pending.call
+            register(self, pending.server, pending.kind, UNKNOWN, call.kwargs, call)
             if not isinstance(call.kwargs.get("name"), str):
-                self.omit(NO_NAME[each.kind], call.module, call.node, partial=True)
+                self.omit(NO_NAME[pending.kind], call.module, call.node, is_incomplete=True)
         self._unapplied.clear()
 
     def traits(self, server: ServerValue, framework: str) -> frozenset[str]:
         """What the framework of a server does, in the version that its project uses."""
         path = server.module.path if server.module is not None else self.run.modules.top
-        return traits_of(framework, self.declarations.of(path).versions.get(DISTRIBUTIONS.get(framework, "")))
+        return tables.traits_of(
+            framework, self.declarations.of(path).versions.get(tables.DISTRIBUTIONS.get(framework, ""))
+        )
 
     # --- doubt and omissions
 
@@ -401,25 +384,20 @@ class McpDomain:
 
     def doubt_lowered(self, doubt: int) -> None:
         if self._created_in_doubt:
-            for each in self._created_in_doubt:
-                each.doubt = min(each.doubt, doubt)
-            self._created_in_doubt = [each for each in self._created_in_doubt if each.doubt]
+            for server in self._created_in_doubt:
+                server.doubt = min(server.doubt, doubt)
+            self._created_in_doubt = [server for server in self._created_in_doubt if server.doubt]
 
     def omit(
-        self, reason: OmissionReason, module: Module | None, node: ast.AST | None, *, partial: bool = False
+        self, reason: OmissionReason, module: Module | None, node: ast.AST | None, *, is_incomplete: bool = False
     ) -> None:
-        """Record an omission; with `partial`, registrations may be missing because of it."""
+        """Record an omission; with `is_incomplete`, registrations may be missing because of it."""
         if module is not None:
             self.omissions.note(reason, module.file, getattr(node, "lineno", None))
-        self.is_partial = self.is_partial or partial
+        self.is_incomplete = self.is_incomplete or is_incomplete
 
     def cut_short(self, module: Module, node: ast.AST) -> None:
-        self.omit(TOO_MANY, module, node, partial=True)
+        self.omit(TOO_MANY, module, node, is_incomplete=True)
 
     def import_unresolved(self, module: Module | None, node: ast.AST | None) -> None:
-        self.omit(OPEN_LIST, module, node, partial=True)
-
-
-def _may_be_server(func: External) -> bool:
-    """Whether a library's function may return a server: its name mentions MCP, and it is not a framework itself."""
-    return "mcp" in func.name.lower() and func.package not in PACKAGES | PROTOCOL_PACKAGES
+        self.omit(OPEN_LIST, module, node, is_incomplete=True)

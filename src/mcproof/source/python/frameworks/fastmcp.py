@@ -9,6 +9,7 @@ import inspect
 import re
 from typing import Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape, unescape
 from mcproof.source.framework_tables import (
     ALL_TRAITS,
@@ -24,21 +25,36 @@ from mcproof.source.python.pydantic.nodes import Schema, title
 _PARAMETERS = frozenset(("args", "arguments", "params", "parameters"))
 _SECTIONS = _PARAMETERS | frozenset(
     (
-        "keyword args", "keyword arguments", "other args", "other arguments", "other params", "other parameters",
-        "type args", "type arguments", "type params", "type parameters", "raises", "exceptions", "returns", "yields",
-        "receives", "examples", "attributes", "functions", "methods", "classes", "type aliases", "modules", "warns",
+        "keyword args",
+        "keyword arguments",
+        "other args",
+        "other arguments",
+        "other params",
+        "other parameters",
+        "type args",
+        "type arguments",
+        "type params",
+        "type parameters",
+        "raises",
+        "exceptions",
+        "returns",
+        "yields",
+        "receives",
+        "examples",
+        "attributes",
+        "functions",
+        "methods",
+        "classes",
+        "type aliases",
+        "modules",
+        "warns",
         "warnings",
     )
-)  # fmt: skip
+)
 _HEADING = re.compile(r"(\w[\s\w-]*):(\s+(\S.*))?\s*")
 _NUMPY_PARAMETERS = frozenset(("parameters",))
 _SPHINX_PARAMETERS = frozenset(("param", "parameter", "arg", "argument", "key", "keyword"))
-_SPHINX = _SPHINX_PARAMETERS | frozenset(
-    (
-        "type", "var", "ivar", "cvar", "vartype", "returns", "return", "rtype", "raises", "raise", "except",
-        "exception",
-    )
-)  # fmt: skip
+_SPHINX = _SPHINX_PARAMETERS | word_set("type var ivar cvar vartype returns return rtype raises raise except exception")
 
 
 class ParsedDocstring(NamedTuple):
@@ -246,21 +262,15 @@ def inline_output(tool: Schema, unknown: set[str]) -> None:
 
 
 _STRUCTURE = frozenset(("type", "properties", "$ref", "items", "allOf", "oneOf", "anyOf", "required"))
-
-
 _NOTES = frozenset(("title", "description", "deprecated", "readOnly", "writeOnly"))
-
-
 _LITERAL = frozenset(("default", "const", "examples", "example", "enum"))
-
-
 _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 
 
 def untitled(node: Any, depth: int = 0, *, only_structure: bool = False) -> Any:
     """A schema without its titles; with `only_structure`, those of nodes without a type stay."""
     if isinstance(node, list):
-        return [untitled(each, depth + 1, only_structure=only_structure) for each in node]
+        return [untitled(child, depth + 1, only_structure=only_structure) for child in node]
     if not isinstance(node, dict) or depth > 100:
         return node
     made = {}
@@ -269,7 +279,9 @@ def untitled(node: Any, depth: int = 0, *, only_structure: bool = False) -> Any:
         if key == "title" and isinstance(value, str) and is_plain:
             continue
         if key in _NAMED and isinstance(value, dict):
-            made[key] = {name: untitled(each, depth + 1, only_structure=only_structure) for name, each in value.items()}
+            made[key] = {
+                name: untitled(child, depth + 1, only_structure=only_structure) for name, child in value.items()
+            }
         else:
             made[key] = value if key in _LITERAL else untitled(value, depth + 1, only_structure=only_structure)
     return made
@@ -308,7 +320,7 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         if budget[0] < 0 or len(path) > 30:
             raise RecursionError
         if isinstance(node, list):
-            return [expand(each, path, f"{at}/{index}") for index, each in enumerate(node)]
+            return [expand(child, path, f"{at}/{index}") for index, child in enumerate(node)]
         if named:
             return {key: expand(value, path, f"{at}/{escape(key)}") for key, value in node.items()}
         reference = node.get("$ref")
@@ -331,7 +343,7 @@ def inlined(schema: Schema, unknown: set[str]) -> Schema:
         made: Schema = expand(schema, (), "")
     except RecursionError:
         return schema
-    for pointer in [each for each in unknown if each.startswith("/$defs/")]:
+    for pointer in [path for path in unknown if path.startswith("/$defs/")]:
         unknown.discard(pointer)
         name, _, rest = pointer.removeprefix("/$defs/").partition("/")
         below = f"/{rest}" if rest else ""

@@ -10,6 +10,7 @@ import ast
 import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
 from mcproof.source.framework_tables import CLOSED, OUTPUT_SCHEMAS, PLAIN_WRAPPER
 from mcproof.source.python.frameworks import fastmcp
@@ -26,35 +27,19 @@ from mcproof.source.python.interp.values import (
     Function,
     Generic,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic import classes, dynamic_types
 from mcproof.source.python.pydantic.fields import has_late_annotations, has_slots
-from mcproof.source.python.pydantic.generator import SchemaGenerator
+from mcproof.source.python.pydantic.generator import SchemaGenerator, union_members
 from mcproof.source.python.pydantic.nodes import Schema, ordered
-from mcproof.source.python.pydantic.types import union_members
 
 if TYPE_CHECKING:
     from mcproof.source.python.interp.interpreter import Interpreter
 
 
-_CONTENT = frozenset(
-    [
-        "TextContent",
-        "ImageContent",
-        "AudioContent",
-        "ResourceLink",
-        "EmbeddedResource",
-        "ContentBlock",
-        "Image",
-        "Audio",
-        "File",
-    ]
-)
-
-
+_CONTENT = word_set("TextContent ImageContent AudioContent ResourceLink EmbeddedResource ContentBlock Image Audio File")
 _RESULTS = frozenset(("CallToolResult", "ToolResult", "InputRequiredResult"))
-
-
 _WRAPPED = frozenset(("str", "int", "float", "bool", "bytes"))
 
 
@@ -78,14 +63,14 @@ def output_schema(
     kind = generator.parsed_type(kind, exposed.scope)
     if framework != "mcp1":
         kind = _without_input_request(kind)
-    if _is_special_result(kind):
+    # content and complete results have no schema
+    if not _is_annotated(kind) and _names_in(kind) & (_CONTENT | _RESULTS):
         is_model = framework == "mcp1" and _names_in(kind) & (_CONTENT - {"Image", "Audio", "File"})
         return None, {""} if is_model else set()
-    made = (
-        _fastmcp_output(generator, kind, exposed, traits)
-        if framework == "fastmcp"
-        else _mcp_output(generator, kind, exposed, framework)
-    )
+    if framework == "fastmcp":
+        made = _fastmcp_output(generator, kind, exposed, traits)
+    else:
+        made = _mcp_output(generator, kind, exposed, framework)
     if made is None:
         return None, set()
     if "" in generator.unknown or any(pointer.startswith("/properties/result") for pointer in generator.unknown):
@@ -94,13 +79,10 @@ def output_schema(
     return made, generator.unknown
 
 
-_DETAILS = frozenset(
-    [
-        "default", "description", "title", "examples", "deprecated", "required", "additionalProperties", "minimum",
-        "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
-        "minItems", "maxItems",
-    ]
-)  # fmt: skip
+_DETAILS = word_set(
+    "default description title examples deprecated required additionalProperties minimum maximum "
+    "exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems"
+)
 
 
 def _is_detail(pointer: str) -> bool:
@@ -123,15 +105,8 @@ def _names_in(kind: Any) -> set[str]:
     return set()
 
 
-def _is_special_result(kind: Any) -> bool:
-    """Whether a return type is content or a complete result, which has no schema."""
-    if _is_annotated(kind):
-        return False
-    return bool(_names_in(kind) & (_CONTENT | _RESULTS))
-
-
 def _is_annotated(kind: Any) -> bool:
-    return isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"
+    return generic_name(kind) == "Annotated"
 
 
 def _is_generic_class(kind: Any) -> bool:
@@ -174,7 +149,7 @@ def _mcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, framew
         if sort == "root":
             return generator.with_definitions(classes.definition(generator, kind, ""))
         made_of_hints = sort in (None, "dataclass")
-        if made_of_hints and any(has_slots(each) for each in kind.ancestry()):
+        if made_of_hints and any(has_slots(ancestor) for ancestor in kind.ancestry()):
             return None  # its defaults are slot descriptors, which are not JSON
         if sort == "typed" and framework == "mcp1":
             sort = "typed hints"
@@ -201,11 +176,7 @@ _PLAIN_CLASSES = frozenset(("datetime", "pathlib", "uuid", "decimal", "typing", 
 def _fastmcp_output(generator: SchemaGenerator, kind: Any, exposed: Function, traits: frozenset[str]) -> Schema | None:
     if isinstance(kind, External) and kind.last in ("Any", "bytes"):
         return None
-    if kind is None and not has_late_annotations(exposed.module):
-        return None
-    if _has_bytes(kind):
-        return None
-    if _is_any_sequence(kind):
+    if (kind is None and not has_late_annotations(exposed.module)) or _has_bytes(kind) or _is_any_sequence(kind):
         return None
     made = generator.with_definitions(generator.schema(kind, exposed.scope, ""))
     target = made
@@ -258,11 +229,9 @@ def _is_any_sequence(kind: Any) -> bool:
         return _is_any_sequence(kind.args[0])
     if isinstance(kind, External):
         return kind.last in ("list", "tuple", "Sequence", "List", "Tuple")
-    if isinstance(kind, Generic) and isinstance(kind.base, External):
-        is_sequence = kind.base.last in ("list", "List", "Sequence") or (
-            kind.base.last in ("tuple", "Tuple") and kind.args[1:] == (...,)
-        )
-        return is_sequence and isinstance(kind.args[0], External) and kind.args[0].last == "Any"
+    name = generic_name(kind)
+    if name in ("list", "List", "Sequence") or (name in ("tuple", "Tuple") and kind.args[1:] == (...,)):
+        return isinstance(kind.args[0], External) and kind.args[0].last == "Any"
     return False
 
 
@@ -282,7 +251,7 @@ def is_context(kind: Any) -> bool:
     if isinstance(kind, External):
         return kind.last == "Context" and kind.package in ("mcp", "fastmcp")
     if isinstance(kind, Generic):
-        is_union = isinstance(kind.base, External) and kind.base.last in ("Optional", "Union", "Annotated")
+        is_union = generic_name(kind) in ("Optional", "Union", "Annotated")
         return is_context(kind.base) or (is_union and any(map(is_context, kind.args)))
     if isinstance(kind, UnionOf):
         return any(is_context(arg) for arg in kind.args)
@@ -297,20 +266,19 @@ def _is_injected(kind: Any, default: Any) -> bool:
             return True
         if default.func.last in ("Depends", "CurrentContext"):
             return True
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated":
+    if _is_annotated(kind):
         return any(isinstance(arg, ExternalCall) and arg.func.last in ("Resolve", "Depends") for arg in kind.args[1:])
     return False
 
 
 def _with_description(kind: Any) -> Any:
     """fastmcp: `Annotated[T, "text"]` as `Annotated[T, Field(description="text")]`."""
-    if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
+    if not _is_annotated(kind) or len(kind.args) != 2:
         return kind
-    inner, *metadata = kind.args
-    is_whole = not (isinstance(inner, Generic) and isinstance(inner.base, External) and inner.base.last == "Annotated")
-    if len(metadata) != 1 or not isinstance(metadata[0], str) or not is_whole:
+    inner, text = kind.args
+    if not isinstance(text, str) or _is_annotated(inner):
         return kind
-    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": metadata[0]})))
+    return Generic(kind.base, (inner, ExternalCall(External("pydantic.Field"), [], {"description": text})))
 
 
 def derive(
@@ -327,10 +295,10 @@ def derive(
     signature = signature_of(function)
     if signature is None:
         generator.unknown.add("")
-    for each in signature.parameters if signature is not None else written_parameters(function):
-        name, default = each.name, default_of(each.default)
-        kind = generator.parsed_type(each.type_in(run), exposed.scope)
-        if is_context(kind) and (is_fastmcp or not context_seen):
+    for parameter in signature.parameters if signature is not None else written_parameters(function):
+        name, default = parameter.name, default_of(parameter.default)
+        kind = generator.parsed_type(parameter.type_in(run), exposed.scope)
+        if is_context(kind) and (is_fastmcp or not context_seen):  # the SDK looks for one parameter only
             context_seen = True
             continue
         if _is_injected(kind, default):
@@ -345,8 +313,8 @@ def derive(
         else:
             entry = generator.field(shown, kind, default, exposed.scope, pointer)
         properties[shown] = entry.schema
-        if each.node is not None:
-            nodes[shown] = each.node
+        if parameter.node is not None:
+            nodes[shown] = parameter.node
         if signature is not None and name in signature.doubtful:
             generator.unknown |= {pointer, "/required"}
         if entry.required:
@@ -365,11 +333,11 @@ def derive(
     if is_fastmcp:
         schema = as_fastmcp(schema, properties, generator.unknown, traits)
     schema = generator.qualify_names(schema)
-    unknown = {f"/inputSchema{each}" for each in generator.unknown}
+    unknown = {f"/inputSchema{pointer}" for pointer in generator.unknown}
     output, output_unknown = (None, set()) if structured is False else output_schema(run, function, framework, traits)
     if structured is UNKNOWN and OUTPUT_SCHEMAS in traits:
         output, output_unknown = None, {""}
-    unknown |= {f"/outputSchema{each}" for each in output_unknown}
+    unknown |= {f"/outputSchema{pointer}" for pointer in output_unknown}
     return DerivedSchemas(schema, output, tuple(required), nodes, frozenset(unknown), description)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.source.document import LIST_CHANGED, NO_PREFIX, OPEN_LIST, TOO_MANY
-from mcproof.source.framework_tables import CATALOG_KEYS, LISTING_METHODS, PROTOCOL_TYPES
+from mcproof.source.document import LIST_CHANGED, LISTS, NO_PREFIX, OPEN_LIST, TOO_MANY
+from mcproof.source.framework_tables import LISTING_METHODS, PROTOCOL_TYPES
 from mcproof.source.python.frameworks.servers import ListHandler, RegisteredItem, ServerValue, is_incomplete, listed
+from mcproof.source.python.interp.calls import call_function
 from mcproof.source.python.interp.containers import OPEN, STEPS_OF_ONE_ROOT, doubtful_positions, extent_of
-from mcproof.source.python.interp.functions import call_function
 from mcproof.source.python.interp.operators import items_of, unwrapped
 from mcproof.source.python.interp.values import (
     UNKNOWN,
@@ -107,13 +107,13 @@ def _any_among(values: list[Any] | None, wanted: Any) -> bool | None:
     if values is None or among is None:
         return None
     doubtful = doubtful_positions(wanted)
-    certain = [unwrapped(each) for index, each in enumerate(among) if index not in doubtful]
+    certain = [unwrapped(entry) for index, entry in enumerate(among) if index not in doubtful]
     possible = [unwrapped(among[index]) for index in doubtful]
-    values = [unwrapped(each) for each in values]
-    if any(isinstance(each, str) and each in certain for each in values):
+    values = [unwrapped(value) for value in values]
+    if any(isinstance(value, str) and value in certain for value in values):
         return True
-    is_open = extent_of(wanted) is OPEN or any(not isinstance(each, str) for each in [*values, *certain])
-    return None if is_open or any(each in possible for each in values) else False
+    is_open = extent_of(wanted) is OPEN or any(not isinstance(value, str) for value in [*values, *certain])
+    return None if is_open or any(value in possible for value in values) else False
 
 
 MOST_SERVED = 20_000
@@ -140,17 +140,19 @@ class ServedItem(NamedTuple):
         return function.module, function.node
 
 
-def served_items(domain: McpDomain, partial: set[str]) -> list[ServedItem]:
-    """Every item of every server, in order; `partial` collects the lists that may be incomplete."""
+def served_items(domain: McpDomain, incomplete_lists: set[str]) -> list[ServedItem]:
+    """Every item of every server, in order; `incomplete_lists` collects the lists that may be incomplete."""
     for server in list(domain.servers):
         for handler in server.handlers:
             if not _run_list_handler(domain, server, handler):
-                partial.add(CATALOG_KEYS[handler.kind])
+                incomplete_lists.add(LISTS[handler.kind])
                 domain.omit(OPEN_LIST, handler.function.module, handler.function.node)
-    if not _is_one_server(domain):
+    # items of one server, even if it is created in several ways, are only as conditional as that server
+    serving = {id(server.node) for server in domain.servers if server.items and not server.is_given}
+    if len(serving) > 1:
         for item in (item for server in domain.servers for item in server.items):
             item.doubtful = item.doubtful or item.under_condition
-    collector = _Collector(domain, partial)
+    collector = _Collector(domain, incomplete_lists)
     domain.run.budget.allow(2 * MOST_SERVED)
     for server in domain.servers:
         if not server.mounted:
@@ -161,23 +163,17 @@ def served_items(domain: McpDomain, partial: set[str]) -> list[ServedItem]:
     return collector.found
 
 
-def _is_one_server(domain: McpDomain) -> bool:
-    """Whether all items are registered on the same server, possibly created in several ways."""
-    serving = [each for each in domain.servers if each.items and not each.is_given]
-    return len({id(each.node) for each in serving}) <= 1
-
-
 class _Collector:
     """Collects the items of servers and of the servers that are mounted on them."""
 
-    def __init__(self, domain: McpDomain, partial: set[str]) -> None:
+    def __init__(self, domain: McpDomain, incomplete_lists: set[str]) -> None:
         self.found: list[ServedItem] = []
         self._domain = domain
-        self._partial = partial
+        self._incomplete_lists = incomplete_lists
 
     def omit_everything(self, reason: Any, module: Module | None, node: ast.AST | None) -> None:
         """Record an omission that may concern every list."""
-        self._partial.update(CATALOG_KEYS.values())
+        self._incomplete_lists.update(LISTS.values())
         self._domain.omit(reason, module, node)
 
     def add(self, server: ServerValue, prefix: str, above: list[tuple[str, ServerValue]], *, doubtful: bool) -> None:
@@ -190,22 +186,22 @@ class _Collector:
             self.omit_everything(TOO_MANY, server.module, server.node)
             return
         budget.step()
-        prefix += "".join(f"{each}_" for each in reversed(changes.namespaces))
+        prefix += "".join(f"{namespace}_" for namespace in reversed(changes.namespaces))
         levels = [*above, (prefix, server)]
-        for each in server.open_at:
-            self.omit_everything(OPEN_LIST, each.module, each.node)
+        for call in server.open_at:
+            self.omit_everything(OPEN_LIST, call.module, call.node)
         if changes.changed_at is not None:
-            self._partial.add(CATALOG_KEYS["tools"])
+            self._incomplete_lists.add(LISTS["tools"])
             self._domain.omit(LIST_CHANGED, *changes.changed_at)
             doubtful = True
-        switches = sum(len(each.changes.switches) for _, each in levels)
+        switches = sum(len(level.changes.switches) for _, level in levels)
         for item in server.items:
             budget.step()
             budget.charge(switches)
             shown = [
-                is_shown(item, _name_in(item, prefix.removeprefix(outer)), each.changes.switches)
-                for outer, each in levels
-                if each.changes.switches
+                is_shown(item, _name_in(item, prefix.removeprefix(outer)), level.changes.switches)
+                for outer, level in levels
+                if level.changes.switches
             ]
             if False not in shown:
                 is_doubtful = doubtful or item.doubtful or None in shown
@@ -240,21 +236,21 @@ def _run_list_handler(domain: McpDomain, server: ServerValue, handler: ListHandl
         is_whole = items is not None and not is_incomplete(value)
     except (BudgetExceededError, RecursionError):
         pass
+    # without a result: what the handler created while it was followed, else everything of its kind, as conditional
     from_elsewhere = False
     if not items and not is_whole:
-        of_kind = [PROTOCOL_TYPES[each.func.last] == handler.kind for each in domain.protocol_items]
-        items = [each for each, fits in list(zip(domain.protocol_items, of_kind, strict=True))[before:] if fits]
+        items = [item for item in domain.protocol_items[before:] if PROTOCOL_TYPES[item.func.last] == handler.kind]
         from_elsewhere = not items
         if from_elsewhere:
-            items = [each for each, fits in zip(domain.protocol_items, of_kind, strict=True) if fits]
-    for index, each in enumerate(items or ()):
-        item = _listed_item(handler.kind, each)
+            items = [item for item in domain.protocol_items if PROTOCOL_TYPES[item.func.last] == handler.kind]
+    for index, entry in enumerate(items or ()):
+        item = _listed_item(handler.kind, entry)
         if item is None:
             is_whole = False
             continue
         item.doubtful = handler.doubtful or index in in_doubt
-        if isinstance(each, ExternalCall):
-            item.doubtful = item.doubtful or from_elsewhere or domain.is_doubtful(each)
+        if isinstance(entry, ExternalCall):
+            item.doubtful = item.doubtful or from_elsewhere or domain.is_doubtful(entry)
         server.items.append(item)
     return is_whole
 
@@ -283,6 +279,7 @@ def note_class(server: ServerValue, cls: Class) -> None:
         method = cls.attribute(name)
         if not isinstance(method, Function):
             continue
+        # its code may do anything to the list, so only what it mentions is known to change
         server.changes.changed_at = method.module, method.node
         if _SCHEMAS.search(method.module.text) is not None:
             server.changes.unknown |= {"/inputSchema", "/outputSchema"}
@@ -310,7 +307,7 @@ def _switches(value: ExternalCall, *, doubtful: bool) -> list[Switch]:
     if value.kwargs.get("match_all") is True:
         return [Switch(shows is True, {}, True, doubtful or not isinstance(shows, bool))]
     switches = switches_of_call("enable" if shows is True else "disable", Call([], value.kwargs), doubtful=doubtful)
-    return switches if isinstance(shows, bool) else [each._replace(doubtful=True) for each in switches]
+    return switches if isinstance(shows, bool) else [switch._replace(doubtful=True) for switch in switches]
 
 
 def note_middleware(server: ServerValue, value: Any) -> None:

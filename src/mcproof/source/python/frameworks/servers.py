@@ -1,44 +1,58 @@
-"""Servers and their registrations, as values of the interpreter."""
+"""Servers as values of the interpreter, and registrations: from the arguments of a call to an item of a server.
+
+Functions, tool objects, callable objects, classes and the marked methods of `MCPMixin` can be registered. Tools can
+be removed, and servers mounted on each other.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.source.framework_tables import CONSTRUCTOR_PARAMETERS, LIST_RESULTS, SERVER_CLASSES
-from mcproof.source.python.interp.containers import EXACT, SourceList, default_of, doubtful_positions, extent_of
+from mcproof.source.document import TOO_MANY
+from mcproof.source.framework_tables import (
+    CONSTRUCTOR_PARAMETERS,
+    LIST_RESULTS,
+    MIXIN_DECORATORS,
+    MIXIN_METHODS,
+    MIXIN_SEPARATORS,
+    PACKAGES,
+    SERVER_CLASSES,
+)
+from mcproof.source.python.frameworks import fastmcp
+from mcproof.source.python.interp.attributes import docstring_of
+from mcproof.source.python.interp.containers import (
+    EXACT,
+    Assumed,
+    SourceList,
+    default_of,
+    doubtful_positions,
+    extent_of,
+    truth,
+)
 from mcproof.source.python.interp.values import (
     UNKNOWN,
     Call,
+    Class,
     External,
     ExternalCall,
     Function,
     Instance,
+    Method,
     argument_nodes,
 )
 
 if TYPE_CHECKING:
-    import ast
+    from collections.abc import Iterator
 
+    from mcproof.source.python.frameworks.domain import McpDomain
     from mcproof.source.python.frameworks.served_items import Switch
     from mcproof.source.python.interp.modules import Module
 
 
 class RegisteredItem:
     """One registered item: made from a function, or from an object of the protocol's types."""
-
-    __slots__ = (
-        "altered",
-        "closed",
-        "complete",
-        "doubtful",
-        "function",
-        "given",
-        "kind",
-        "module",
-        "node",
-        "nodes",
-        "under_condition",
-    )
 
     def __init__(
         self,
@@ -101,7 +115,6 @@ class ListHandler(NamedTuple):
 class ServerInfo:
     """What a server reports about itself when a client connects; every value may be unknown."""
 
-    __slots__ = ("instructions", "name", "version")
     FIELDS = ("name", "version", "instructions")
 
     def __init__(self) -> None:
@@ -112,8 +125,6 @@ class ServerInfo:
 
 class ListChanges:
     """How a server changes its list of tools before clients see it."""
-
-    __slots__ = ("changed_at", "namespaces", "switches", "unknown")
 
     def __init__(self) -> None:
         self.namespaces: list[str] = []
@@ -128,23 +139,6 @@ class ListChanges:
 
 class ServerValue:
     """A server that the program creates, or that it is given."""
-
-    __slots__ = (
-        "call_handlers",
-        "changes",
-        "doubt",
-        "framework",
-        "handlers",
-        "info",
-        "is_given",
-        "items",
-        "module",
-        "mounted",
-        "mounts",
-        "node",
-        "on_duplicate",
-        "open_at",
-    )
 
     def __init__(self, framework: str, *, is_given: bool = False) -> None:
         self.framework = framework
@@ -182,17 +176,17 @@ class ServerValue:
         """Note that it may not be served at all."""
         for item in self.items:
             item.doubtful = True
-        self.handlers = [each._replace(doubtful=True) for each in self.handlers]
-        self.mounts = [each._replace(doubtful=True) for each in self.mounts]
+        self.handlers = [handler._replace(doubtful=True) for handler in self.handlers]
+        self.mounts = [mount._replace(doubtful=True) for mount in self.mounts]
 
     def contains(self, other: ServerValue) -> bool:
         """Whether another server is this one or part of it."""
         waiting, seen = [self], {id(self)}
         while waiting:
-            each = waiting.pop()
-            if each is other:
+            server = waiting.pop()
+            if server is other:
                 return True
-            for mount in each.mounts:
+            for mount in server.mounts:
                 if id(mount.server) not in seen:
                     seen.add(id(mount.server))
                     waiting.append(mount.server)
@@ -208,8 +202,6 @@ class ToolHandle(NamedTuple):
 
 class PendingRegistration:
     """A decorator that registers what it is applied to: `mcp.tool(...)`."""
-
-    __slots__ = ("call", "kind", "may_do_nothing", "method", "server")
 
     def __init__(
         self, server: ServerValue, method: str, kind: str, call: Call, *, may_do_nothing: bool = False
@@ -257,8 +249,8 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
     """The items in the result of a list handler, None if unknown, and the positions of doubtful ones."""
     if isinstance(value, ExternalCall):
         if value.func.last in LIST_RESULTS:
-            for each in (*value.args, *value.kwargs.values()):
-                found = listed(each)
+            for argument in (*value.args, *value.kwargs.values()):
+                found = listed(argument)
                 if found[0] is not None:
                     return found
         return None, set()
@@ -270,5 +262,210 @@ def listed(value: Any) -> tuple[list[Any] | None, set[int]]:
 def is_incomplete(value: Any) -> bool:
     """Whether the result of a list handler may contain more than is known."""
     while isinstance(value, ExternalCall):
-        value = next((each for each in (*value.args, *value.kwargs.values()) if listed(each)[0] is not None), None)
+        value = next(
+            (argument for argument in (*value.args, *value.kwargs.values()) if listed(argument)[0] is not None), None
+        )
     return extent_of(value) is not EXACT
+
+
+class MarkedMethod(NamedTuple):
+    """A method to register, with the arguments of its decorator."""
+
+    kind: str
+    method: Function
+    given: dict[str, Any]
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a value is one of the mixin's decorators."""
+    return isinstance(value, ExternalCall) and value.func.package == "fastmcp" and value.func.last in MIXIN_DECORATORS
+
+
+def mark(decorator: ExternalCall, function: Function) -> None:
+    """Store the decorator in the function that it marks."""
+    function.attributes[f"<{MIXIN_DECORATORS[decorator.func.last]}>"] = decorator
+
+
+def marked(holder: Instance, registering: str, call: Call) -> Iterator[MarkedMethod]:
+    """What a registering method of the mixin registers, in order."""
+    prefix = call.args[1] if len(call.args) > 1 else call.kwargs.get("prefix")
+    for kind in MIXIN_METHODS[registering]:
+        word = "separator" if registering != "register_all" else f"{kind[:-1]}_separator"
+        separator = call.kwargs.get(word, MIXIN_SEPARATORS[kind])
+        names = {name for ancestor in holder.cls.ancestry() for name in ancestor.body.names}
+        for name in sorted(names):
+            method = holder.cls.attribute(name)
+            decorator = method.attributes.get(f"<{kind}>") if isinstance(method, Function) else None
+            if isinstance(decorator, ExternalCall):
+                yield MarkedMethod(kind, method.bound(holder), _given(decorator, method, kind, prefix, separator))
+
+
+def _given(decorator: ExternalCall, method: Function, kind: str, prefix: Any, separator: Any) -> dict[str, Any]:
+    """The arguments of the decorator, with the prefix in name and address."""
+    first = "uri" if kind == "resources" else "name"
+    given = {**dict(zip((first,), decorator.args, strict=False)), **decorator.kwargs}
+    given["name"] = given.get("name") or method.exposed().name
+    if prefix is None or prefix == "":
+        return given
+    is_known = isinstance(prefix, str) and isinstance(separator, str) and decorator.complete
+    for key in ("name", "uri") if kind == "resources" else ("name",):
+        given[key] = f"{prefix}{separator}{given.get(key)}" if is_known and isinstance(given.get(key), str) else UNKNOWN
+    return given
+
+
+MOST_ITEMS = 20_000
+FASTMCP_MARK = "__fastmcp__"
+"""The attribute in which a function keeps the arguments of a fastmcp decorator without a server."""
+
+
+def register(domain: McpDomain, server: ServerValue, kind: str, value: Any, given: dict[str, Any], call: Call) -> None:
+    """Register a function, a tool object, a callable object or a class on a server."""
+    run = domain.run
+    doubtful = run.doubt > server.doubt or domain.is_doubtful(value)
+    if is_opaque(value) or (isinstance(value, Function) and value.exposed().wrapped is UNKNOWN):
+        value = UNKNOWN
+    enabled = given.get("enabled")
+    if enabled is False:
+        return
+    domain.effects += 1
+    if len(server.items) >= MOST_ITEMS:
+        domain.omit(TOO_MANY, call.module, call.node, is_incomplete=True)
+        return
+    item = _item_of(kind, value, given, call)
+    if item is not None:
+        item.doubtful = doubtful or (enabled is not None and truth(enabled) is None)
+        item.under_condition = run.doubt > 0
+        item.closed = domain.forbids_extra
+        server.items.append(item)
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is something of a library or of an unknown object: it may be anything that can be registered."""
+    return value is UNKNOWN or isinstance(value, (External, Method))
+
+
+def _item_of(kind: str, value: Any, given: dict[str, Any], call: Call) -> RegisteredItem | None:
+    """The item that a registered value makes; None if it is not one that can be registered."""
+    function: Function | None = None
+    node: ast.AST | None = call.node
+    module, complete = call.module, call.complete
+    if isinstance(value, ExternalCall):
+        is_wrapper = value.func.last in ("from_function", "FunctionTool")
+        inner = value.argument(0, "fn") if is_wrapper else value.kwargs.get("fn")
+        function = inner if isinstance(inner, Function) else None
+        given = {**value.kwargs, **given}
+        complete = complete and value.complete
+        node, module = value.node, value.module or module
+    elif isinstance(value, Instance):
+        own = value.cls.attribute("__call__")
+        if isinstance(own, Function):
+            function = own.bound(value)
+            given.setdefault("name", value.cls.name)
+        given = {**value.attributes, **given}
+    elif isinstance(value, Function):
+        function = value
+        mark = value.attributes.get(FASTMCP_MARK)
+        if isinstance(mark, ExternalCall):
+            given = {**dict(zip(("name",), mark.args, strict=False)), **mark.kwargs, **given}
+    elif isinstance(value, Class):
+        own = value.attribute("__init__")
+        if isinstance(own, Function):
+            function = own.bound(value)
+        given = {"name": value.name, "description": ast.get_docstring(value.node, clean=False), **given}
+    elif value is not UNKNOWN:
+        return None
+    return RegisteredItem(kind, given, function=function, node=node, module=module, complete=complete)
+
+
+def remove_tool(server: ServerValue, name: Any, *, doubtful: bool) -> None:
+    """Remove a tool by name; under a condition, or if the name is unknown, tools become doubtful instead."""
+    doubtful = doubtful or isinstance(name, Assumed)
+    name = default_of(name)
+    if name is not UNKNOWN and not isinstance(name, str):
+        return
+    removed = [item for item in server.items if item.kind == "tools" and (name is UNKNOWN or item.name == name)]
+    if name is UNKNOWN or doubtful:
+        for item in removed:
+            item.doubtful = True
+    else:
+        gone = set(map(id, removed))
+        server.items = [item for item in server.items if id(item) not in gone]
+
+
+def mount(server: ServerValue, call: Call, *, doubtful: bool) -> None:
+    """Make one server part of another: `server.mount(other, prefix)`."""
+    args, kwargs = call.args, call.kwargs
+    values = [*args, *(kwargs[key] for key in ("server", "app") if key in kwargs)]
+    inner = next((found for value in values if (found := server_of(value)) is not None), None)
+    if inner is None:
+        server.open_at.append(call)
+        return
+    if inner.contains(server):  # a cycle would be served without end
+        return
+    rest = [argument for argument in args if argument is not inner and not isinstance(argument, Instance)]
+    prefix = kwargs.get("prefix", kwargs.get("namespace", rest[0] if rest else None))
+    inner.mounted = True
+    if len(server.mounts) < MOST_ITEMS:
+        renames = kwargs.get("tool_names") is not None  # a mapping of names that is not followed
+        server.mounts.append(Mount(inner, default_of(prefix), doubtful or renames, call))
+        if renames:
+            server.open_at.append(call)
+
+
+def attribute_of_tool(tool: ExternalCall, name: str) -> Any:
+    """An attribute of a tool that `from_function` created."""
+    function = tool.argument(0, "fn", UNKNOWN)
+    if name == "fn":
+        return function
+    exposed = function.exposed() if isinstance(function, Function) else None
+    if name == "name":
+        return tool.argument(1, "name") or (exposed.name if exposed is not None else UNKNOWN)
+    if name == "description":
+        if exposed is None:
+            return UNKNOWN
+        text = docstring_of(exposed)
+        return text or "" if tool.func.package != "fastmcp" else fastmcp.described(text)
+    return None if name in ("title", "annotations", "meta", "icons") else Method(tool, name)
+
+
+def made_by_subclass(cls: Class, name: str, call: Call) -> Any:
+    """Call an inherited class method of a framework's class."""
+    for base in cls.external_bases():
+        if name == "from_function" and base.package in PACKAGES:
+            made = External(f"{base.name}.{name}")
+            return ExternalCall(made, call.args, call.kwargs, call.node, call.module, complete=call.complete)
+    return UNKNOWN
+
+
+def copied(made: ExternalCall, update: Any) -> ExternalCall:
+    """`tool.model_copy(update={…})`."""
+    if update is None:
+        return made
+    is_known = isinstance(update, dict) and extent_of(update) is EXACT
+    kwargs = {**made.kwargs, **update} if is_known else made.kwargs
+    return ExternalCall(made.func, made.args, kwargs, made.node, made.module, complete=made.complete and is_known)
+
+
+def is_adk_tool(value: Any) -> bool:
+    """Whether a value is a tool of Google's Agent Development Kit, which has a converter to MCP."""
+    return (
+        isinstance(value, ExternalCall)
+        and value.func.last == "FunctionTool"
+        and value.func.name.startswith("google.adk.")
+    )
+
+
+def adk_attribute(tool: ExternalCall, name: str) -> Any:
+    """The name or the description of such a tool."""
+    function = tool.argument(0, "func")
+    if name in tool.kwargs:
+        return tool.kwargs[name]
+    if not isinstance(function, Function):
+        return UNKNOWN
+    return function.exposed().name if name == "name" else inspect.cleandoc(docstring_of(function.exposed()) or "")
+
+
+def converted_adk_tool(tool: ExternalCall) -> ExternalCall:
+    """The converted tool; its schema is unknown."""
+    given = {key: adk_attribute(tool, key) for key in ("name", "description")}
+    return ExternalCall(External("mcp.types.Tool"), [], {**given, "inputSchema": UNKNOWN}, tool.node, tool.module)

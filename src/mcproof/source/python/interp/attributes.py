@@ -37,7 +37,7 @@ def attribute(run: Interpreter, value: Any, name: str) -> Any:
         return (value.func if isinstance(value, ExternalCall) else value).name.rpartition(".")[0]
     if isinstance(value, External):
         return External(f"{value.name}.{name}")
-    if name == "__dict__" and (found := run.namespace_of(value)) is not UNKNOWN:
+    if name == "__dict__" and (found := namespace_of(run, value)) is not UNKNOWN:
         return found
     if isinstance(value, Instance):
         return _instance_attribute(run, value, name)
@@ -75,7 +75,7 @@ def _instance_attribute(run: Interpreter, value: Instance, name: str) -> Any:
         return _bound(run, found, value, value.cls)
     if value.native is not None:
         return run.attribute_of(value.native, name)
-    if any(name in each.annotations for each in value.cls.ancestry()):
+    if any(name in ancestor.annotations for ancestor in value.cls.ancestry()):
         return run.instance_of_annotation(value.cls, name)
     return Method(value, name) if value.cls.external_bases() else UNKNOWN
 
@@ -141,9 +141,9 @@ def docstring_of(function: Function) -> str | None:
 
 
 def _super_attribute(run: Interpreter, value: SuperOf, name: str) -> Any:
-    for each in value.cls.ancestry()[1:]:
-        if name in each.body.names:
-            return _bound(run, each.body.names[name], value.instance, each)
+    for ancestor in value.cls.ancestry()[1:]:
+        if name in ancestor.body.names:
+            return _bound(run, ancestor.body.names[name], value.instance, ancestor)
     native = value.instance.native if isinstance(value.instance, Instance) else None
     return run.attribute_of(native, name) if native is not None and name != "__init__" else Method(value, name)
 
@@ -167,8 +167,8 @@ def _all_names(run: Interpreter, value: Any) -> Any:
     made = namespace_of(run, value)
     if isinstance(value, (Class, Instance)) and isinstance(made, SourceDict):
         cls = value.cls if isinstance(value, Instance) else value
-        for each in cls.ancestry():
-            for name in each.body.names:
+        for ancestor in cls.ancestry():
+            for name in ancestor.body.names:
                 made.setdefault(name, MISSING)
         made.mark_open(bool(cls.external_bases()))
     return made

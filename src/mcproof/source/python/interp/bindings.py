@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 class LazyImport:
     """An imported name that is resolved when it is read."""
 
-    __slots__ = ("name", "path")
-
     def __init__(self, path: str, name: str | None) -> None:
         self.path = path
         self.name = name
@@ -33,8 +31,6 @@ class LazyImport:
 
 class ModuleValue:
     """A module or package of the project as a value."""
-
-    __slots__ = ("path",)
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -65,7 +61,7 @@ def import_from(run: Interpreter, node: ast.ImportFrom, scope: Scope) -> None:
             if alias.name != "*":
                 scope.names[alias.asname or alias.name] = External(library_name(f"{prefix}.{alias.name}"))
             elif prefix in ("typing", "typing_extensions"):
-                scope.names.update((each, External(f"typing.{each}")) for each in typing.__all__)
+                scope.names.update((name, External(f"typing.{name}")) for name in typing.__all__)
             else:
                 scope.module.stars.append(prefix)
         return
@@ -99,8 +95,6 @@ _EMPTY = External("inspect.Parameter.empty")
 
 class Parameter:
     """One parameter of a function, as visible to callers."""
-
-    __slots__ = ("annotation", "default", "how", "name", "node", "scope")
 
     def __init__(self, name: str, node: ast.arg | None, default: Any, how: str, scope: Scope | None) -> None:
         self.name = name
@@ -142,8 +136,6 @@ class Parameter:
 class Signature:
     """The parameters and the return type of a function."""
 
-    __slots__ = ("doubtful", "parameters", "returns")
-
     def __init__(
         self, parameters: list[Parameter], returns: Any = None, doubtful: frozenset[str] = frozenset()
     ) -> None:
@@ -175,33 +167,26 @@ def written_parameters(function: Function) -> list[Parameter]:
     """The declared parameters that a caller can pass, in order."""
     exposed = function.exposed()
     spec, scope = exposed.node.args, exposed.scope
-    positional = [*spec.posonlyargs, *spec.args]
-    first_default = len(positional) - len(exposed.defaults)
+    positional = len(spec.posonlyargs) + len(spec.args)
+    kinds = ["POSITIONAL_ONLY"] * len(spec.posonlyargs) + ["POSITIONAL_OR_KEYWORD"] * len(spec.args)
+    kinds += ["KEYWORD_ONLY"] * len(spec.kwonlyargs)
     found = [
-        Parameter(
-            each.arg,
-            each,
-            exposed.defaults[index - first_default] if index >= first_default else MISSING,
-            "POSITIONAL_ONLY" if index < len(spec.posonlyargs) else "POSITIONAL_OR_KEYWORD",
-            scope,
-        )
-        for index, each in enumerate(positional)
+        Parameter(node.arg, node, default, kind, scope)
+        for (node, default), kind in zip(exposed.parameters(), kinds, strict=True)
     ]
-    if (function.bound_to is not None or exposed.bound_to is not None) and found:
-        found = found[1:]
     if spec.vararg is not None:
-        found.append(Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
-    found += [
-        Parameter(each.arg, each, default, "KEYWORD_ONLY", scope)
-        for each, default in zip(spec.kwonlyargs, exposed.kw_defaults, strict=True)
-    ]
+        found.insert(positional, Parameter(spec.vararg.arg, spec.vararg, MISSING, "VAR_POSITIONAL", scope))
     if spec.kwarg is not None:
         found.append(Parameter(spec.kwarg.arg, spec.kwarg, MISSING, "VAR_KEYWORD", scope))
+    if positional and (function.bound_to is not None or exposed.bound_to is not None):
+        found = found[1:]
     if function.partial is None:
         return found
     args, kwargs = function.partial
-    rest = found[len(args) :]
-    return [each.replace({"default": kwargs[each.name]}) or each if each.name in kwargs else each for each in rest]
+    return [
+        (given.name in kwargs and given.replace({"default": kwargs[given.name]})) or given
+        for given in found[len(args) :]
+    ]
 
 
 # --- functions of `inspect`
@@ -230,7 +215,7 @@ def attribute(run: Interpreter, value: Parameter | Signature, name: str) -> Any:
     """`signature.parameters`, `parameter.default` and so on."""
     if isinstance(value, Signature):
         if name == "parameters":
-            found = SourceDict((each.name, each) for each in value.parameters)
+            found = SourceDict((parameter.name, parameter) for parameter in value.parameters)
             found.doubtful |= value.doubtful
             return found
         return Method(value, name) if name == "replace" else UNKNOWN
@@ -259,11 +244,9 @@ def _with(value: Signature, changes: dict[str, Any]) -> Any:
     if "parameters" in changes:
         given = changes["parameters"]
         items = items_of(given)
-        if items is None or extent_of(given) is OPEN:
+        if items is None or extent_of(given) is OPEN or not all(isinstance(item, Parameter) for item in items):
             return UNKNOWN
-        parameters = [each for each in items if isinstance(each, Parameter)]
-        if len(parameters) < len(items):
-            return UNKNOWN
+        parameters = items
         doubtful = doubtful | {items[index].name for index in doubtful_positions(given)}
     returns = changes.get("return_annotation", value.returns)
     return Signature(parameters, returns if returns is None else _or_missing(returns), doubtful)
@@ -273,7 +256,7 @@ def either(left: Signature, right: Signature) -> Signature:
     """One of two signatures; parameters that only one of them has are doubtful."""
     if len(left.parameters) < len(right.parameters):
         left, right = right, left
-    ours, theirs = ({each.name for each in one.parameters} for one in (left, right))
-    more = [each for each in right.parameters if each.name not in ours]
+    ours, theirs = ({parameter.name for parameter in one.parameters} for one in (left, right))
+    more = [parameter for parameter in right.parameters if parameter.name not in ours]
     returns = left.returns if left.returns is right.returns else UNKNOWN
     return Signature([*left.parameters, *more], returns, left.doubtful | right.doubtful | (ours ^ theirs))

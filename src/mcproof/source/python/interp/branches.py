@@ -57,6 +57,8 @@ def follow_branches(
     `likely` is the position of the one that the defaults of the environment select: names and results take its values.
     """
     run.budget.charge(len(scope.names))
+    # only running the program would decide, so all are followed, and where they differ the value is doubtful or
+    # unknown, which no rule judges: docs/decisions/0025-unknown-is-silent.md
     before = dict(scope.names)
     ends: list[tuple[str | None, dict[str, Any]]] = []
     frame = run.frames[-1]
@@ -71,7 +73,9 @@ def follow_branches(
     nearest = next(way for way in _BY_REACH if any(outcome == way for outcome, _ in ends))
     scope.names = merge_names(run, [names for outcome, names in ends if outcome == nearest])
     if likely is not None and ends[likely][0] == nearest:
-        _prefer(scope.names, ends[likely][1])
+        for name, value in scope.names.items():
+            if value is UNKNOWN and name in ends[likely][1]:
+                scope.names[name] = assumed(ends[likely][1][name])
     elif likely is not None and ends[likely][0] == RETURN:
         frame.unlikely_after = min(len(frame.returns), frame.unlikely_after)
     for way in (CONTINUE, BREAK, RETURN):
@@ -80,13 +84,6 @@ def follow_branches(
             run.doubt += 1
             run.frames[-1].left.setdefault(way, []).append(left)
     return nearest
-
-
-def _prefer(names: dict[str, Any], likely: dict[str, Any]) -> None:
-    """Replace names that are unknown after a branch by their values in the likely one."""
-    for name, value in names.items():
-        if value is UNKNOWN and name in likely:
-            names[name] = assumed(likely[name])
 
 
 @contextmanager
@@ -108,7 +105,7 @@ def merge_names(run: Interpreter, ends: list[dict[str, Any]]) -> dict[str, Any]:
     made = dict(ends[0])
     for names in ends[1:]:
         for name, value in names.items():
-            if name not in made:
+            if name not in made:  # code that reads it would fail on the other way, so that way was not taken
                 made[name] = value
             elif made[name] is not value:
                 made[name] = join(run, made[name], value)
@@ -120,12 +117,6 @@ def _is_type(value: External) -> bool:
     return value.name.startswith("builtins.")
 
 
-def _expose_same(one: Function, other: Function) -> bool:
-    """Whether two functions expose the same function, as when it is wrapped under a condition."""
-    changed = [each.attributes.get("__signature__") for each in (one, other)]
-    return one.exposed().node is other.exposed().node and changed[0] is changed[1]
-
-
 def join(
     run: Interpreter, left: Any, right: Any, done: dict[tuple[int, int], SourceDict] | None = None, depth: int = 0
 ) -> Any:
@@ -135,8 +126,7 @@ def join(
     if right is MISSING:
         return left
     if type(left) is Assumed or type(right) is Assumed:
-        same = join(run, default_of(left), default_of(right))
-        return assumed(same)
+        return assumed(join(run, default_of(left), default_of(right)))
     if isinstance(left, (str, int, float, bool)) and isinstance(right, (str, int, float, bool)):
         return left if type(left) is type(right) and left == right else UNKNOWN
     if isinstance(left, SourceDict) and isinstance(right, SourceDict):
@@ -148,8 +138,8 @@ def join(
         made.nodes = list(getattr(left, "nodes", ()))
         made.inherit_doubt(right, doubtful_positions(right)).inherit_doubt(left, doubtful_positions(left))
         made.alternatives = _all_of(left, right)
-        for index, each in enumerate(right):
-            made[index] = join(run, made[index], each, {} if done is None else done, depth + 1)
+        for index, item in enumerate(right):
+            made[index] = join(run, made[index], item, {} if done is None else done, depth + 1)
         return made
     if isinstance(left, Signature) and isinstance(right, Signature):
         return either(left, right)
@@ -160,21 +150,21 @@ def join(
 
 def first_or(run: Interpreter, value: Any, rest: list[Any]) -> Any:
     """`value or ...` with an unknown `value`: an object or a function in its place wins."""
-    if isinstance(value, ExternalCall) or not rest:
+    if isinstance(value, ExternalCall) or not rest:  # an object of a library is hardly ever false
         return value
-    for each in rest:
-        value = join(run, value, each)
+    for alternative in rest:
+        value = join(run, value, alternative)
     return value
 
 
 def first_by_default(run: Interpreter, values: list[Any], decisive: bool) -> Any:
     """The value of `and` or `or`, the first of which is assumed, according to the defaults of the environment."""
-    for each in values[:-1]:
-        known = truth(default_of(each))
+    for value in values[:-1]:
+        known = truth(default_of(value))
         if known is None:
             break
         if known is decisive:
-            return assumed(each)
+            return assumed(value)
     else:
         last = values[-1]
         return assumed(last) if isinstance(default_of(last), PLAIN) or not decisive else last
@@ -189,7 +179,10 @@ def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:
     if not isinstance(one, (Function, Class, Instance, External, LazyImport)):
         return MISSING
     if isinstance(one, Function) and isinstance(other, Function):
-        return one if _expose_same(one, other) else either_function(one)
+        # a function that is wrapped under a condition still exposes the same one
+        signatures = [function.attributes.get("__signature__") for function in (one, other)]
+        is_same = one.exposed().node is other.exposed().node and signatures[0] is signatures[1]
+        return one if is_same else either_function(one)
     if isinstance(one, Class) and isinstance(other, Class):
         return UNKNOWN  # unknown which of the two
     if isinstance(one, External) and isinstance(other, External) and one != other and _is_type(one):
@@ -197,7 +190,11 @@ def _join_objects(run: Interpreter, one: Any, other: Any) -> Any:
     if other is None:
         return or_none(one)
     if isinstance(one, Instance) and isinstance(other, Instance):
-        return one if one.cls is other.cls else _either_instance(one)
+        if one.cls is other.cls:
+            return one
+        made = Instance(one.cls, one.node)  # it has the methods of the first, none of them certain
+        made.is_either = True
+        return made
     if other is UNKNOWN:
         return UNKNOWN if isinstance(one, Class) or (isinstance(one, External) and _is_type(one)) else one
     if isinstance(other, type(one)):
@@ -234,13 +231,6 @@ def _join_dicts(
     return made
 
 
-def _either_instance(first: Instance) -> Instance:
-    """One of two instances of different classes: it has the methods of the first, none of them certain."""
-    made = Instance(first.cls, first.node)
-    made.is_either = True
-    return made
-
-
 def either_function(first: Function) -> EitherFunction:
     """One of two functions, the first of which is known."""
     made = EitherFunction(first.node, first.scope, first.defaults, first.kw_defaults)
@@ -264,8 +254,8 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
     run.budget.charge(COST_OF_JOINING * (len(left) + len(right)))
     if len(left) < len(right):
         left, right = right, left
-    is_same = left == right and all(type(each) is str for each in left)
-    ours, theirs = ([], []) if is_same else [list(map(_identity, each)) for each in (left, right)]
+    is_same = left == right and all(type(item) is str for item in left)
+    ours, theirs = ([], []) if is_same else [list(map(_identity, items)) for items in (left, right)]
     made = SourceList(left, getattr(left, "module", None))
     made.alternatives = _all_of(left, right)
     made.nodes = list(getattr(left, "nodes", ()))
@@ -275,27 +265,25 @@ def _join_lists(run: Interpreter, left: list[Any], right: list[Any]) -> SourceLi
         made.doubtful |= doubtful_positions(right)
         return made
     unsure = doubtful_positions(right)
-    sure = {each for index, each in enumerate(theirs) if index not in unsure}
+    sure = {identity for index, identity in enumerate(theirs) if index not in unsure}
     known = set(ours)
-    made.extend(each for each, identity in zip(right, theirs, strict=True) if identity not in known)
-    made.doubtful |= {index for index, each in enumerate(ours) if each not in sure} | set(range(len(left), len(made)))
+    made.extend(item for item, identity in zip(right, theirs, strict=True) if identity not in known)
+    made.doubtful |= {index for index, identity in enumerate(ours) if identity not in sure} | set(
+        range(len(left), len(made))
+    )
     made.extent = max(made.extent, BOUNDED)
     return made
 
 
 def _all_of(left: list[Any], right: list[Any]) -> tuple[list[Any], ...]:
     """The lists that a joined list may be; if there are too many, their contents become unknown."""
-    every = {id(each): each for one in (left, right) for each in (one, *_alternatives(one))}
+    every = {id(value): value for one in (left, right) for value in (one, *getattr(one, "alternatives", ()))}
     if len(every) <= MOST_ALTERNATIVES:
         return tuple(every.values())
-    for each in every.values():
-        if isinstance(each, SourceList):
-            each.mark_open()
+    for alternative in every.values():
+        if isinstance(alternative, SourceList):
+            alternative.mark_open()
     return ()
-
-
-def _alternatives(value: list[Any]) -> tuple[list[Any], ...]:
-    return value.alternatives if isinstance(value, SourceList) else ()
 
 
 def _identity(value: Any) -> Any:

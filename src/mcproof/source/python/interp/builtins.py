@@ -1,17 +1,25 @@
-"""Calls of built-in functions, and of pure functions of the standard library, with plain data."""
+"""Built-in functions, pure functions of the standard library, and methods, called with plain data.
+
+Sets are represented by lists.
+"""
 
 from __future__ import annotations
 
 import inspect
 import json
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.english import word_set
+from mcproof.source.python.interp.branches import join
 from mcproof.source.python.interp.containers import (
     EXACT,
     MOST_VALUES_KNOWN,
+    Assumed,
     SourceDict,
     SourceList,
+    assumed,
+    default_of,
     doubtful_positions,
     extent_of,
     has_doubt,
@@ -19,8 +27,20 @@ from mcproof.source.python.interp.containers import (
     is_known,
     truth,
 )
-from mcproof.source.python.interp.operators import LONGEST, displayed, is_short, items_of, unwrapped
-from mcproof.source.python.interp.values import PLAIN, UNKNOWN
+from mcproof.source.python.interp.operators import (
+    LONGEST,
+    MOST_ITEMS,
+    displayed,
+    fits,
+    is_short,
+    items_of,
+    set_algebra,
+    unwrapped,
+)
+from mcproof.source.python.interp.values import PLAIN, UNKNOWN, EnumMember
+
+if TYPE_CHECKING:
+    from mcproof.source.python.interp.interpreter import Interpreter
 
 
 def builtin(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -48,13 +68,13 @@ def _as_set(value: Any = ()) -> Any:
     """A set as a list without duplicate strings and numbers."""
     made = _as_list(value)
     made.unordered = True
-    plain = [each for each in made if isinstance(each, (str, int, float))]
+    plain = [item for item in made if isinstance(item, (str, int, float))]
     if len(plain) != len(made) or len(set(plain)) == len(plain):
         return made
     once = SourceList(dict.fromkeys(made))
     once.extent, once.unordered = made.extent, True
     once.doubtful = {once.index(made[at]) for at in made.doubtful} - {
-        once.index(each) for at, each in enumerate(made) if at not in made.doubtful
+        once.index(item) for at, item in enumerate(made) if at not in made.doubtful
     }
     return once
 
@@ -71,7 +91,7 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
             made.merge(value)
         else:
             items = items_of(value)
-            pairs = [each for each in items or () if isinstance(each, tuple) and len(each) == 2]
+            pairs = [item for item in items or () if isinstance(item, tuple) and len(item) == 2]
             made.update((key, item) for key, item in pairs if isinstance(key, (str, int)))
             made.mark_open(items is None or len(pairs) != len(items) or extent_of(value) is not EXACT)
             if doubtful_positions(value):
@@ -83,11 +103,11 @@ def _as_dict(*args: Any, **kwargs: Any) -> Any:
 def _from_keys(keys: Any, value: Any = None) -> Any:
     items, doubtful = _as_list(keys), doubtful_positions(keys)
     made = SourceDict()
-    made.mark_open(items.extent is not EXACT or not all(isinstance(each, (str, int)) for each in items))
-    sure = {each for index, each in enumerate(items) if index not in doubtful and isinstance(each, (str, int))}
-    for each in items:
-        if isinstance(each, (str, int)):
-            made.setdefault(each, value)
+    made.mark_open(items.extent is not EXACT or not all(isinstance(key, (str, int)) for key in items))
+    sure = {key for index, key in enumerate(items) if index not in doubtful and isinstance(key, (str, int))}
+    for key in items:
+        if isinstance(key, (str, int)):
+            made.setdefault(key, value)
     made.doubtful = set(made) - sure
     return made
 
@@ -110,9 +130,9 @@ def _length(value: Any) -> Any:
 
 def _zip(*values: Any, **_: Any) -> Any:
     lists = [items_of(value) for value in values]
-    if any(each is None for each in lists):
+    if any(items is None for items in lists):
         return UNKNOWN
-    made = SourceList(zip(*(each or [] for each in lists), strict=False))
+    made = SourceList(zip(*(items or [] for items in lists), strict=False))
     for value in values:
         made.inherit_doubt(value, range(len(made)) if doubtful_positions(value) else ())
     return made
@@ -147,8 +167,8 @@ def _all_of(decisive: bool) -> Any:
     def apply(value: Any) -> Any:
         items = items_of(value)
         doubtful = doubtful_positions(value)
-        known = [truth(each) for each in items or ()]
-        if any(each is decisive for index, each in enumerate(known) if index not in doubtful):
+        known = [truth(item) for item in items or ()]
+        if any(outcome is decisive for index, outcome in enumerate(known) if index not in doubtful):
             return decisive
         is_unsure = None in known or decisive in known or extent_of(value) is not EXACT
         return UNKNOWN if items is None or is_unsure else not decisive
@@ -160,23 +180,18 @@ def _extreme(function: Any) -> Any:
     def apply(*values: Any) -> Any:
         given = items_of(values[0]) if len(values) == 1 else list(values)
         is_unsure = len(values) == 1 and has_doubt(values[0])
-        if not given or is_unsure or not all(isinstance(each, (int, float)) for each in given):
+        if not given or is_unsure or not all(isinstance(number, (int, float)) for number in given):
             return UNKNOWN
         return function(given)
 
     return apply
 
 
-def _loads(text: Any, **_: Any) -> Any:
-    """Parse JSON; the result has no source locations."""
-    return placed(json.loads(text)) if isinstance(text, str) else UNKNOWN
-
-
-def placed(value: Any) -> Any:
-    """Plain data in the container classes of the interpreter."""
+def _placed(value: Any) -> Any:
+    """Parsed JSON in the container classes of the interpreter, without source locations."""
     if isinstance(value, dict):
-        return SourceDict((key, placed(item)) for key, item in value.items())
-    return SourceList(placed(item) for item in value) if isinstance(value, list) else value
+        return SourceDict((key, _placed(item)) for key, item in value.items())
+    return SourceList(map(_placed, value)) if isinstance(value, list) else value
 
 
 def _dumps(value: Any, **options: Any) -> Any:
@@ -211,14 +226,6 @@ def _copied(value: Any, depth: int = 0, done: dict[int, Any] | None = None) -> A
     return made
 
 
-def _range(*bounds: Any) -> Any:
-    return range(*bounds) if all(isinstance(each, int) for each in bounds) else UNKNOWN
-
-
-def _dedent(text: Any) -> Any:
-    return textwrap.dedent(text) if isinstance(text, str) else UNKNOWN
-
-
 BUILTINS: dict[str, Any] = {
     "builtins.list": _as_list,
     "builtins.set": _as_set,
@@ -242,11 +249,11 @@ BUILTINS: dict[str, Any] = {
     "builtins.min": _extreme(min),
     "builtins.max": _extreme(max),
     "builtins.sum": _extreme(sum),
-    "builtins.range": _range,
-    "textwrap.dedent": _dedent,
+    "builtins.range": lambda *bounds: range(*bounds) if all(isinstance(bound, int) for bound in bounds) else UNKNOWN,
+    "textwrap.dedent": _of_strings(textwrap.dedent),
     "inspect.cleandoc": _of_strings(inspect.cleandoc),
     "copy.deepcopy": _copied,
-    "json.loads": _loads,
+    "json.loads": lambda text, **_: _placed(json.loads(text)) if isinstance(text, str) else UNKNOWN,
     "json.dumps": _dumps,
     "copy.copy": _shallow,
     "typing.cast": lambda _, value: value,
@@ -255,15 +262,192 @@ BUILTINS: dict[str, Any] = {
 
 DEEP = frozenset(("copy.deepcopy", "json.dumps"))
 """Functions that process nested data."""
-NAMES = frozenset(
-    (
-        "str", "int", "float", "bool", "bytes", "list", "dict", "tuple", "set", "frozenset", "type", "object",
-        "None", "len", "sorted", "reversed", "enumerate", "zip", "range", "any", "all", "min", "max", "sum",
-        "repr", "getattr", "setattr", "hasattr", "isinstance", "issubclass", "callable", "property",
-        "staticmethod", "classmethod", "super", "globals", "locals", "vars", "dir", "map", "filter", "print",
-        "open", "iter", "next", "exit", "quit", "abs", "round", "Exception", "ValueError", "TypeError",
-        "RuntimeError", "KeyError", "ImportError", "OSError", "AttributeError", "NotImplementedError",
-        "Ellipsis", "complex", "bytearray",
-    )
-)  # fmt: skip
+NAMES = word_set(
+    "str int float bool bytes list dict tuple set frozenset type object None len sorted reversed enumerate zip "
+    "range any all min max sum repr getattr setattr hasattr isinstance issubclass callable property staticmethod "
+    "classmethod super globals locals vars dir map filter print open iter next exit quit abs round Exception "
+    "ValueError TypeError RuntimeError KeyError ImportError OSError AttributeError NotImplementedError Ellipsis "
+    "complex bytearray"
+)
 """The relevant built-in names of Python."""
+
+
+_STRING_METHODS = word_set(
+    "capitalize casefold endswith expandtabs find join lower lstrip removeprefix removesuffix replace rstrip "
+    "split splitlines startswith strip swapcase title upper zfill count isidentifier isdigit isupper islower "
+    "rfind"
+)
+
+
+def method(run: Interpreter, value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a method of plain data, including its changes to lists and dictionaries."""
+    if isinstance(value, EnumMember):
+        value = unwrapped(value)
+    if isinstance(value, str):
+        if name == "format":
+            return _format(value, args, kwargs)
+        return _string_method(value, name, [unwrapped(argument) for argument in args], kwargs)
+    if isinstance(value, dict):
+        return _dict_method(run, value, name, args, kwargs)
+    if isinstance(value, list):
+        return _list_method(value, name, args)
+    return UNKNOWN
+
+
+def _string_method(value: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name not in _STRING_METHODS or kwargs:
+        return UNKNOWN
+    if name == "join":
+        items = items_of(args[0]) if args else None
+        if items is None or not is_certain(args[0]):
+            return UNKNOWN
+        if any(isinstance(item, Assumed) for item in items):
+            return assumed(_string_method(value, name, [[default_of(item) for item in items]], kwargs))
+        args = [[unwrapped(item) for item in items]]
+        if not all(isinstance(item, str) for item in args[0]):
+            return UNKNOWN
+        if sum(map(len, args[0])) + len(value) * len(args[0]) > LONGEST:
+            return UNKNOWN
+    elif not all(isinstance(argument, (*PLAIN, tuple)) for argument in args):
+        return UNKNOWN
+    widest = max((argument for argument in args if isinstance(argument, int)), default=8)
+    if name in ("zfill", "expandtabs") and widest > 1000:
+        return UNKNOWN
+    if name == "expandtabs" and value.count("\t") * widest > LONGEST:
+        return UNKNOWN
+    if name == "replace" and len(value) * max(1, len(str(args[1])) if len(args) > 1 else 1) > LONGEST:
+        return UNKNOWN
+    try:
+        result = getattr(value, name)(*args)
+    except Exception:
+        return UNKNOWN
+    if isinstance(result, str) and len(result) > LONGEST:
+        return UNKNOWN
+    if isinstance(result, list):
+        return SourceList(result) if len(result) <= MOST_ITEMS else UNKNOWN
+    return result
+
+
+def _format(text: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """`text.format(...)`, unless a field accesses parts of a value or has a nested width."""
+    from string import Formatter
+
+    if "!" in text and any(isinstance(value, EnumMember) for value in (*args, *kwargs.values())):
+        return UNKNOWN
+    args, kwargs = [displayed(value) for value in args], {key: displayed(value) for key, value in kwargs.items()}
+    given = [*args, *kwargs.values()]
+    if not all(isinstance(value, PLAIN) for value in given) or not fits(text, text.count("{"), given):
+        return UNKNOWN
+    try:
+        for _, field, spec, _ in Formatter().parse(text):
+            if "{" in (spec or "") or any(mark in (field or "") for mark in ".["):
+                return UNKNOWN
+        return text.format(*args, **kwargs)
+    except Exception:
+        return UNKNOWN
+
+
+def _dict_method(run: Interpreter, value: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    complete = extent_of(value) is EXACT
+    if name in ("items", "keys", "values"):
+        made = SourceList(getattr(value, name)())
+        made.mark_open(not complete)
+        made.doubtful = doubtful_positions(value)
+        return made
+    if name in ("get", "pop", "setdefault") and args:
+        key = unwrapped(args[0])
+        if not isinstance(key, (*PLAIN, tuple)):
+            return UNKNOWN
+        default = args[1] if len(args) > 1 else None
+        if key in value:
+            return _value_of_key(run, value, name, key, default)
+        if name == "setdefault":
+            value[key] = default
+        return default if complete or name == "setdefault" else UNKNOWN
+    if name == "copy":
+        return value.copy()
+    if name == "update":
+        made_dict = value if isinstance(value, SourceDict) else None
+        for other in [*args, kwargs]:
+            if isinstance(other, dict) and made_dict is not None:
+                made_dict.merge(other)
+            elif made_dict is not None:
+                made_dict.mark_open()
+        return None
+    if name == "clear":
+        value.clear()
+    elif isinstance(value, SourceDict) and name != "fromkeys":
+        value.mark_open()
+    return UNKNOWN
+
+
+def _value_of_key(run: Interpreter, value: dict[Any, Any], name: str, key: Any, default: Any) -> Any:
+    """The value of a key, joined with the default if the key is doubtful."""
+    found = value[key]
+    if isinstance(value, SourceDict) and key in value.doubtful:
+        found = join(run, found, default)
+        if name != "get":
+            value.doubtful.discard(key)
+            value[key] = found
+    if name == "pop":
+        del value[key]
+    return found
+
+
+_MOVING = frozenset(("insert", "reverse", "pop", "remove", "discard"))
+"""Methods of a list that move items."""
+
+
+def _list_method(value: list[Any], name: str, args: list[Any]) -> Any:
+    if isinstance(value, SourceList) and name in _MOVING:
+        value.nodes = []
+        if value.doubtful or value.unordered:
+            return _move_in_doubt(value, name, args)
+    if name in ("append", "add") and args and len(value) < 50_000:
+        if name == "append" or not any(args[0] is item or _are_equal(args[0], item) for item in value):
+            value.append(args[0])
+    elif name in ("extend", "update") and args:
+        items = items_of(args[0])
+        if items is not None and len(value) + len(items) < 50_000:
+            value.extend(items)
+        if isinstance(value, SourceList):
+            value.mark_open(items is None or extent_of(args[0]) is not EXACT)
+    elif name == "insert" and len(args) == 2 and isinstance(args[0], int):
+        value.insert(args[0], args[1])
+    elif name == "copy":
+        return SourceList(value).inherit_doubt(value, doubtful_positions(value))
+    elif name == "clear":
+        value.clear()
+        if isinstance(value, SourceList):
+            value.doubtful, value.extent, value.unordered = set(), EXACT, False
+    elif name == "reverse":
+        value.reverse()
+    elif name == "pop" and value and not args:
+        return value.pop()
+    elif name in ("remove", "discard") and args:
+        found = next((index for index, item in enumerate(value) if args[0] is item or _are_equal(args[0], item)), None)
+        if found is not None:
+            del value[found]
+    elif name in ("union", "intersection", "difference"):
+        return set_algebra(value, name, args)
+    else:
+        if isinstance(value, SourceList) and name not in ("count", "index", "issubset", "issuperset", "isdisjoint"):
+            value.mark_open()
+        return UNKNOWN
+    return None
+
+
+def _move_in_doubt(value: SourceList, name: str, args: list[Any]) -> Any:
+    """Change a list whose contents are uncertain: the positions become unknown."""
+    if name == "insert" and len(args) == 2:
+        value.append(args[1])
+        value.unordered = True
+        return None
+    if name != "reverse" and len(value.doubtful) < len(value):
+        value.doubt_all()
+    value.unordered = True
+    return None if name in ("reverse", "remove", "discard") else UNKNOWN
+
+
+def _are_equal(left: Any, right: Any) -> bool:
+    return isinstance(left, PLAIN) and isinstance(right, PLAIN) and left == right

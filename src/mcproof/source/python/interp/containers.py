@@ -38,8 +38,6 @@ class Assumed:
     Names and texts take its default, which is plain data. A condition on it stays open.
     """
 
-    __slots__ = ("default",)
-
     def __init__(self, default: Any) -> None:
         self.default = default
 
@@ -57,7 +55,7 @@ def default_of(value: Any) -> Any:
 
 def with_defaults(function: Callable[..., Any], *values: Any) -> Any:
     """Apply a function of values; if one of them is assumed, so is the result."""
-    if not any(type(each) is Assumed for each in values):
+    if not any(type(value) is Assumed for value in values):
         return function(*values)
     return assumed(function(*map(default_of, values)))
 
@@ -78,8 +76,6 @@ EXACT, BOUNDED, OPEN = Extent
 
 class SourceDict(dict[Any, Any]):
     """A dictionary with the nodes of its keys and values."""
-
-    __slots__ = ("doubtful", "extent", "factory", "module", "origins")
 
     def __init__(self, items: Any = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -118,8 +114,6 @@ class SourceDict(dict[Any, Any]):
 
 class SourceList(list[Any]):
     """A list with the nodes of its items."""
-
-    __slots__ = ("alternatives", "doubtful", "extent", "is_iterator", "module", "nodes", "unordered")
 
     def __init__(self, items: Iterable[Any] = (), module: Module | None = None) -> None:
         super().__init__(items)
@@ -197,8 +191,6 @@ SIZED = frozenset((str, tuple, SourceList, SourceDict))
 class Budget:
     """Counts steps, and items that are processed within steps; raises a `BudgetExceededError` beyond the limit."""
 
-    __slots__ = ("items", "limit", "most_items", "root_limit", "steps")
-
     def __init__(self) -> None:
         self.steps = 0
         self.limit = self.root_limit = STEPS_OF_ONE_ROOT
@@ -223,9 +215,9 @@ class Budget:
 
     def charge_items(self, *values: Any) -> None:
         """Count the work of looking at every item or character of values, which is more than to copy them."""
-        for each in values:
-            if type(each) in SIZED:
-                self.charge(len(each))
+        for value in values:
+            if type(value) in SIZED:
+                self.charge(len(value))
 
     def charge_copy(self, value: Any) -> None:
         """Count the work of copying a value."""
@@ -264,7 +256,7 @@ def _enum_value(name: str, given: Any, bases: set[str], before: list[EnumMember]
     if getattr(getattr(given, "func", None), "last", "") == "auto":
         if "str" in bases:
             return UNKNOWN  # the text form of the number depends on the Python version
-        numbers = [each.value for each in before if isinstance(each.value, int)]
+        numbers = [member.value for member in before if isinstance(member.value, int)]
         return name.lower() if "StrEnum" in bases else max(numbers, default=0) + 1
     if isinstance(given, tuple) and len(given) == 1 and not MIXED.isdisjoint(bases):
         return given[0]
@@ -275,12 +267,12 @@ def distinct_members(cls: Class) -> list[EnumMember]:
     """The members in an iteration, which skips aliases."""
     seen: set[Any] = set()
     found = []
-    for each in members_of(cls):
-        is_plain = isinstance(each.value, (str, int, float))
-        if not is_plain or each.value not in seen:
-            found.append(each)
+    for member in members_of(cls):
+        is_plain = isinstance(member.value, (str, int, float))
+        if not is_plain or member.value not in seen:
+            found.append(member)
         if is_plain:
-            seen.add(each.value)
+            seen.add(member.value)
     return found
 
 
@@ -307,10 +299,10 @@ def size_of(value: Any) -> int:
     waiting = [value]
     seen = 0
     while waiting and seen + len(waiting) < MOST_VALUES_KNOWN:
-        each = waiting.pop()
+        part = waiting.pop()
         seen += 1
-        if isinstance(each, (list, tuple, dict)) and len(each) < MOST_VALUES_KNOWN:
-            waiting += each.values() if isinstance(each, dict) else each
+        if isinstance(part, (list, tuple, dict)) and len(part) < MOST_VALUES_KNOWN:
+            waiting += part.values() if isinstance(part, dict) else part
     return seen + len(waiting)
 
 
@@ -319,21 +311,21 @@ def is_known(value: Any) -> bool:
     waiting = [(value, 0)]
     seen = 0
     while waiting:
-        each, depth = waiting.pop()
+        part, depth = waiting.pop()
         seen += 1
-        if isinstance(each, EnumMember):
-            each = each.value
-        if each is None or isinstance(each, (str, int, float, bool)):
+        if isinstance(part, EnumMember):
+            part = part.value
+        if part is None or isinstance(part, (str, int, float, bool)):
             continue
-        if not isinstance(each, (list, tuple, set, frozenset, dict)) or has_doubt(each) or depth > 60:
+        if not isinstance(part, (list, tuple, set, frozenset, dict)) or has_doubt(part) or depth > 60:
             return False
-        if isinstance(each, dict):
-            if not all(isinstance(key, str) for key in each):
+        if isinstance(part, dict):
+            if not all(isinstance(key, str) for key in part):
                 return False
-            each = each.values()
-        if seen + len(waiting) + len(each) > MOST_VALUES_KNOWN:
+            part = part.values()
+        if seen + len(waiting) + len(part) > MOST_VALUES_KNOWN:
             return False
-        waiting += [(item, depth + 1) for item in each]
+        waiting += [(item, depth + 1) for item in part]
     return True
 
 

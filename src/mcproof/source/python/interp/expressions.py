@@ -69,7 +69,7 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     kind: Any = type(node)
     if kind is ast.Constant:
         value = node.value  # type: ignore[union-attr]
-        if type(value) is str:
+        if type(value) is str:  # by identity, so that the place survives assignments, calls and containers
             run.origins.by_id[id(value)] = value, node, scope.module
             if len(value) >= CHARACTERS_PER_STEP:
                 run.budget.charge_copy(value)
@@ -94,14 +94,6 @@ def evaluate(run: Interpreter, node: ast.AST | None, scope: Scope) -> Any:
     return value
 
 
-def _name(run: Interpreter, node: ast.Name, scope: Scope) -> Any:
-    return run.lookup(node.id, scope)
-
-
-def _attribute(run: Interpreter, node: ast.Attribute, scope: Scope) -> Any:
-    return attribute(run, evaluate(run, node.value, scope), node.attr)
-
-
 def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
     func = evaluate(run, node.func, scope)
     call = arguments(run, node, scope)
@@ -109,6 +101,7 @@ def _call(run: Interpreter, node: ast.Call, scope: Scope) -> Any:
         return run.super_of(call.args)
     result = run.call(func, call)
     if (type(result) is str or type(result) is SourceDict) and id(result) not in run.origins.by_id:
+        # `text.strip()` and `dedent(text)` are located where the text is written
         origin = func.of if isinstance(func, Method) and func.name != "join" else call.args[0] if call.args else None
         if isinstance(origin, Function):  # `inspect.getdoc(f)`
             origin = docstring_of(origin.exposed())
@@ -122,15 +115,15 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     complete = True
-    for each in node.args:
-        if isinstance(each, ast.Starred):
-            items = items_of(run.resolve(evaluate(run, each.value, scope)))
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            items = items_of(run.resolve(evaluate(run, argument.value, scope)))
             if items is None:
                 complete = False
                 break
             args.extend(items)
         else:
-            args.append(run.resolve(evaluate(run, each, scope)))
+            args.append(run.resolve(evaluate(run, argument, scope)))
     for keyword in node.keywords:
         value = run.resolve(evaluate(run, keyword.value, scope))
         if keyword.arg is not None:
@@ -146,17 +139,17 @@ def arguments(run: Interpreter, node: ast.Call, scope: Scope) -> Call:
 def _list(run: Interpreter, node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Any:
     made = SourceList(module=scope.module)
     nodes: list[ast.AST] = []
-    for each in node.elts:
-        if isinstance(each, ast.Starred):
-            value = run.resolve(evaluate(run, each.value, scope))
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            value = run.resolve(evaluate(run, element.value, scope))
             items = items_of(value)
             made.inherit_doubt(value, (len(made) + index for index in doubtful_positions(value)))
             made.extend(items or ())
-            nodes.extend([each] * len(items or ()))
+            nodes.extend([element] * len(items or ()))
             made.mark_open(items is None)
         else:
-            made.append(run.resolve(evaluate(run, each, scope)))
-            nodes.append(each)
+            made.append(run.resolve(evaluate(run, element, scope)))
+            nodes.append(element)
     made.nodes = nodes
     made.unordered = made.unordered or isinstance(node, ast.Set)
     return tuple(made) if isinstance(node, ast.Tuple) and is_certain(made) else made
@@ -186,15 +179,15 @@ def _formatted(run: Interpreter, node: ast.JoinedStr, scope: Scope) -> Any:
     parts: list[str] = []
     length = 0
     is_assumed = False
-    for each in node.values:
-        if isinstance(each, ast.FormattedValue):
-            value = run.resolve(evaluate(run, each.value, scope))
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = run.resolve(evaluate(run, part.value, scope))
             is_assumed = is_assumed or isinstance(value, Assumed)
             value = default_of(value)
-            spec = evaluate(run, each.format_spec, scope) if each.format_spec is not None else ""
-            text = format_value(value, each.conversion, spec)
+            spec = evaluate(run, part.format_spec, scope) if part.format_spec is not None else ""
+            text = format_value(value, part.conversion, spec)
         else:
-            text = each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
+            text = part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else None
         length += len(text or "")
         if text is None or length > LONGEST:
             return UNKNOWN
@@ -211,15 +204,15 @@ def _binary(run: Interpreter, node: ast.BinOp, scope: Scope) -> Any:
         spine.append(left)
         left = left.left
     value = run.resolve(evaluate(run, left, scope))
-    for each in reversed(spine):
-        value = _combined(run, value, each.op, run.resolve(evaluate(run, each.right, scope)))
+    for operation in reversed(spine):
+        value = _combined(run, value, operation.op, run.resolve(evaluate(run, operation.right, scope)))
     if type(default_of(value)) is str:
         run.origins.note(default_of(value), node, scope.module)
     return value
 
 
 def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -> Any:
-    if isinstance(operator, ast.BitOr) and any(is_type(each, run.domain.type_functions) for each in (left, right)):
+    if isinstance(operator, ast.BitOr) and any(is_type(side, run.domain.type_functions) for side in (left, right)):
         if left is UNKNOWN or right is UNKNOWN:
             return UNKNOWN
         arms = [*(left.args if isinstance(left, UnionOf) else (left,))]
@@ -231,8 +224,8 @@ def _combined(run: Interpreter, left: Any, operator: ast.operator, right: Any) -
 def _boolean(run: Interpreter, node: ast.BoolOp, scope: Scope) -> Any:
     decisive = isinstance(node.op, ast.Or)
     value: Any = UNKNOWN
-    for index, each in enumerate(node.values):
-        value = run.resolve(evaluate(run, each, scope))
+    for index, operand in enumerate(node.values):
+        value = run.resolve(evaluate(run, operand, scope))
         known = truth(value)
         if known is decisive:
             return value
@@ -288,16 +281,10 @@ def _conditional(run: Interpreter, node: ast.IfExp, scope: Scope) -> Any:
 def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
     value = run.resolve(evaluate(run, node.value, scope))
     if isinstance(node.slice, ast.Slice):
-        bounds = [evaluate(run, each, scope) for each in (node.slice.lower, node.slice.upper, node.slice.step)]
-        if node.slice.lower is None:
-            bounds[0] = None
-        if node.slice.upper is None:
-            bounds[1] = None
-        if node.slice.step is None:
-            bounds[2] = None
-        return slice_of(value, bounds)
+        bounds = (node.slice.lower, node.slice.upper, node.slice.step)
+        return slice_of(value, [None if bound is None else evaluate(run, bound, scope) for bound in bounds])
     if isinstance(value, External) and value.last == "Annotated" and isinstance(node.slice, ast.Tuple):
-        return Generic(value, tuple(run.resolve(evaluate(run, each, scope)) for each in node.slice.elts))
+        return Generic(value, tuple(run.resolve(evaluate(run, argument, scope)) for argument in node.slice.elts))
     index = run.resolve(evaluate(run, node.slice, scope))
     if isinstance(value, Class) and is_enum(value):
         return next((member for member in members_of(value) if member.name == index), UNKNOWN)
@@ -314,14 +301,6 @@ def _subscript(run: Interpreter, node: ast.Subscript, scope: Scope) -> Any:
                 value.doubtful.add(index)
         return value[index]
     return subscript(value, index)
-
-
-def _lambda(run: Interpreter, node: ast.Lambda, scope: Scope) -> Any:
-    return run.function(node, scope)
-
-
-def _awaited(run: Interpreter, node: ast.Await, scope: Scope) -> Any:
-    return evaluate(run, node.value, scope)
 
 
 def _walrus(run: Interpreter, node: ast.NamedExpr, scope: Scope) -> Any:
@@ -379,7 +358,7 @@ def _iterations(
     iterated = run.resolve(evaluate(run, generator.iter, scope))
     items = items_of(iterated)
     if items is None or len(items) > LONGEST_LOOP or extent_of(iterated) is OPEN:
-        made.mark_open()
+        made.mark_open()  # one iteration with an unknown item still shows what the elements look like
     iterated_in_doubt = doubtful_positions(iterated)
     made.unordered = made.unordered or is_unordered(iterated)
     for position, item in enumerate((UNKNOWN,) if items is None else items[:LONGEST_LOOP]):
@@ -387,7 +366,7 @@ def _iterations(
         run.budget.step()
         run.assign(generator.target, item, scope)
         known = [truth(run.resolve(evaluate(run, test, scope))) for test in generator.ifs]
-        if any(each is False for each in known):
+        if any(outcome is False for outcome in known):
             continue
         sure = certain and all(known)
         if sure:
@@ -399,12 +378,10 @@ def _iterations(
 
 
 _HANDLERS: dict[type[ast.AST], Any] = {
-    ast.Name: _name,
-    ast.Attribute: _attribute,
+    ast.Name: lambda run, node, scope: run.lookup(node.id, scope),
+    ast.Attribute: lambda run, node, scope: attribute(run, evaluate(run, node.value, scope), node.attr),
     ast.Call: _call,
-    ast.List: _list,
-    ast.Tuple: _list,
-    ast.Set: _list,
+    **dict.fromkeys((ast.List, ast.Tuple, ast.Set), _list),
     ast.Dict: _dict,
     ast.JoinedStr: _formatted,
     ast.BinOp: _binary,
@@ -413,13 +390,9 @@ _HANDLERS: dict[type[ast.AST], Any] = {
     ast.Compare: _compare,
     ast.IfExp: _conditional,
     ast.Subscript: _subscript,
-    ast.Lambda: _lambda,
-    ast.Await: _awaited,
+    ast.Lambda: lambda run, node, scope: run.function(node, scope),
+    ast.Await: lambda run, node, scope: evaluate(run, node.value, scope),
     ast.NamedExpr: _walrus,
-    ast.Yield: _yield,
-    ast.YieldFrom: _yield,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    **dict.fromkeys((ast.Yield, ast.YieldFrom), _yield),
+    **dict.fromkeys((ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp), _comprehension),
 }

@@ -13,7 +13,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mcproof.source.python.interp import attributes, builtins, calls
+from mcproof.source.python.interp import builtins, calls
 from mcproof.source.python.interp.bindings import LazyImport, ModuleValue
 from mcproof.source.python.interp.containers import (
     STEPS_OF_MODULE_WITHOUT_EFFECTS,
@@ -126,8 +126,6 @@ _EXITS = frozenset(("sys.exit", "builtins.exit", "builtins.quit", "os._exit"))
 class ImportGraph:
     """Which files import which."""
 
-    __slots__ = ("imported", "importers")
-
     def __init__(self) -> None:
         self.importers: dict[str, set[tuple[str, bool]]] = {}
         """For a file that may have effects: the files that import it, and whether only under a condition."""
@@ -192,6 +190,7 @@ class Interpreter:
             module.scope.names["__name__"] = module.name
             module.scope.names["__file__"] = UNKNOWN
             budget = self.budget
+            # a module runs once, whoever imports it first: neither the conditions nor the budget of that place apply
             depth, doubt = self.depth, self.doubt
             limit, before = budget.limit, budget.steps
             self.depth = self.doubt = 0
@@ -226,23 +225,16 @@ class Interpreter:
         return UNKNOWN if isinstance(value, LazyImport) else value
 
     def _imported(self, lazy: LazyImport) -> Any:
-        if os.path.isdir(lazy.path):
-            if lazy.name is None:
-                return ModuleValue(lazy.path)
-            below = self.modules.import_paths.in_folder(lazy.path, lazy.name)
-            return LazyImport(below, None) if below is not None else UNKNOWN
         if lazy.name is None:
             return ModuleValue(lazy.path)
-        module = self.module(lazy.path)
-        if module is None:
-            return UNKNOWN
-        if lazy.name in module.scope.names:
-            return module.scope.names[lazy.name]
-        if module.is_package:
-            below = self.modules.import_paths.in_folder(os.path.dirname(lazy.path), lazy.name)
-            if below is not None:
-                return LazyImport(below, None)
-        return UNKNOWN
+        if not os.path.isdir(lazy.path):
+            module = self.module(lazy.path)
+            if module is None:
+                return UNKNOWN
+            if lazy.name in module.scope.names:
+                return module.scope.names[lazy.name]
+        below = self.modules.import_paths.below(lazy.path, lazy.name)
+        return LazyImport(below, None) if below is not None else UNKNOWN
 
     def lookup(self, name: str, scope: Scope | None) -> Any:
         current = scope
@@ -257,10 +249,6 @@ class Interpreter:
         stars = scope.module.stars if scope is not None else []
         return External(f"{stars[-1]}.{name}") if stars and not name.startswith("_") else UNKNOWN
 
-    def namespace_of(self, value: Any) -> Any:
-        """The names of a module, a class or an object as a dictionary."""
-        return attributes.namespace_of(self, value)
-
     def names_of(self, scope: Scope) -> SourceDict:
         """The names of a scope and their values, except those that Python itself sets."""
         return SourceDict(
@@ -271,6 +259,7 @@ class Interpreter:
 
     def import_file(self, path: str, importer: Module) -> None:
         """Follow an imported module at once if it may have effects; other modules wait until a name is read."""
+        # asked at the end: if every import of a file is conditional, so is what it registers
         self.import_graph.imported.setdefault(importer.path, set()).add(path)
         if self.modules.is_candidate(path):
             self.import_graph.importers.setdefault(path, set()).add((importer.path, self.doubt > 0))
@@ -301,9 +290,10 @@ class Interpreter:
 
     def function(self, node: FunctionNode, scope: Scope) -> Function:
         """Create a function from its definition; evaluates its defaults."""
-        defaults = [self.resolve(evaluate(self, each, scope)) for each in node.args.defaults]
+        defaults = [self.resolve(evaluate(self, default, scope)) for default in node.args.defaults]
         kw_defaults = [
-            MISSING if each is None else self.resolve(evaluate(self, each, scope)) for each in node.args.kw_defaults
+            MISSING if default is None else self.resolve(evaluate(self, default, scope))
+            for default in node.args.kw_defaults
         ]
         if not isinstance(node, ast.Lambda) and type(text := ast.get_docstring(node, clean=False)) is str:
             self.origins.by_id[id(text)] = text, node.body[0], scope.module
@@ -350,8 +340,8 @@ class Interpreter:
 
     def instance_of_annotation(self, cls: Class, name: str) -> Any:
         """The value of an attribute that is only annotated, as the domain implies it."""
-        for each in cls.ancestry():
-            if name in each.annotations:
-                node = each.annotations[name].annotation
-                return self.domain.instance_of_annotation(evaluate(self, node, each.body))
+        for ancestor in cls.ancestry():
+            if name in ancestor.annotations:
+                node = ancestor.annotations[name].annotation
+                return self.domain.instance_of_annotation(evaluate(self, node, ancestor.body))
         return UNKNOWN

@@ -68,8 +68,8 @@ def assign(run: Interpreter, target: ast.AST, value: Any, scope: Scope) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         items = items_of(run.resolve(value))
         fits = items is not None and len(items) == len(target.elts)
-        for index, each in enumerate(target.elts):
-            assign(run, each, items[index] if fits and items is not None else UNKNOWN, scope)
+        for index, element in enumerate(target.elts):
+            assign(run, element, items[index] if fits and items is not None else UNKNOWN, scope)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, UNKNOWN, scope)
     elif isinstance(target, ast.Attribute):
@@ -177,7 +177,7 @@ def _getattr(run: Interpreter, call: Call) -> Any:
 
 def _lacks_mark(run: Interpreter, holder: Any, name: str) -> bool:
     """Whether an attribute with which the project marks functions is missing: only the project sets it."""
-    if name not in run.functions.marks:
+    if name not in run.functions.marks:  # a library may set it, too
         return False
     if isinstance(holder, Class):
         return holder.attribute(name) is MISSING
@@ -189,26 +189,25 @@ def _is_doubtful(holder: Any, name: str) -> bool:
     return isinstance(holder, Instance) and name in holder.doubtful and holder.cls.attribute(name) is MISSING
 
 
-def _setattr(run: Interpreter, call: Call) -> Any:
+def _setattr(run: Interpreter, call: Call) -> None:
     if len(call.args) == 3 and isinstance(call.args[1], str):
-        set_attribute(run, call.args[0], call.args[1], call.args[2])
-    return None
+        set_attribute(run, *call.args)
 
 
 def _hasattr(run: Interpreter, call: Call) -> Any:
-    if len(call.args) == 2 and isinstance(call.args[1], str) and _lacks_mark(run, *call.args):
+    if len(call.args) != 2 or not isinstance(call.args[1], str):
+        return UNKNOWN
+    holder, name = call.args
+    if _lacks_mark(run, holder, name):
         return False
-    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Function):
-        return call.args[1] in call.args[0].attributes or call.args[1].startswith("__")
-    if len(call.args) == 2 and isinstance(call.args[1], str) and isinstance(call.args[0], Instance):
-        made, name = call.args
-        if _is_doubtful(made, name):
-            return UNKNOWN
-        if name in made.attributes or made.cls.attribute(name) is not MISSING:
-            return True
-        knows_all = not made.cls.external_bases() and made.cls.attribute("__getattr__") is MISSING
-        return False if knows_all and made.native is None and not name.startswith("__") else UNKNOWN
-    return UNKNOWN
+    if isinstance(holder, Function):
+        return name in holder.attributes or name.startswith("__")
+    if not isinstance(holder, Instance) or _is_doubtful(holder, name):
+        return UNKNOWN
+    if name in holder.attributes or holder.cls.attribute(name) is not MISSING:
+        return True
+    knows_all = not holder.cls.external_bases() and holder.cls.attribute("__getattr__") is MISSING
+    return False if knows_all and holder.native is None and not name.startswith("__") else UNKNOWN
 
 
 def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list[Any] | None:
@@ -217,9 +216,9 @@ def ordered(run: Interpreter, items: list[Any], options: dict[str, Any]) -> list
     if not options.keys() <= {"key", "reverse"} or not isinstance(backwards, (bool, int)) or len(items) > LONGEST_LOOP:
         return None
     run.budget.steps += len(items)
-    keys = [unwrapped(each if key is None else run.call(key, Call([each], {}))) for each in items]
+    keys = [unwrapped(item if key is None else run.call(key, Call([item], {}))) for item in items]
     for kind in (str, (int, float)):
-        if all(isinstance(each, kind) for each in keys):
+        if all(isinstance(sort_key, kind) for sort_key in keys):
             return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__, reverse=bool(backwards))]
     return None
 
@@ -240,7 +239,7 @@ def _map(run: Interpreter, call: Call) -> Any:
     items = items_of(call.args[1]) if len(call.args) == 2 else None
     if items is None:
         return UNKNOWN
-    made = SourceList(run.call(call.args[0], Call([each], {})) for each in items[:LONGEST_LOOP])
+    made = SourceList(run.call(call.args[0], Call([item], {})) for item in items[:LONGEST_LOOP])
     made.mark_open(len(items) > LONGEST_LOOP)
     return made.inherit_doubt(call.args[1], doubtful_positions(call.args[1]))
 
@@ -250,12 +249,12 @@ def _filter(run: Interpreter, call: Call) -> Any:
     if items is None:
         return UNKNOWN
     kept = []
-    for each in items[:LONGEST_LOOP]:
-        known = truth(each if call.args[0] is None else run.call(call.args[0], Call([each], {})))
+    for item in items[:LONGEST_LOOP]:
+        known = truth(item if call.args[0] is None else run.call(call.args[0], Call([item], {})))
         if known is None:
             return UNKNOWN
         if known:
-            kept.append(each)
+            kept.append(item)
     made = SourceList(kept)
     made.mark_open(len(items) > LONGEST_LOOP)
     return made.inherit_doubt(call.args[1], range(len(made)) if doubtful_positions(call.args[1]) else ())
@@ -287,17 +286,14 @@ def _import_module(run: Interpreter, call: Call) -> Any:
 def _isinstance(_: Interpreter, call: Call) -> Any:
     if len(call.args) != 2:
         return UNKNOWN
-    kinds = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+    value, kinds = call.args[0], call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
     known = {"str": str, "dict": dict, "list": list, "int": int, "float": float, "bool": bool, "tuple": tuple}
-    types = [known.get(kind.last) for kind in kinds if isinstance(kind, External)]
-    plain_value = isinstance(call.args[0], (*_PLAIN, Function))
-    if len(types) == len(kinds) and None not in types and plain_value:
-        return isinstance(call.args[0], tuple(each for each in types if each is not None))
-    if isinstance(call.args[0], Instance) and any(
-        kind in call.args[0].cls.ancestry() for kind in kinds if isinstance(kind, Class)
-    ):
+    types = [known[kind.last] for kind in kinds if isinstance(kind, External) and kind.last in known]
+    if len(types) == len(kinds) and isinstance(value, (*_PLAIN, Function)):
+        return isinstance(value, tuple(types))
+    if isinstance(value, Instance) and any(kind in value.cls.ancestry() for kind in kinds if isinstance(kind, Class)):
         return True
-    if all(isinstance(kind, Class) for kind in kinds) and isinstance(call.args[0], (*_PLAIN, Function, Class)):
+    if all(isinstance(kind, Class) for kind in kinds) and isinstance(value, (*_PLAIN, Function, Class)):
         return False  # neither data nor a definition is an instance of a project class
     return UNKNOWN
 
@@ -385,6 +381,7 @@ def _apply(run: Interpreter, call: Call) -> Any:
 def _environment(run: Interpreter, call: Call) -> Any:
     """`os.environ.get("NAME", default)`: the default, which the environment may replace."""
     default = call.args[1] if len(call.args) > 1 else call.kwargs.get("default")
+    # never the value of this machine: docs/decisions/0032-defaults-of-the-environment.md
     value = assumed(default) if call.complete else UNKNOWN
     if value is not UNKNOWN:
         return value

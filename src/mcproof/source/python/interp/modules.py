@@ -1,8 +1,6 @@
-"""The modules of a project: loaded on demand, parsed, and kept from one edit to the next.
+"""The modules of a project, loaded and parsed on demand, and what was learned of their functions.
 
-Only the statements that an edit touches are parsed again. A `Module` has text, syntax tree and names; functions
-that were followed before keep their results.
-Why an edit touches only some tools: docs/decisions/0058-edits-touch-tools.md.
+A `Module` has text, syntax tree and names; functions that were followed before keep their results.
 """
 
 from __future__ import annotations
@@ -36,8 +34,6 @@ class MemoizedCall(NamedTuple):
 class FunctionHistory:
     """Functions that were followed, by the identity of their nodes, and results to reuse."""
 
-    __slots__ = ("endless", "followed", "marks", "results")
-
     def __init__(self) -> None:
         self.followed: set[int] = set()
         """Functions that were followed at least once."""
@@ -49,103 +45,11 @@ class FunctionHistory:
         """Results of calls with plain arguments."""
 
 
-MOST_CHARACTERS = 16 << 20
-"""How much source text has its tree kept; a tree takes about twenty times the memory of its text."""
-
-
-class SyntaxTreeCache:
-    """The last tree of each file. A statement at the top level that does not change stays the same object."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, ast.Module]] = {}
-        self._size = 0
-
-    def parse(self, path: str, text: str) -> ast.Module:
-        """The tree of a text, as far as possible from memory. Raises what `ast.parse` raises."""
-        known = self._known.get(path)
-        if known is not None and known[0] == text:
-            return known[1]
-        tree = _with_edit(*known, text) if known is not None else None
-        if tree is None:
-            tree = parse_quietly(text)
-        self._keep(path, text, tree)
-        return tree
-
-    def _keep(self, path: str, text: str, tree: ast.Module) -> None:
-        old = self._known.pop(path, None)
-        self._size += len(text) - (len(old[0]) if old is not None else 0)
-        self._known[path] = text, tree
-        while self._size > MOST_CHARACTERS:  # the oldest first
-            removed, _ = self._known.pop(next(iter(self._known)))
-            self._size -= len(removed)
-
-
 def parse_quietly(text: str) -> ast.Module:
     """The syntax tree of a text; invalid escapes in strings are not reported."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
-
-
-class _TextEdit(NamedTuple):
-    """The part of a text that differs from an older one, by offsets in both."""
-
-    start: int
-    old_end: int
-    new_end: int
-
-
-def _with_edit(old: str, tree: ast.Module, new: str) -> ast.Module | None:
-    """The tree of a text from that of an older one; None if it has to be parsed as a whole.
-
-    The text from the start of the edited statement to the next one, which does not change, is parsed on its own. That
-    gives the same as parsing the whole: the statements around it start on lines of their own, and an edit that changes
-    where they start, such as an open string, leaves the part invalid.
-    """
-    starts = [_first_line(each) for each in tree.body]
-    ends = [each.end_lineno or 0 for each in tree.body[:-1]]
-    if not starts or any(later <= end for end, later in zip(ends, starts[1:], strict=True)):
-        return None  # several statements on one line
-    edit = _edit_between(old, new)
-    first, last = (old.count("\n", 0, at) + 1 for at in (edit.start, edit.old_end))
-    number = bisect_right(starts, first) - 1
-    if number < 0 or bisect_right(starts, last) - 1 != number:
-        return None
-    is_moved = old.count("\n", edit.start, edit.old_end) != new.count("\n", edit.start, edit.new_end)
-    rest = [] if is_moved else tree.body[number + 1 :]
-    lines = new.split("\n")
-    end = starts[number + 1] - 1 if rest else len(lines)
-    part = "\n".join(lines[starts[number] - 1 : end])
-    try:
-        parsed = parse_quietly("\n" * (starts[number] - 1) + part)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None  # the whole text has the right message and line
-    return ast.Module(body=[*tree.body[:number], *parsed.body, *rest], type_ignores=[])
-
-
-def _first_line(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
-
-
-def _edit_between(old: str, new: str) -> _TextEdit:
-    """The smallest edit that turns one text into another."""
-    most = min(len(old), len(new))
-    start = _longest(most, lambda length: old[:length] == new[:length])
-    ending = _longest(most - start, lambda length: old[len(old) - length :] == new[len(new) - length :])
-    return _TextEdit(start, len(old) - ending, len(new) - ending)
-
-
-def _longest(most: int, holds: Callable[[int], bool]) -> int:
-    """The greatest length up to `most` for which a condition holds that holds for all shorter ones too."""
-    least = 0
-    while least < most:
-        middle = (least + most + 1) // 2
-        if holds(middle):
-            least = middle
-        else:
-            most = middle - 1
-    return least
 
 
 _IMPORT = re.compile(rb"\n[ \t]*(?:from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]*(\([^()]*\)?|[^\n]*)|import[ \t]+([^\n]*))")
@@ -161,8 +65,6 @@ def stem_of(path: str) -> str:
 
 class Module:
     """One source file: text, syntax tree, names."""
-
-    __slots__ = ("_starts", "file", "lines", "name", "path", "scope", "stars", "state", "text", "tree")
 
     def __init__(self, file: str, name: str, text: str, tree: ast.Module) -> None:
         self.file = file
@@ -210,7 +112,7 @@ class Modules:
         is_relevant: Callable[[bytes, str], bool],
         boundary: Boundary,
         installed: frozenset[str],
-        instead: Mapping[str, bytes] | None = None,
+        overrides: Mapping[str, bytes] | None = None,
         parse: Callable[[str, str], ast.Module] | None = None,
     ) -> None:
         self.files = {os.path.abspath(file): file for file in files}
@@ -225,7 +127,7 @@ class Modules:
         self._relevant: set[str] = set()
         self._modules: dict[str, Module | None] = {}
         self._data: dict[str, bytes | None] = {}
-        self._instead = instead or {}
+        self._overrides = overrides or {}
         """Replacements for the content of files, by real path."""
         self._syntax = parse or (lambda _, text: parse_quietly(text))
         """Parses the text of a path; a caller may keep trees, which nothing changes."""
@@ -241,28 +143,33 @@ class Modules:
         waiting = list(self.files)
         while waiting:
             path = waiting.pop()
-            for each in self.imported_by(path):
-                if each not in self.files and len(self.files) < MOST_FILES:
-                    self.files[each] = os.path.relpath(each) if is_relative else each
-                    waiting.append(each)
+            for imported in self.imported_by(path):
+                if imported not in self.files and len(self.files) < MOST_FILES:
+                    self.files[imported] = os.path.relpath(imported) if is_relative else imported
+                    waiting.append(imported)
 
     def imported_by(self, path: str) -> Iterator[str]:
         """The project files that a source file imports, according to its text."""
-        for dots, module, names, modules in _IMPORT.findall(b"\n" + (self.data(path) or b"")):
+        for target in self._imports(path, self.data(path) or b"", None):
+            if target.endswith(".py"):
+                yield target
+                yield from self.import_paths.packages_of(target)
+
+    def _imports(self, path: str, data: bytes, stems: set[bytes] | None) -> Iterator[str]:
+        """What the import statements of a file refer to; with `stems`, only those that contain one of these words."""
+        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
+            words = set(_WORD.findall(modules or module + b" " + names))
+            if stems is not None and stems.isdisjoint(words):  # most imports: finding a module takes longer
+                continue
             if modules:
-                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                found = [self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named]
+                named = [part.split()[0] for part in modules.split(b",") if part.strip()]
+                targets = [self.import_paths.find(path, name.decode(errors="replace"), 0) for name in named]
             else:
                 origin = self.import_paths.find(path, module.decode(errors="replace"), len(dots))
-                words = _WORD.findall(names) if origin is not None else ()
-                found = [
-                    origin,
-                    *(self.import_paths.below(origin or "", word.decode(errors="replace")) for word in words),
-                ]
-            for each in found:
-                if each is not None and each.endswith(".py"):
-                    yield each
-                    yield from self.import_paths.packages_of(each)
+                below = _WORD.findall(names) if stems is None else stems.intersection(words)
+                parts = [self.import_paths.below(origin, word.decode(errors="replace")) for word in below if origin]
+                targets = [origin, *parts]
+            yield from (target for target in targets if target is not None)
 
     def candidates(self) -> list[str]:
         """The absolute paths of files that may have effects."""
@@ -276,29 +183,14 @@ class Modules:
         known = set(candidates)
         stems = {stem.encode() for stem in self.stems}
         found = []
+        # words are searched before trees are made: docs/decisions/0023-text-before-trees.md
         for path in self.files:
             data = self.data(path) if path not in known else None
-            if data is not None and self._imports_any(path, data, stems) and not is_test(path, data):
-                found.append(path)
+            if data is None or self._candidates.isdisjoint(self._imports(path, data, stems)) or is_test(path, data):
+                continue
+            found.append(path)
         self._relevant = known.union(found)
         return found
-
-    def _imports_any(self, path: str, data: bytes, stems: set[bytes]) -> bool:
-        """Whether a source file imports a candidate; `stems` are the words that such an import contains."""
-        for dots, module, names, modules in _IMPORT.findall(b"\n" + data):
-            words = _WORD.findall(modules or module + b" " + names)
-            if stems.isdisjoint(words):
-                continue
-            if modules:
-                named = [each.split()[0] for each in modules.split(b",") if each.strip()]
-                wanted = tuple(self.import_paths.find(path, each.decode(errors="replace"), 0) for each in named)
-            else:
-                origin = self.import_paths.find(path, module.decode(), len(dots))
-                below = stems.intersection(words) if origin is not None else ()
-                wanted = (origin, *(self.import_paths.below(origin or "", word.decode()) for word in below))
-            if not self._candidates.isdisjoint(wanted):
-                return True
-        return False
 
     def mentions(self, name: str, besides: Module) -> bool:
         """Whether another file of the project contains this name as a word."""
@@ -309,7 +201,7 @@ class Modules:
 
     def data(self, path: str) -> bytes | None:
         if path not in self._data:
-            text = self._instead.get(os.path.realpath(path)) if self._instead else None
+            text = self._overrides.get(os.path.realpath(path)) if self._overrides else None
             self._data[path] = read_bytes(self.files.get(path, path), self.problems) if text is None else text
         return self._data[path]
 
@@ -337,10 +229,8 @@ class Modules:
         except SyntaxError as error:
             self.problems.append(syntax_problem(text, file, error))
             return None
-        except (RecursionError, MemoryError):
-            self.problems.append(SourceProblem(file, None, None, "nested too deeply"))
-            return None
-        except ValueError as error:
-            self.problems.append(SourceProblem(file, None, None, f"not valid Python: {error}"))
+        except (RecursionError, MemoryError, ValueError) as error:
+            what = f"not valid Python: {error}" if isinstance(error, ValueError) else "nested too deeply"
+            self.problems.append(SourceProblem(file, None, None, what))
             return None
         return Module(file, self.import_paths.dotted_name(path), text, tree)

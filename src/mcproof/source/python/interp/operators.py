@@ -37,7 +37,7 @@ from mcproof.source.python.interp.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
 
 LONGEST = 1 << 20
@@ -68,7 +68,9 @@ def displayed(value: Any) -> Any:
         return value.value
     if not bases <= _SHOW_NAMES:
         return UNKNOWN
-    same = [name for name, each in value.cls.body.names.items() if isinstance(each, PLAIN) and each == value.value]
+    same = [
+        name for name, member in value.cls.body.names.items() if isinstance(member, PLAIN) and member == value.value
+    ]
     return f"{value.cls.name}.{same[0] if value.name in same else value.name}"
 
 
@@ -88,16 +90,13 @@ def _shown_by(own: Function, member: EnumMember) -> Any:
 def percent_format(text: str, value: Any) -> Any:
     """`text % value`."""
     values = value if isinstance(value, tuple) else (value,)
-    if any(isinstance(each, EnumMember) for each in values):
+    if any(isinstance(item, EnumMember) for item in values):
         if text.count("%") != text.count("%s"):
             return UNKNOWN  # numbers and quoted strings are formatted differently
         value = values = tuple(map(displayed, values))
-    if isinstance(value, dict):
-        if not all(isinstance(item, PLAIN) for item in value.values()):
-            return UNKNOWN
-    elif not all(isinstance(item, PLAIN) for item in values):
-        return UNKNOWN
     pieces = value.values() if isinstance(value, dict) else values
+    if not all(isinstance(piece, PLAIN) for piece in pieces):
+        return UNKNOWN
     if "*" in text or not fits(text, text.count("%"), pieces):
         return UNKNOWN
     try:
@@ -127,22 +126,25 @@ def is_short(value: Any, indent: int = 0) -> bool:
     left = LONGEST
     waiting: list[tuple[Any, int]] = [(value, 0)]
     while waiting:
-        each, depth = waiting.pop()
+        part, depth = waiting.pop()
         items: Collection[Any] = ()
-        if isinstance(each, dict):
-            left -= sum(map(_size, each))
-            items = each.values()
-        elif isinstance(each, (list, tuple, set, frozenset)):
-            items = each
-        elif isinstance(each, Instance):
-            items = each.attributes.values()
-        elif each is not None and not isinstance(each, (bool, float)):
-            left -= _size(each)
+        if isinstance(part, dict):
+            left -= sum(map(_size, part))
+            items = part.values()
+        elif isinstance(part, (list, tuple, set, frozenset)):
+            items = part
+        elif isinstance(part, Instance):
+            items = part.attributes.values()
+        elif part is not None and not isinstance(part, (bool, float)):
+            left -= _size(part)
         left -= len(items) * (4 + (depth + 1) * indent)
         if left <= 0:  # before copying all of them
             return False
         waiting.extend((item, depth + 1) for item in items)
     return True
+
+
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
 
 
 def format_value(value: Any, conversion: int, spec: Any) -> str | None:
@@ -156,13 +158,7 @@ def format_value(value: Any, conversion: int, spec: Any) -> str | None:
     if not fits(spec, 1, [value]):
         return None
     try:
-        if conversion == ord("r"):
-            value = repr(value)
-        elif conversion == ord("s"):
-            value = str(value)
-        elif conversion == ord("a"):
-            value = ascii(value)
-        return format(value, spec)
+        return format(_CONVERSIONS[conversion](value) if conversion in _CONVERSIONS else value, spec)
     except Exception:
         return None
 
@@ -250,13 +246,8 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
         return left + right if len(left) + len(right) <= MOST_ITEMS else UNKNOWN
     function = _ARITHMETIC.get(type(op))
-    if (
-        function is None
-        or not isinstance(left, (str, int, float, bytes))
-        or not isinstance(right, (str, int, float, bytes))
-    ):
-        return UNKNOWN
-    if not _is_small(left, op, right):
+    is_plain = isinstance(left, (str, int, float, bytes)) and isinstance(right, (str, int, float, bytes))
+    if function is None or not is_plain or not _is_small(left, op, right):
         return UNKNOWN
     try:
         return function(left, right)
@@ -267,18 +258,14 @@ def binary_operation(left: Any, op: ast.operator, right: Any) -> Any:
 def _is_small(left: Any, op: ast.operator, right: Any) -> bool:
     """Whether the result has a reasonable size, unlike `9 ** 9 ** 9` or `"a" * 10 ** 12`."""
     if isinstance(op, (ast.Pow, ast.LShift)):
-        return (
-            isinstance(left, (int, float))
-            and isinstance(right, (int, float))
-            and abs(left) < 1 << 32
-            and 0 <= right <= 64
-        )
-    texts = [each for each in (left, right) if isinstance(each, (str, bytes))]
-    numbers = [each for each in (left, right) if isinstance(each, (int, float))]
+        are_numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+        return are_numbers and abs(left) < 1 << 32 and 0 <= right <= 64
+    texts = [side for side in (left, right) if isinstance(side, (str, bytes))]
+    numbers = [side for side in (left, right) if isinstance(side, (int, float))]
     if isinstance(op, ast.Mult) and texts:
         return len(texts) == 1 and isinstance(numbers[0], int) and len(texts[0]) * numbers[0] <= LONGEST
     if isinstance(op, ast.Mult):
-        return all(abs(each) < 1 << 256 for each in numbers)
+        return all(abs(number) < 1 << 256 for number in numbers)
     if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
         return len(left) + len(right) <= LONGEST
     return True
@@ -313,19 +300,20 @@ def comparison(left: Any, op: ast.cmpop, right: Any) -> Any:
             return UNKNOWN
         return same if isinstance(op, ast.Eq) else not same
     if isinstance(left, External) and left.name == "sys.version_info":
-        return isinstance(op, (ast.Gt, ast.GtE)) if _is_old_version(right) else UNKNOWN
+        is_version = isinstance(right, tuple) and all(isinstance(part, int) for part in right)
+        # every Python that runs an MCP server is at least 3.10
+        return isinstance(op, (ast.Gt, ast.GtE)) if is_version and right <= (3, 10) else UNKNOWN
     if not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
         return UNKNOWN
-    if isinstance(op, ast.Lt):
-        return left < right
-    if isinstance(op, ast.LtE):
-        return left <= right
-    return left > right if isinstance(op, ast.Gt) else left >= right
+    return _ORDERS[type(op)](left, right)
 
 
-def _is_old_version(value: Any) -> bool:
-    """Whether every Python that runs an MCP server is at least this version."""
-    return isinstance(value, tuple) and all(isinstance(each, int) for each in value) and value <= (3, 10)
+_ORDERS: dict[type[ast.cmpop], Any] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def _comparable(value: Any) -> bool:
@@ -344,11 +332,8 @@ def _identical(left: Any, right: Any) -> Any:
     if isinstance(left, EnumMember) and isinstance(right, EnumMember):
         return left.cls is right.cls and left.name == right.name
     if is_empty_marker(left) or is_empty_marker(right):
-        return (
-            UNKNOWN
-            if isinstance(left, ExternalCall) or isinstance(right, ExternalCall)
-            else is_empty_marker(left) and is_empty_marker(right)
-        )
+        is_unsure = isinstance(left, ExternalCall) or isinstance(right, ExternalCall)
+        return UNKNOWN if is_unsure else is_empty_marker(left) and is_empty_marker(right)
     if isinstance(left, External) and isinstance(right, External):
         return left == right or UNKNOWN
     if left is not right and isinstance(left, _APART) and isinstance(right, _APART) and type(left) is not type(right):
@@ -374,11 +359,11 @@ def _contains(holder: Any, item: Any) -> Any:
     items = items_of(holder)
     if items is None or not isinstance(item, PLAIN):
         return UNKNOWN
-    plain_items = [unwrapped(each) for each in items]
-    positions = [index for index, each in enumerate(plain_items) if isinstance(each, PLAIN) and each == item]
+    plain_items = [unwrapped(item) for item in items]
+    positions = [index for index, held in enumerate(plain_items) if isinstance(held, PLAIN) and held == item]
     if positions:
         return True if not doubtful_positions(holder).issuperset(positions) else UNKNOWN
-    if extent_of(holder) is not EXACT or not all(isinstance(each, (*PLAIN, Function, Class)) for each in plain_items):
+    if extent_of(holder) is not EXACT or not all(isinstance(item, (*PLAIN, Function, Class)) for item in plain_items):
         return UNKNOWN
     return False
 
@@ -396,7 +381,9 @@ def subscript(value: Any, index: Any) -> Any:
 
 
 def slice_of(value: Any, bounds: list[Any]) -> Any:
-    if not isinstance(value, (list, tuple, str)) or not all(each is None or isinstance(each, int) for each in bounds):
+    if not isinstance(value, (list, tuple, str)) or not all(
+        bound is None or isinstance(bound, int) for bound in bounds
+    ):
         return UNKNOWN
     try:
         part = value[slice(*bounds)]
@@ -417,17 +404,17 @@ def _part_of(value: list[Any], items: Iterable[Any]) -> SourceList:
 
 def set_algebra(value: list[Any], name: str, args: list[Any]) -> Any:
     """Union, intersection or difference of sets, which are represented by lists."""
-    others = [items_of(each) for each in args]
-    if any(each is None for each in others) or extent_of(value) is not EXACT:
+    others = [items_of(argument) for argument in args]
+    if any(items is None for items in others) or extent_of(value) is not EXACT:
         return UNKNOWN
-    theirs = [item for each in others for item in each or ()]
-    if not all(isinstance(each, PLAIN) for each in (*value, *theirs)):
+    theirs = [item for items in others for item in items or ()]
+    if not all(isinstance(item, PLAIN) for item in (*value, *theirs)):
         return UNKNOWN
     if name == "union":
         made = SourceList(dict.fromkeys((*value, *theirs)))
     else:
         those = set(theirs)
-        made = SourceList(each for each in value if (each in those) is (name == "intersection"))
+        made = SourceList(item for item in value if (item in those) is (name == "intersection"))
     if any(map(has_doubt, (value, *args))):
         made.mark_open()
         made.doubt_all()

@@ -29,6 +29,7 @@ from mcproof.source.python.interp.values import (
     Method,
     Scope,
     TypeAlias,
+    last_name,
 )
 
 if TYPE_CHECKING:
@@ -36,11 +37,8 @@ if TYPE_CHECKING:
 
 
 def _expression(run: Interpreter, node: ast.Expr, scope: Scope) -> str | None:
-    if isinstance(node.value, ast.Constant):
-        return None
-    value = node.value.value if isinstance(node.value, ast.Await) else node.value
     evaluate(run, node.value, scope)
-    return RAISE if _exits(value) else None
+    return RAISE if _exits(node.value.value if isinstance(node.value, ast.Await) else node.value) else None
 
 
 def _exits(value: ast.expr) -> bool:
@@ -77,13 +75,12 @@ def _augmented(run: Interpreter, node: ast.AugAssign, scope: Scope) -> None:
 
 
 def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
-    operator = _name_comparison(node.test)
-    if isinstance(operator, ast.Eq):
-        return run.block(node.body, scope)
-    if operator is not None:
+    if isinstance(node.test, ast.Compare) and last_name(node.test.left) == "__name__":
+        if isinstance(node.test.ops[0], ast.Eq):  # considered true, as when the program is started
+            return run.block(node.body, scope)
         return follow_branches(run, [node.body, node.orelse], scope)
-    if _is_type_checking(node.test):
-        run.block(node.body, scope)
+    if last_name(node.test) == "TYPE_CHECKING":
+        run.block(node.body, scope)  # annotations use what it imports
         return run.block(node.orelse, scope)  # the branch that runs wins over the one for type checkers
     test = run.resolve(evaluate(run, node.test, scope))
     known = truth(test)
@@ -91,19 +88,6 @@ def _if(run: Interpreter, node: ast.If, scope: Scope) -> str | None:
         likely = (0 if test.default else 1) if isinstance(test, Assumed) else None
         return follow_branches(run, [node.body, node.orelse], scope, likely)
     return run.block(node.body if known else node.orelse, scope)
-
-
-def _name_comparison(test: ast.expr) -> ast.cmpop | None:
-    """The operator that compares `__name__` with something; `==` is considered true, as when the program is started."""
-    if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":
-        return test.ops[0]
-    return None
-
-
-def _is_type_checking(test: ast.expr) -> bool:
-    """Whether a block is for type checkers; annotations use what it imports."""
-    name = test.id if isinstance(test, ast.Name) else test.attr if isinstance(test, ast.Attribute) else ""
-    return name == "TYPE_CHECKING"
 
 
 def _loop(run: Interpreter, node: Any, scope: Scope) -> str | None:
@@ -118,22 +102,14 @@ def _for(run: Interpreter, node: ast.For | ast.AsyncFor, scope: Scope) -> str | 
     if items is None:
         run.assign(node.target, UNKNOWN, scope)
         outcome = _iteration(run, node.body, scope, is_certain=False)
-    elif len(items) > LONGEST_LOOP:
-        outcome = _long_loop(run, node, items, doubtful, scope)
     else:
-        outcome = _iterations(run, node, items, doubtful, scope)
+        effects = run.domain.effects
+        outcome = _iterations(run, node, items[:LONGEST_LOOP], doubtful, scope)
+        if len(items) > LONGEST_LOOP and run.domain.effects > effects:
+            run.domain.cut_short(scope.module, node)
     if outcome in (RETURN, RAISE):
         return outcome
     return None if outcome == BREAK or items is None else run.block(node.orelse, scope)
-
-
-def _long_loop(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
-    """Follow the beginning of a loop that is too long, and report it if it has effects."""
-    before = run.domain.effects
-    outcome = _iterations(run, node, items[:LONGEST_LOOP], doubtful, scope)
-    if run.domain.effects > before:
-        run.domain.cut_short(scope.module, node)
-    return outcome
 
 
 def _iterations(run: Interpreter, node: Any, items: list[Any], doubtful: set[int], scope: Scope) -> str | None:
@@ -160,19 +136,15 @@ def _while(run: Interpreter, node: ast.While, scope: Scope) -> str | None:
         outcome = _iteration(run, node.body, scope, is_certain=known is True)
         if outcome in (RETURN, RAISE) or (outcome == BREAK and known):
             return None if outcome == BREAK else outcome
-        if known is None or isinstance(node.test, ast.Constant) or _is_same(before, scope.names):
-            break  # the number of iterations is unknown
-    for each in ast.walk(node):
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-            run.assign(each, UNKNOWN, scope)
+        unchanged = len(before) == len(scope.names) and all(scope.names.get(name) is before[name] for name in before)
+        if known is None or isinstance(node.test, ast.Constant) or unchanged:
+            break  # the number of iterations is unknown: the next one would be the same
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            run.assign(part, UNKNOWN, scope)
     if run.domain.effects > effects:
         run.domain.cut_short(scope.module, node)
     return None
-
-
-def _is_same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether an iteration left all names unchanged, so that the next one would be the same."""
-    return len(before) == len(after) and all(after.get(name) is value for name, value in before.items())
 
 
 def _iteration(run: Interpreter, body: list[ast.stmt], scope: Scope, *, is_certain: bool) -> str | None:
@@ -188,21 +160,23 @@ def _try(run: Interpreter, node: Any, scope: Scope) -> str | None:
     outcome = run.block(node.body[:before], scope)
     if outcome is None:
         rest = [*node.body[before:], *node.orelse]
+        # an optional import makes two alternatives; other errors are exceptions, so the body counts, and a handler
+        # only adds what it may have changed
         if handler is None or before == len(node.body) or _leaves(handler.body):
             outcome = run.block(rest, scope)
-            for each in node.handlers:
-                if outcome is None and _may_happen(each, node.body) and not _leaves(each.body):
-                    _follow_handler(run, each.body, names, scope)
+            for other in node.handlers:
+                if outcome is None and _may_happen(other, node.body) and not _leaves(other.body):
+                    _follow_handler(run, other.body, names, scope)
         else:
             outcome = follow_branches(run, [rest, handler.body], scope)
     elif outcome == RAISE and node.handlers:
-        outcome = follow_branches(run, [each.body for each in node.handlers], scope)
+        outcome = follow_branches(run, [other.body for other in node.handlers], scope)
     return run.block(node.finalbody, scope) or outcome
 
 
 def _may_happen(handler: ast.ExceptHandler, body: list[ast.stmt]) -> bool:
     """Whether a handler may be reached even if all imports succeed."""
-    if all(isinstance(each, (ast.Import, ast.ImportFrom)) for each in body):
+    if all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in body):
         return False
     return handler.type is None or not set(_caught(handler.type)) <= {"ImportError", "ModuleNotFoundError"}
 
@@ -233,9 +207,9 @@ _IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "
 def _import_error_handler(node: Any) -> ast.ExceptHandler | None:
     """The first handler of a `try` that catches a failed import."""
     handlers: list[ast.ExceptHandler] = node.handlers
-    for each in handlers:
-        if each.type is None or not _IMPORT_ERRORS.isdisjoint(_caught(each.type)):
-            return each
+    for handler in handlers:
+        if handler.type is None or not _IMPORT_ERRORS.isdisjoint(_caught(handler.type)):
+            return handler
     return None
 
 
@@ -249,28 +223,21 @@ def _leaves(body: list[ast.stmt]) -> bool:
 
 def _before_optional_import(run: Interpreter, node: Any, scope: Scope) -> int:
     """The number of statements before the import of something that may not be installed."""
-    for index, each in enumerate(node.body):
-        names = [alias.name for alias in each.names] if isinstance(each, ast.Import) else []
-        if isinstance(each, ast.ImportFrom) and not each.level:
-            names = [each.module or ""]
-        if _imports_by_name(each):
+    for index, statement in enumerate(node.body):
+        names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+        if isinstance(statement, ast.ImportFrom) and not statement.level:
+            names = [statement.module or ""]
+        value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
+        if isinstance(value, ast.Call) and last_name(value.func) in ("__import__", "import_module"):
             return index
         if any(not run.modules.import_paths.is_certain(scope.module.path, name) for name in names):
             return index
     return len(node.body)
 
 
-def _imports_by_name(statement: ast.stmt) -> bool:
-    """Whether a statement imports a module by name, and may fail."""
-    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign, ast.Return)) else None
-    func = value.func if isinstance(value, ast.Call) else None
-    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-    return name in ("__import__", "import_module")
-
-
 def _caught(kind: ast.expr) -> list[str]:
     """The names of the exceptions in an `except`."""
-    return [each.id for each in (kind.elts if isinstance(kind, ast.Tuple) else [kind]) if isinstance(each, ast.Name)]
+    return [name.id for name in (kind.elts if isinstance(kind, ast.Tuple) else [kind]) if isinstance(name, ast.Name)]
 
 
 def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str | None:
@@ -279,6 +246,7 @@ def _with(run: Interpreter, node: ast.With | ast.AsyncWith, scope: Scope) -> str
         value = run.resolve(evaluate(run, item.context_expr, scope))
         suppresses = suppresses or (isinstance(value, ExternalCall) and value.func.name == "contextlib.suppress")
         if item.optional_vars is not None:
+            # a context manager of the project: an object, or a generator that yields once
             is_yield = isinstance(value, SourceList) and len(value) == 1
             entered = value[0] if is_yield else value if isinstance(value, Instance) else UNKNOWN
             run.assign(item.optional_vars, entered, scope)
@@ -312,8 +280,7 @@ def _match(run: Interpreter, node: ast.Match, scope: Scope) -> str | None:
 
 
 def _return(run: Interpreter, node: ast.Return, scope: Scope) -> str:
-    value = run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None
-    run.frames[-1].returns.append(value)
+    run.frames[-1].returns.append(run.resolve(evaluate(run, node.value, scope)) if node.value is not None else None)
     return RETURN
 
 
@@ -331,7 +298,9 @@ def _function(run: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef, sc
 
 def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
     bases = [run.resolve(evaluate(run, base, scope)) for base in node.bases]
-    keywords = {each.arg: run.resolve(evaluate(run, each.value, scope)) for each in node.keywords if each.arg}
+    keywords = {
+        keyword.arg: run.resolve(evaluate(run, keyword.value, scope)) for keyword in node.keywords if keyword.arg
+    }
     made = Class(node, scope, bases, keywords)
     scope.names[node.name] = made
     outer, run.current_class = run.current_class, made
@@ -342,8 +311,8 @@ def _class(run: Interpreter, node: ast.ClassDef, scope: Scope) -> None:
         run.block(node.body, made.body)
     finally:
         run.current_class = outer
-    inherited = (each.body.names.get("__init_subclass__") for each in made.ancestry()[1:])
-    hook = next((each for each in inherited if each is not None), None)
+    inherited = (ancestor.body.names.get("__init_subclass__") for ancestor in made.ancestry()[1:])
+    hook = next((method for method in inherited if method is not None), None)
     if isinstance(hook, Function):
         given = {name: value for name, value in keywords.items() if name != "metaclass"}
         run.call(hook.bound(made), Call([], given))
@@ -391,25 +360,19 @@ STATEMENTS: dict[type[ast.AST], Any] = {
     ast.Import: import_modules,
     ast.ImportFrom: import_from,
     ast.If: _if,
-    ast.For: _loop,
-    ast.AsyncFor: _loop,
-    ast.While: _loop,
-    ast.Try: _try,
-    ast.With: _with,
-    ast.AsyncWith: _with,
+    **dict.fromkeys((ast.For, ast.AsyncFor, ast.While), _loop),
+    **dict.fromkeys((ast.Try, ast.TryStar), _try),
+    **dict.fromkeys((ast.With, ast.AsyncWith), _with),
     ast.Match: _match,
     ast.Return: _return,
     ast.Raise: lambda *_: RAISE,
     ast.Break: lambda *_: BREAK,
     ast.Continue: lambda *_: CONTINUE,
-    ast.FunctionDef: _function,
-    ast.AsyncFunctionDef: _function,
+    **dict.fromkeys((ast.FunctionDef, ast.AsyncFunctionDef), _function),
     ast.ClassDef: _class,
     ast.Delete: _delete,
     ast.Global: _global,
     ast.Nonlocal: _nonlocal,
 }
-if hasattr(ast, "TryStar"):
-    STATEMENTS[ast.TryStar] = _try
-if hasattr(ast, "TypeAlias"):
+if hasattr(ast, "TypeAlias"):  # since Python 3.12
     STATEMENTS[ast.TypeAlias] = _type_alias

@@ -22,8 +22,6 @@ MOST_KEPT = 8 << 20
 class Origins:
     """The node and the module of values, by identity; a value is kept so that its identity stays unique."""
 
-    __slots__ = ("_kept", "by_id")
-
     def __init__(self) -> None:
         self.by_id: dict[int, tuple[Any, Any, Module]] = {}
         self._kept = 0
@@ -50,8 +48,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 class Unknown:
     """A value that only running the program would reveal."""
 
-    __slots__ = ()
-
     def __repr__(self) -> str:
         return "UNKNOWN"
 
@@ -61,8 +57,6 @@ UNKNOWN = Unknown()
 
 class Scope:
     """Names and their values: of a module, a class body or one call of a function."""
-
-    __slots__ = ("borrowed", "changes", "is_class", "module", "names", "parent")
 
     def __init__(self, module: Module, parent: Scope | None = None, *, is_class: bool = False) -> None:
         self.module = module
@@ -77,8 +71,6 @@ class Scope:
 
 class External:
     """Something from outside the project, by its full name: `os.environ`, `builtins.str`."""
-
-    __slots__ = ("may_be_none", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -105,8 +97,6 @@ class External:
 
 class ExternalCall:
     """The result of an external call, represented by the call itself."""
-
-    __slots__ = ("args", "complete", "func", "kwargs", "module", "node", "nodes")
 
     def __init__(
         self,
@@ -153,6 +143,21 @@ class Call(NamedTuple):
         return (*self.args, *self.kwargs.values())
 
 
+def last_name(node: ast.AST | None) -> str:
+    """The last part of a dotted name in the source; empty for any other expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def declared_parameters(spec: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
+    """The parameters that take one argument each, positional ones first, with the expressions of their defaults."""
+    positional = [*spec.posonlyargs, *spec.args]
+    missing = [None] * (len(positional) - len(spec.defaults))
+    return [
+        *zip(positional, [*missing, *spec.defaults], strict=True),
+        *zip(spec.kwonlyargs, spec.kw_defaults, strict=True),
+    ]
+
+
 def argument_nodes(node: ast.AST | None) -> dict[str, ast.AST]:
     """The expressions of the keyword arguments of a call."""
     if not isinstance(node, ast.Call):
@@ -163,17 +168,18 @@ def argument_nodes(node: ast.AST | None) -> dict[str, ast.AST]:
 class Generic:
     """A subscripted type: `list[int]`, `Literal["a"]`, `Annotated[str, ...]`, `Page[Item]`."""
 
-    __slots__ = ("args", "base")
-
     def __init__(self, base: Any, args: tuple[Any, ...]) -> None:
         self.base = base
         self.args = args
 
 
+def generic_name(kind: Any) -> str:
+    """The last part of the name of an external type with parameters, such as `Annotated`; empty for other values."""
+    return kind.base.last if isinstance(kind, Generic) and isinstance(kind.base, External) else ""
+
+
 class UnionOf:
     """`A | B`."""
-
-    __slots__ = ("args",)
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         self.args = args
@@ -181,8 +187,6 @@ class UnionOf:
 
 class TypeAlias:
     """`type X = ...`, which has its own definition in a schema."""
-
-    __slots__ = ("module", "name", "node", "scope")
 
     def __init__(self, name: str, node: ast.AST, scope: Scope) -> None:
         self.name = name
@@ -199,22 +203,6 @@ DOC_IN_DOUBT = "<doc in doubt>"
 
 class Function:
     """A function of the project, with the scope that defines it."""
-
-    __slots__ = (
-        "attributes",
-        "bound_to",
-        "decorators",
-        "defaults",
-        "doubt",
-        "kw_defaults",
-        "may_be_none",
-        "name",
-        "node",
-        "owner",
-        "partial",
-        "scope",
-        "wrapped",
-    )
 
     def __init__(self, node: FunctionNode, scope: Scope, defaults: list[Any], kw_defaults: list[Any]) -> None:
         self.node = node
@@ -235,6 +223,14 @@ class Function:
         self.may_be_none = False
         self.doubt = 0
         """How many unresolved conditions apply to its definition."""
+
+    def parameters(self) -> list[tuple[ast.arg, Any]]:
+        """The parameters that take one argument each, positional ones first, and their defaults; `MISSING` without."""
+        spec = self.node.args
+        positional = [*spec.posonlyargs, *spec.args]
+        defaults = [*([MISSING] * (len(positional) - len(self.defaults))), *self.defaults]
+        kw_defaults = self.kw_defaults or [MISSING] * len(spec.kwonlyargs)  # flows know no defaults of a closure
+        return [*zip(positional, defaults, strict=True), *zip(spec.kwonlyargs, kw_defaults, strict=True)]
 
     def copy(self) -> Function:
         made = type(self)(self.node, self.scope, self.defaults, self.kw_defaults)
@@ -265,13 +261,9 @@ class Function:
 class EitherFunction(Function):
     """One of two functions. It exposes the first, and none of it is certain."""
 
-    __slots__ = ()
-
 
 class Absent:
     """The type of `MISSING`: no value at all, such as a parameter without a default."""
-
-    __slots__ = ()
 
 
 MISSING = Absent()
@@ -279,8 +271,6 @@ MISSING = Absent()
 
 class Class:
     """A class of the project."""
-
-    __slots__ = ("annotations", "bases", "body", "decorators", "keywords", "may_be_none", "members", "node", "scope")
 
     def __init__(self, node: ast.ClassDef, scope: Scope, bases: list[Any], keywords: dict[str, Any]) -> None:
         self.node = node
@@ -308,31 +298,31 @@ class Class:
         found: dict[int, Class] = {}
         waiting: list[Any] = [self]
         while waiting and len(found) < 64:
-            each = waiting.pop(0)
-            if isinstance(each, Generic):
-                each = each.base
-            if isinstance(each, Class) and id(each) not in found:
-                found[id(each)] = each
-                waiting = [*each.bases, *waiting]
+            ancestor = waiting.pop(0)
+            if isinstance(ancestor, Generic):
+                ancestor = ancestor.base
+            if isinstance(ancestor, Class) and id(ancestor) not in found:
+                found[id(ancestor)] = ancestor
+                waiting = [*ancestor.bases, *waiting]
         return list(found.values())
 
     def external_bases(self) -> list[External]:
         """Its external base classes, direct and inherited."""
-        plain = [base.base if isinstance(base, Generic) else base for each in self.ancestry() for base in each.bases]
+        plain = [
+            base.base if isinstance(base, Generic) else base for ancestor in self.ancestry() for base in ancestor.bases
+        ]
         return [base for base in plain if isinstance(base, External)]
 
     def attribute(self, name: str) -> Any:
         """The value of a class attribute; `MISSING` if there is none."""
-        for each in self.ancestry():
-            if name in each.body.names:
-                return each.body.names[name]
+        for ancestor in self.ancestry():
+            if name in ancestor.body.names:
+                return ancestor.body.names[name]
         return MISSING
 
 
 class Instance:
     """An instance of a project class."""
-
-    __slots__ = ("attributes", "cls", "doubt", "doubtful", "is_either", "may_be_none", "native", "node")
 
     def __init__(self, cls: Class, node: ast.AST | None = None) -> None:
         self.cls = cls
@@ -352,8 +342,6 @@ class Instance:
 class EnumMember:
     """A member of an enumeration of the project."""
 
-    __slots__ = ("cls", "name", "value")
-
     def __init__(self, cls: Class, name: str, value: Any) -> None:
         self.cls = cls
         self.name = name
@@ -363,8 +351,6 @@ class EnumMember:
 class SuperOf:
     """`super()` in a method."""
 
-    __slots__ = ("cls", "instance")
-
     def __init__(self, cls: Class, instance: Any) -> None:
         self.cls = cls
         self.instance = instance
@@ -372,8 +358,6 @@ class SuperOf:
 
 class Method:
     """A method that is not called yet: `"...".format`, `server.tool`."""
-
-    __slots__ = ("name", "of")
 
     def __init__(self, of: Any, name: str) -> None:
         self.of = of
@@ -391,8 +375,6 @@ class BudgetExceededError(Exception):
 
 class Frame:
     """One call that is being followed."""
-
-    __slots__ = ("effects", "function", "left", "returns", "unlikely", "unlikely_after", "yields")
 
     def __init__(self, function: Function | None) -> None:
         self.function = function

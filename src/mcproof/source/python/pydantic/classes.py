@@ -10,12 +10,11 @@ from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
-    External,
     ExternalCall,
     Function,
-    Generic,
     Scope,
     Unknown,
+    generic_name,
 )
 from mcproof.source.python.pydantic import dynamic_types
 from mcproof.source.python.pydantic.constraints import add_keywords, is_skipped
@@ -33,7 +32,6 @@ from mcproof.source.python.pydantic.fields import (
     fields,
     generated,
     has_late_annotations,
-    is_declared,
     is_excluded,
     is_required_key,
     serializer_types,
@@ -70,7 +68,11 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
         return generator.unknown_at(at)
     args = tuple(generator.parsed_type(arg, scope) for arg in args)
     filled = [dynamic_types.filled_in(arg, generator.variables) for arg in args]
-    if [each.args[0] for each in filled if isinstance(each, ExternalCall) and each.func.last == "TypeVar"] == names:
+    if [
+        argument.args[0]
+        for argument in filled
+        if isinstance(argument, ExternalCall) and argument.func.last == "TypeVar"
+    ] == names:
         return reference(generator, cls, at)
     labeller = dynamic_types.Labeller(generator.variables)
     try:
@@ -80,6 +82,7 @@ def generic_reference(generator: SchemaGenerator, cls: Class, args: tuple[Any, .
     key = (cls, *labels, *labeller.types)
     if key not in generator.generics and len(generator.generics) >= MOST_GENERICS:
         return generator.unknown_at(at)
+    # `Page[Item]` is a new value wherever it is written, but one definition
     identity = generator.generics.setdefault(key, object())
     is_model = kind in ("model", "root")
     titled = f"{cls.name}[{', '.join(labels)}]" if is_model else cls.name
@@ -112,7 +115,7 @@ def kind_of(cls: Class) -> str | None:
         return "typed"
     if "NamedTuple" in bases:
         return "tuple"
-    if any(dataclass_decorator(each) is not None for each in cls.ancestry()):
+    if any(dataclass_decorator(ancestor) is not None for ancestor in cls.ancestry()):
         return "dataclass"
     return None
 
@@ -143,18 +146,17 @@ def _enumeration(generator: SchemaGenerator, cls: Class, at: str) -> Schema:
 def _root(generator: SchemaGenerator, cls: Class, at: str, variables: dict[str, Any]) -> Schema:
     made: Schema | None = None
     bound = dynamic_types.bindings(cls, variables)
-    for each in cls.ancestry():
-        if "root" in each.annotations:
-            field = DeclaredField("root", each.annotations["root"], each)
-            kind = generator.run.annotation(field.node.annotation, each.body)
-            with generator.type_context(bound[id(each)]):
-                made = dict(generator.field("root", kind, field.default(), each.body, at).schema)
+    for ancestor in cls.ancestry():
+        if "root" in ancestor.annotations:
+            field = DeclaredField("root", ancestor.annotations["root"], ancestor)
+            kind = generator.run.annotation(field.node.annotation, ancestor.body)
+            with generator.type_context(bound[id(ancestor)]):
+                made = dict(generator.field("root", kind, field.default(), ancestor.body, at).schema)
             break
-        roots = [base for base in each.bases if isinstance(base, Generic) and isinstance(base.base, External)]
-        root = next((base for base in roots if base.base.last == "RootModel"), None)
+        root = next((base for base in ancestor.bases if generic_name(base) == "RootModel"), None)
         if root is not None:
-            with generator.type_context(bound[id(each)]):
-                made = dict(generator.schema(root.args[0], each.scope, at))
+            with generator.type_context(bound[id(ancestor)]):
+                made = dict(generator.schema(root.args[0], ancestor.scope, at))
             break
     if made is None:
         return generator.unknown_at(at)
@@ -171,11 +173,11 @@ def _named_tuple(generator: SchemaGenerator, cls: Class, at: str, variables: dic
     items: list[Schema] = []
     needed = 0
     bound = dynamic_types.bindings(cls, variables)
-    for each in fields(cls, "tuple"):
-        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
-        with generator.type_context(bound[id(each.owner)]):
+    for field in fields(cls, "tuple"):
+        annotation = generator.run.annotation(field.node.annotation, field.owner.body)
+        with generator.type_context(bound[id(field.owner)]):
             entry = generator.field(
-                each.name, annotation, each.default(), each.owner.body, f"{at}/prefixItems/{len(items)}"
+                field.name, annotation, field.default(), field.owner.body, f"{at}/prefixItems/{len(items)}"
             )
         items.append(entry.schema)
         needed += entry.required
@@ -200,18 +202,21 @@ def object_schema(
     texts: dict[int, dict[str, str]] = {}
     always = generator.for_serialization and config.get("json_schema_serialization_defaults_required") is True
     changed = serializer_types(generator, cls) if generator.for_serialization and kind == "model" else {}
-    if is_declared(changed.get("", UNDECLARED)):
+    if changed.get("", UNDECLARED) is not UNDECLARED:
         return {**generator.schema(changed[""], cls.scope, at), "title": cls.name}
-    for each in fields(cls, "typed" if kind == "typed hints" else kind):
-        owner = each.owner
-        annotation = generator.parsed_type(generator.run.annotation(each.node.annotation, owner.body), owner.body)
-        is_kept = _is_required(each, annotation, kind)
-        default = _default(each, kind, is_kept=is_kept)
+    for field in fields(cls, "typed" if kind == "typed hints" else kind):
+        owner = field.owner
+        annotation = generator.parsed_type(generator.run.annotation(field.node.annotation, owner.body), owner.body)
+        is_kept: bool | None = None  # whether the key is required, unless that depends on the default
+        if kind in ("typed", "typed hints"):
+            is_text = kind == "typed hints" and has_late_annotations(owner.module)
+            is_kept = is_required_key(annotation, owner, is_text=is_text)
+        default = _default(field, kind, is_kept=is_kept)
         if kind in ("hints", "typed hints"):
             annotation = without_metadata(annotation)
-        shown: str | Unknown = each.name
+        shown: str | Unknown = field.name
         if not generator.for_serialization:
-            shown = _shown(generator, config, each.name, annotation, default, owner)
+            shown = _shown(generator, config, field.name, annotation, default, owner)
         if not isinstance(shown, str):
             generator.unknown |= {f"{at}/properties", f"{at}/required"}
             continue
@@ -223,13 +228,16 @@ def object_schema(
         if "field_title_generator" in config and entry.schema.get("title") == title(shown):
             del entry.schema["title"]
             generator.unknown.add(f"{pointer}/title")
-        if each.name in changed:
-            entry = _serialized(generator, entry, shown, changed[each.name], owner, pointer)
-        below = texts[id(owner)] if id(owner) in texts else texts.setdefault(id(owner), _texts(owner))
-        if each.name in below:
-            entry.schema.setdefault("description", below[each.name])
+        if field.name in changed:
+            entry = _serialized(generator, entry, shown, changed[field.name], owner, pointer)
+        if id(owner) not in texts:
+            uses_docstrings = configuration(owner).get("use_attribute_docstrings") is True
+            texts[id(owner)] = attribute_docstrings(owner) if uses_docstrings else {}
+        below = texts[id(owner)]
+        if field.name in below:
+            entry.schema.setdefault("description", below[field.name])
         properties[shown] = entry.schema
-        properties.origins[shown] = (owner.module, each.node.target, each.node)
+        properties.origins[shown] = (owner.module, field.node.target, field.node)
         if entry.required or always if is_kept is None else is_kept:
             required.append(shown)
     if generator.for_serialization and kind in ("model", "dataclass"):
@@ -243,7 +251,7 @@ def object_schema(
     if "model_title_generator" in config and made.get("title") == cls.name:
         del made["title"]
         generator.unknown.add(f"{at}/title")
-    if any("__pydantic_extra__" in each.annotations for each in cls.ancestry()):
+    if any("__pydantic_extra__" in ancestor.annotations for ancestor in cls.ancestry()):
         generator.unknown.add(f"{at}/additionalProperties")
     return made
 
@@ -251,7 +259,7 @@ def object_schema(
 def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, owner: Class, at: str) -> Field:
     """A field with a serializer: it has the serializer's return type, and an unknown default."""
     schema = dict(entry.schema)
-    if is_declared(kind):
+    if kind is not UNDECLARED:
         kept = {key: value for key, value in schema.items() if key in ("title", "description", "examples", "default")}
         schema = {**generator.field(name, kind, MISSING, owner.scope, at).schema, **kept}
     if schema.pop("default", None) is not None:
@@ -262,22 +270,13 @@ def _serialized(generator: SchemaGenerator, entry: Field, name: str, kind: Any, 
 def _compute(generator: SchemaGenerator, cls: Class, properties: SourceDict, at: str) -> list[str]:
     """Add computed fields; return their names, which are always required."""
     found = computed_fields(generator, cls)
-    for name, each in found.items():
+    for name, field in found.items():
         pointer = f"{at}/properties/{escape(name)}"
-        kind = computed_type(generator, each)
-        entry = generator.field(name, kind, computed_info(each), each.owner.scope, pointer)
+        kind = computed_type(generator, field)
+        entry = generator.field(name, kind, computed_info(field), field.owner.scope, pointer)
         properties[name] = {**entry.schema, "readOnly": True}
-        properties.origins[name] = (each.owner.module, each.node, each.node)
+        properties.origins[name] = (field.owner.module, field.node, field.node)
     return list(found)
-
-
-def _is_required(field: DeclaredField, annotation: Any, kind: str) -> bool | None:
-    """Whether a key of a typed dictionary is required; None if that depends on the default."""
-    if kind == "typed":
-        return is_required_key(annotation, field.owner)
-    if kind == "typed hints":
-        return is_required_key(annotation, field.owner, is_text=has_late_annotations(field.owner.module))
-    return None
 
 
 def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
@@ -286,11 +285,6 @@ def _default(field: DeclaredField, kind: str, *, is_kept: bool | None) -> Any:
     if kind == "hints":
         return class_default(field)
     return dataclass_default(field) if kind == "dataclass" else field.default()
-
-
-def _texts(cls: Class) -> dict[str, str]:
-    """The docstrings of fields, if the class uses them as descriptions."""
-    return attribute_docstrings(cls) if configuration(cls).get("use_attribute_docstrings") is True else {}
 
 
 def _shown(

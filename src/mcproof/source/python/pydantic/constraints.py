@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.core.text.json_positions import escape
 from mcproof.source.python.interp.containers import EXACT, extent_of
-from mcproof.source.python.interp.values import MISSING, UNKNOWN, Absent, External, ExternalCall, Function, Generic
+from mcproof.source.python.interp.values import (
+    MISSING,
+    UNKNOWN,
+    Absent,
+    External,
+    ExternalCall,
+    Function,
+    generic_name,
+)
 from mcproof.source.python.pydantic.nodes import DecimalNumber
 
 if TYPE_CHECKING:
@@ -52,19 +60,20 @@ def is_field(value: Any) -> bool:
 
 def fields_of(kind: Any) -> list[ExternalCall]:
     """The `Field(...)`s in the `Annotated` of a type."""
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in ("Annotated", "Required"):
-        return [*fields_of(kind.args[0]), *(each for each in kind.args[1:] if is_field(each))]
+    if generic_name(kind) in ("Annotated", "Required"):
+        return [*fields_of(kind.args[0]), *(metadata for metadata in kind.args[1:] if is_field(metadata))]
     return []
 
 
 def is_skipped(kind: Any) -> bool:
     """Whether a type is left out of the schema: `SkipJsonSchema[...]`, or annotated with it."""
-    if not (isinstance(kind, Generic) and isinstance(kind.base, External)):
-        return False
-    if kind.base.last == "Annotated":
-        metadata = [each.func if isinstance(each, ExternalCall) else each for each in kind.args[1:]]
-        return any(isinstance(each, External) and each.last == "SkipJsonSchema" for each in metadata)
-    return kind.base.last == "SkipJsonSchema"
+    if generic_name(kind) == "Annotated":
+        metadata = [extra.func if isinstance(extra, ExternalCall) else extra for extra in kind.args[1:]]
+        return any(
+            isinstance(kind_of_metadata, External) and kind_of_metadata.last == "SkipJsonSchema"
+            for kind_of_metadata in metadata
+        )
+    return generic_name(kind) == "SkipJsonSchema"
 
 
 def default_of(info: ExternalCall) -> Any:
@@ -115,10 +124,10 @@ _SERIALIZERS = ("PlainSerializer", "WrapSerializer")
 
 def has_serializer(kind: Any) -> bool:
     """Whether a type has a custom serializer, so that the serialized default is unknown."""
-    if not (isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last == "Annotated"):
+    if generic_name(kind) != "Annotated":
         return False
-    metadata = [each for each in kind.args[1:] if isinstance(each, ExternalCall)]
-    return any(each.func.last in _SERIALIZERS for each in metadata) or has_serializer(kind.args[0])
+    metadata = [extra for extra in kind.args[1:] if isinstance(extra, ExternalCall)]
+    return any(call.func.last in _SERIALIZERS for call in metadata) or has_serializer(kind.args[0])
 
 
 def _serialized(generator: SchemaGenerator, schema: Schema, extra: ExternalCall, at: str) -> Schema:
@@ -184,7 +193,7 @@ def _with_discriminator(generator: SchemaGenerator, schema: Schema, extra: Exter
 
 def _discriminated(generator: SchemaGenerator, schema: Schema, name: str) -> Schema:
     """A union with a discriminating property."""
-    branches = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    branches = [branch for branch in schema.get("anyOf", ()) if branch != {"type": "null"}]
     mapping: dict[str, str] = {}
     for branch in branches:
         reference = branch.get("$ref")
@@ -210,10 +219,10 @@ def _bounded(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any],
     if not wanted:
         return schema
     branches = schema.get("anyOf")
-    if isinstance(branches, list) and any(isinstance(each, DecimalNumber) for each in branches):
-        return {**schema, "anyOf": [_bounded_decimal(generator, each, wanted, at) for each in branches]}
+    if isinstance(branches, list) and any(isinstance(branch, DecimalNumber) for branch in branches):
+        return {**schema, "anyOf": [_bounded_decimal(generator, branch, wanted, at) for branch in branches]}
     if isinstance(branches, list) and _NULL in branches:
-        others = [each for each in branches if each != _NULL]
+        others = [branch for branch in branches if branch != _NULL]
         inner = others[0] if len(others) == 1 else {"anyOf": others}
         return {**schema, "anyOf": [_bounded(generator, inner, limits, f"{at}/anyOf/0"), dict(_NULL)]}
     made = dict(schema)
@@ -221,15 +230,10 @@ def _bounded(generator: SchemaGenerator, schema: Schema, limits: dict[str, Any],
         keyword = _keyword(key, schema)
         if keyword is None:
             continue
-        if isinstance(value, (int, float, str)):
-            made[keyword] = value
-        elif (
-            isinstance(value, ExternalCall)
-            and value.func.last == "compile"
-            and value.args
-            and isinstance(value.args[0], str)
-        ):
-            made[keyword] = value.args[0]
+        is_compiled = isinstance(value, ExternalCall) and value.func.last == "compile"  # `re.compile(pattern)`
+        plain = value.argument(0, "pattern") if is_compiled and value.args else value
+        if isinstance(plain, str if is_compiled else (int, float, str)):
+            made[keyword] = plain
         else:
             generator.unknown.add(f"{at}/{keyword}")
     return made

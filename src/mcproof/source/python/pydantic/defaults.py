@@ -13,10 +13,10 @@ from mcproof.source.python.interp.values import (
     EnumMember,
     External,
     ExternalCall,
-    Generic,
     Instance,
     Scope,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic import classes, fields
 from mcproof.source.python.pydantic.fields import configuration
@@ -32,8 +32,6 @@ MOST_VALUES = 2_000
 
 class Quota:
     """How many more values may be written."""
-
-    __slots__ = ("left",)
 
     def __init__(self) -> None:
         self.left = MOST_VALUES
@@ -74,10 +72,8 @@ def encode(value: Any, generator: SchemaGenerator | None = None, depth: int = 0,
 
 def in_type_order(value: Any, kind: Any) -> Any:
     """A default in the order of its type: Pydantic sorts sets."""
-    if isinstance(kind, Generic) and isinstance(kind.base, External) and kind.base.last in SETS:
-        is_sortable = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        if isinstance(value, list) and len(value) > 1:
-            return sorted(set(value)) if is_sortable else UNKNOWN
+    if generic_name(kind) in SETS and isinstance(value, list) and len(value) > 1:
+        return sorted(set(value)) if all(isinstance(item, str) for item in value) else UNKNOWN
     return value
 
 
@@ -100,7 +96,9 @@ def _called(value: ExternalCall) -> Any:
         return _moment(value)
     if value.kwargs or not value.complete:
         return UNKNOWN
-    if name in ("Path", "PurePath", "PosixPath", "PurePosixPath") and all(isinstance(each, str) for each in args):
+    if name in ("Path", "PurePath", "PosixPath", "PurePosixPath") and all(
+        isinstance(argument, str) for argument in args
+    ):
         from pathlib import PurePosixPath
 
         return str(PurePosixPath(*args))
@@ -125,7 +123,7 @@ def _uuid(text: str) -> Any:
 
 def _moment(value: ExternalCall) -> Any:
     """A date or time with literal numbers."""
-    if value.kwargs or not all(isinstance(each, int) for each in value.args):
+    if value.kwargs or not all(isinstance(number, int) for number in value.args):
         return UNKNOWN
     try:
         return str(_MOMENTS[value.func.name](*value.args).isoformat())
@@ -140,7 +138,7 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
     kind = classes.kind_of(value.cls)
     declared = fields.fields(value.cls, kind or "hints")
     if kind == "tuple":
-        items = [encode(value.attributes.get(each.name, UNKNOWN), generator, depth + 1, quota) for each in declared]
+        items = [encode(value.attributes.get(field.name, UNKNOWN), generator, depth + 1, quota) for field in declared]
         return UNKNOWN if any(item is UNKNOWN for item in items) else items
     if kind not in ("model", "dataclass") or fields.changes_values(generator, value.cls):
         return UNKNOWN
@@ -149,15 +147,16 @@ def _object(generator: SchemaGenerator, value: Instance, depth: int, quota: Quot
     if config.get("extra") in ("allow", UNKNOWN):
         return UNKNOWN
     made: dict[str, Any] = {}
-    for each in declared:
+    for field in declared:
         if quota.left < 0:
             return UNKNOWN
-        annotation = generator.run.annotation(each.node.annotation, each.owner.body)
-        given = _given(generator, value, each, annotation, config)
+        annotation = generator.run.annotation(field.node.annotation, field.owner.body)
+        given = _given(generator, value, field, annotation, config)
         encoded = encode(given, generator, depth + 1, quota)
         if is_validated and encoded is not UNKNOWN:
-            encoded = _validated(generator, given, encoded, annotation, each.owner.body)
-        written = _written_name(generator, each, annotation, config) if is_validated else each.name
+            # Pydantic writes what it validated: `1` in a `float` field is `1.0`
+            encoded = _validated(generator, given, encoded, annotation, field.owner.body)
+        written = _written_name(generator, field, annotation, config) if is_validated else field.name
         if encoded is UNKNOWN or not isinstance(written, str):
             return UNKNOWN
         made[written] = encoded
@@ -199,8 +198,8 @@ _TYPES = {"str": str, "int": int, "bool": bool}
 def _validated(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, scope: Scope) -> Any:
     """A value as Pydantic writes it after validation; UNKNOWN if that would change it, except for simple numbers."""
     kind = generator.parsed_type(kind, scope)
-    if isinstance(kind, Generic) and isinstance(kind.base, External):
-        name, args = kind.base.last, kind.args
+    if name := generic_name(kind):
+        args = kind.args
         if name == "Annotated":
             return _validated(generator, given, encoded, args[0], scope)
         if name in ("Optional", "Union"):
@@ -208,7 +207,7 @@ def _validated(generator: SchemaGenerator, given: Any, encoded: Any, kind: Any, 
         if name == "Literal":
             return encoded
         if name in ("list", "List", "Sequence") and isinstance(encoded, list) and len(args) == 1:
-            items = [_validated(generator, *each, args[0], scope) for each in zip(given, encoded, strict=True)]
+            items = [_validated(generator, *pair, args[0], scope) for pair in zip(given, encoded, strict=True)]
             return UNKNOWN if any(item is UNKNOWN for item in items) else items
         if name in ("dict", "Dict", "Mapping") and isinstance(encoded, dict) and len(args) == 2:
             values = {key: _validated(generator, given[key], item, args[1], scope) for key, item in encoded.items()}
@@ -243,5 +242,5 @@ def _validated_union(generator: SchemaGenerator, given: Any, encoded: Any, arms:
     if encoded is None:
         return None if None in arms else UNKNOWN
     taken = [_validated(generator, given, encoded, arm, scope) for arm in arms if arm is not None]
-    found = [each for each in taken if each is not UNKNOWN]
+    found = [result for result in taken if result is not UNKNOWN]
     return found[0] if len(found) == 1 else UNKNOWN

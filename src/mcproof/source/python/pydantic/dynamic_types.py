@@ -9,6 +9,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any
 
+from mcproof.core.text.english import word_set
 from mcproof.core.text.json_positions import escape
 from mcproof.source.python.interp.containers import has_doubt
 from mcproof.source.python.interp.values import (
@@ -21,6 +22,7 @@ from mcproof.source.python.interp.values import (
     Generic,
     Scope,
     UnionOf,
+    generic_name,
 )
 from mcproof.source.python.pydantic.nodes import Schema, common_type
 
@@ -49,7 +51,8 @@ def reference(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: 
     members = enum_members(kind)
     if members is None:
         return generator.unknown_at(at)
-    return generator.defined(kind, name, lambda _: _enumeration(name, list(members.values())))
+    values = list(members.values())
+    return generator.defined(kind, name, lambda _: {"enum": values, "title": name, **common_type(values)})
 
 
 def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
@@ -61,7 +64,7 @@ def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
         given = given.replace(",", " ").split()
     if has_doubt(given):
         return None
-    if isinstance(given, (list, tuple)) and all(isinstance(each, str) for each in given):
+    if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
         if "type" in kind.kwargs:
             return None
         is_text = kind.func.last == "StrEnum"
@@ -69,14 +72,10 @@ def enum_members(kind: ExternalCall) -> dict[str, Any] | None:
     pairs = list(given.items()) if isinstance(given, dict) else given
     if not isinstance(pairs, (list, tuple)):
         return None
-    if not all(isinstance(each, (list, tuple)) and len(each) == 2 for each in pairs):
+    if not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in pairs):
         return None
     members = {name: value for name, value in pairs if isinstance(name, str) and isinstance(value, (str, int, float))}
     return members if len(members) == len(pairs) and members else None
-
-
-def _enumeration(name: str, values: list[Any]) -> Schema:
-    return {"enum": values, "title": name, **common_type(values)}
 
 
 def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Scope, at: str) -> Schema:
@@ -108,12 +107,10 @@ def _model(generator: SchemaGenerator, kind: ExternalCall, name: str, scope: Sco
 
 MOST_PARTS = 50
 """The maximum number of types in the parameters of one generic class."""
-_CONTAINERS = frozenset(
-    [
-        "list", "dict", "set", "frozenset", "tuple", "List", "Dict", "Set", "FrozenSet", "Tuple", "Sequence",
-        "Mapping", "Iterable", "Collection", "MutableSequence", "MutableMapping", "AbstractSet",
-    ]
-)  # fmt: skip
+_CONTAINERS = word_set(
+    "list dict set frozenset tuple List Dict Set FrozenSet Tuple Sequence Mapping Iterable Collection "
+    "MutableSequence MutableMapping AbstractSet"
+)
 _NO_CLASSES = {
     "PositiveInt": "Annotated[int, Gt]", "NegativeInt": "Annotated[int, Lt]", "NonNegativeInt": "Annotated[int, Ge]",
     "NonPositiveInt": "Annotated[int, Le]", "PositiveFloat": "Annotated[float, Gt]",
@@ -121,14 +118,11 @@ _NO_CLASSES = {
     "NonPositiveFloat": "Annotated[float, Le]",
 }  # fmt: skip
 """Names that Pydantic defines as annotated types, and their labels."""
-_CLASSES = frozenset(
-    [
-        "str", "int", "float", "bool", "bytes", "object", "Any", "NoneType", "datetime", "date", "time", "timedelta",
-        "UUID", "Decimal", "Path", "PurePath", "AnyUrl", "AnyHttpUrl", "HttpUrl", "FileUrl", "EmailStr", "SecretStr",
-        "SecretBytes", "IPv4Address", "IPv6Address", "IPv4Network", "IPv6Network", "Optional", "Union", "Literal",
-        "Annotated",
-    ]
-)  # fmt: skip
+_CLASSES = word_set(
+    "str int float bool bytes object Any NoneType datetime date time timedelta UUID Decimal Path PurePath AnyUrl "
+    "AnyHttpUrl HttpUrl FileUrl EmailStr SecretStr SecretBytes IPv4Address IPv6Address IPv4Network IPv6Network "
+    "Optional Union Literal Annotated"
+)
 _METADATA = frozenset(["Gt", "Ge", "Lt", "Le", "MultipleOf", "MinLen", "MaxLen"])
 """Metadata of `annotated_types`, which Pydantic labels by class."""
 _NO_NAME = re.compile(r"[^a-zA-Z0-9.\-_]")
@@ -140,11 +134,9 @@ def parameters_of(cls: Class) -> list[str]:
     """The names of the type variables of a class, in order."""
     found: list[str] = []
     for base in cls.bases:
-        if isinstance(base, Generic) and isinstance(base.base, External):
-            if base.base.last in ("Generic", "Protocol"):
-                return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
-            found += [name for arg in base.args for name in _variables_in(arg)]
-        elif isinstance(base, Generic):
+        if generic_name(base) in ("Generic", "Protocol"):
+            return [str(arg.args[0]) for arg in base.args if isinstance(arg, ExternalCall) and arg.args]
+        if isinstance(base, Generic):
             found += [name for arg in base.args for name in _variables_in(arg)]
     return list(dict.fromkeys(found))
 
@@ -152,19 +144,19 @@ def parameters_of(cls: Class) -> list[str]:
 def _variables_in(kind: Any) -> Iterator[str]:
     waiting, steps = [kind], 0
     while waiting and steps < MOST_PARTS:
-        each, steps = waiting.pop(0), steps + 1
-        if _is_variable(each):
-            yield str(each.args[0])
-        elif isinstance(each, (Generic, UnionOf)):
-            waiting[:0] = each.args
+        part, steps = waiting.pop(0), steps + 1
+        if _is_variable(part):
+            yield str(part.args[0])
+        elif isinstance(part, (Generic, UnionOf)):
+            waiting[:0] = part.args
 
 
 def bindings(cls: Class, variables: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The values of type variables for a class and each ancestor, by the identity of the class."""
     found: dict[int, dict[str, Any]] = {id(cls): variables}
-    for each in cls.ancestry():
-        known = found.setdefault(id(each), {})
-        for base in each.bases:
+    for ancestor in cls.ancestry():
+        known = found.setdefault(id(ancestor), {})
+        for base in ancestor.bases:
             if isinstance(base, Generic) and isinstance(base.base, Class):
                 filled = [filled_in(arg, known) for arg in base.args]
                 found.setdefault(id(base.base), dict(zip(parameters_of(base.base), filled, strict=False)))
@@ -248,7 +240,8 @@ class Labeller:
         raise UnknownLabelError
 
     def _union(self, arms: tuple[Any, ...]) -> str:
-        if any(_is_union(arm) for arm in arms):  # Python flattens nested unions
+        # Python flattens nested unions
+        if any(isinstance(arm, UnionOf) or generic_name(arm) in ("Optional", "Union") for arm in arms):
             raise UnknownLabelError
         return f"Union[{', '.join(map(self.of, arms))}]"
 
@@ -256,12 +249,6 @@ class Labeller:
 def definition_name(name: str, labels: list[str]) -> str:
     """Pydantic's name for the definition of a generic class with these labels."""
     return f"{name}_{'_'.join(_NO_NAME.sub('_', label).replace('.', '__') for label in labels)}_"
-
-
-def _is_union(kind: Any) -> bool:
-    if isinstance(kind, Generic):
-        return isinstance(kind.base, External) and kind.base.last in ("Optional", "Union")
-    return isinstance(kind, UnionOf)
 
 
 def _is_variable(kind: Any) -> bool:

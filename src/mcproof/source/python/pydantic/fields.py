@@ -10,10 +10,12 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mcproof.core.text.english import word_set
 from mcproof.source.python.interp.containers import EXACT, extent_of
 from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
+    Absent,
     Call,
     Class,
     External,
@@ -22,6 +24,8 @@ from mcproof.source.python.interp.values import (
     Generic,
     UnionOf,
     Unknown,
+    generic_name,
+    last_name,
 )
 from mcproof.source.python.pydantic import constraints
 
@@ -52,7 +56,7 @@ def _first(given: Any) -> str | None:
     if isinstance(given, str):
         return given
     if isinstance(given, ExternalCall) and given.func.last == "AliasChoices":
-        return next((each for each in map(_first, given.args) if each is not None), None)
+        return next((alias for alias in map(_first, given.args) if alias is not None), None)
     if isinstance(given, ExternalCall) and given.func.last == "AliasPath" and len(given.args) == 1:
         return _first(given.args[0])
     return None
@@ -132,28 +136,22 @@ def fields(cls: Class, kind: str) -> list[DeclaredField]:
     """The fields of a class and its ancestors in Pydantic's order."""
     found: dict[str, DeclaredField] = {}
     named_only: dict[str, bool] = {}
-    for each in reversed(cls.ancestry()):
-        is_named_only = kind == "dataclass" and _dataclass_settings(each).get("kw_only") is True
-        for name, node in each.annotations.items():
+    for ancestor in reversed(cls.ancestry()):
+        is_named_only = kind == "dataclass" and _dataclass_settings(ancestor).get("kw_only") is True
+        for name, node in ancestor.annotations.items():
             if kind == "dataclass" and _last_name(node.annotation) == "KW_ONLY":
                 is_named_only = True
             if (name.startswith("_") and kind != "typed") or name == "model_config" or is_not_field(node, kind):
                 continue
-            declared = DeclaredField(name, node, each)
+            declared = DeclaredField(name, node, ancestor)
             given = declared.default() if kind == "dataclass" else None
-            if (
-                isinstance(given, ExternalCall)
-                and given.kwargs.get("init") is False
-                and not _FILLED & given.kwargs.keys()
-            ):
+            options = given.kwargs if isinstance(given, ExternalCall) else {}
+            if options.get("init") is False and not {"default", "default_factory"} & options.keys():
                 continue
             found[name] = declared
-            kw_only = given.kwargs.get("kw_only") if isinstance(given, ExternalCall) else None
+            kw_only = options.get("kw_only")
             named_only[name] = kw_only if isinstance(kw_only, bool) else is_named_only
-    return sorted(found.values(), key=lambda each: named_only[each.name])
-
-
-_FILLED = {"default", "default_factory"}
+    return sorted(found.values(), key=lambda field: named_only[field.name])
 
 
 def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
@@ -167,8 +165,7 @@ def is_not_field(node: ast.AnnAssign, kind: str) -> bool:
 def _last_name(node: ast.AST) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value.partition("[")[0].rpartition(".")[2].strip()
-    inner = node.value if isinstance(node, ast.Subscript) else node
-    return inner.id if isinstance(inner, ast.Name) else inner.attr if isinstance(inner, ast.Attribute) else ""
+    return last_name(node.value if isinstance(node, ast.Subscript) else node)
 
 
 def is_excluded(annotation: Any, default: Any) -> bool:
@@ -217,11 +214,8 @@ def class_default(field: DeclaredField) -> Any:
     given = field.default()
     if isinstance(given, ExternalCall) and given.func.last == "field":
         return given.kwargs.get("default", MISSING)
-    if (
-        isinstance(given, ExternalCall)
-        and given.func.last == "Field"
-        and _is_pydantic(dataclass_decorator(field.owner))
-    ):
+    is_field = isinstance(given, ExternalCall) and given.func.last == "Field"
+    if is_field and _is_pydantic(dataclass_decorator(field.owner)):
         default = given.argument(0, "default", MISSING)
         return given if default is MISSING or default is ... else default
     return given
@@ -229,7 +223,7 @@ def class_default(field: DeclaredField) -> Any:
 
 def is_validated(cls: Class) -> bool:
     """Whether Pydantic validates a dataclass."""
-    return any(_is_pydantic(dataclass_decorator(each)) for each in cls.ancestry())
+    return any(_is_pydantic(dataclass_decorator(ancestor)) for ancestor in cls.ancestry())
 
 
 def _is_pydantic(decorator: Any) -> bool:
@@ -246,11 +240,9 @@ def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> 
     Python does not look into an annotation that is still a string.
     """
     kind = annotation
-    while isinstance(kind, Generic) and isinstance(kind.base, External) and not is_text:
-        if kind.base.last in ("NotRequired", "Required"):
-            return kind.base.last == "Required"
-        if kind.base.last not in ("Annotated", "ReadOnly"):
-            break
+    while not is_text and (name := generic_name(kind)) in ("NotRequired", "Required", "Annotated", "ReadOnly"):
+        if name in ("NotRequired", "Required"):
+            return name == "Required"
         kind = kind.args[0]
     return owner.keywords.get("total") is not False
 
@@ -258,10 +250,10 @@ def is_required_key(annotation: Any, owner: Class, *, is_text: bool = False) -> 
 def has_late_annotations(module: Module) -> bool:
     """Whether the annotations of a module are strings (`from __future__ import annotations`)."""
     return any(
-        isinstance(each, ast.ImportFrom)
-        and each.module == "__future__"
-        and any(name.name == "annotations" for name in each.names)
-        for each in module.tree.body[:12]
+        isinstance(statement, ast.ImportFrom)
+        and statement.module == "__future__"
+        and any(name.name == "annotations" for name in statement.names)
+        for statement in module.tree.body[:12]
     )
 
 
@@ -274,7 +266,7 @@ def without_metadata(kind: Any, budget: list[int] | None = None) -> Any:
     budget[0] -= 1
     if budget[0] < 0:
         return UNKNOWN
-    name = kind.base.last if isinstance(kind, Generic) and isinstance(kind.base, External) else ""
+    name = generic_name(kind)
     if name in _METADATA_TYPES and kind.args:
         return without_metadata(kind.args[0], budget)
     if name == "Literal":
@@ -305,21 +297,18 @@ def attribute_docstrings(cls: Class) -> dict[str, str]:
     return found
 
 
-_CLASS_SETTINGS = frozenset(
-    [
-        "extra", "alias_generator", "title", "json_schema_extra", "use_attribute_docstrings", "str_max_length",
-        "str_min_length",
-    ]
-)  # fmt: skip
+_CLASS_SETTINGS = word_set(
+    "extra alias_generator title json_schema_extra use_attribute_docstrings str_max_length str_min_length"
+)
 """Settings that may be keyword arguments of a class."""
 
 
 def configuration(cls: Class) -> dict[str, Any]:
     """`model_config`, or the inner class `Config`, of a class and its ancestors; the nearest wins."""
     made: dict[str, Any] = {}
-    for each in reversed(cls.ancestry()):
-        given = [each.body.names.get("model_config", each.body.names.get("__pydantic_config__"))]
-        given += [_decorated(decorator) for decorator in each.decorators]
+    for ancestor in reversed(cls.ancestry()):
+        given = [ancestor.body.names.get("model_config", ancestor.body.names.get("__pydantic_config__"))]
+        given += [_decorated(decorator) for decorator in ancestor.decorators]
         for config in given:
             if isinstance(config, ExternalCall):
                 made.update(config.kwargs)
@@ -329,10 +318,10 @@ def configuration(cls: Class) -> dict[str, Any]:
                 made.update(config)
             elif config is UNKNOWN:
                 made["json_schema_extra"] = UNKNOWN
-        inner = each.body.names.get("Config")
+        inner = ancestor.body.names.get("Config")
         if isinstance(inner, Class):
             made.update(inner.body.names)
-        made.update({key: value for key, value in each.keywords.items() if key in _CLASS_SETTINGS})
+        made.update({key: value for key, value in ancestor.keywords.items() if key in _CLASS_SETTINGS})
     return made
 
 
@@ -351,12 +340,9 @@ def string_lengths(config: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in bounds.items() if value is not None}
 
 
-_CHANGING = frozenset(
-    [
-        "computed_field", "field_serializer", "model_serializer", "field_validator", "model_validator", "validator",
-        "root_validator",
-    ]
-)  # fmt: skip
+_CHANGING = word_set(
+    "computed_field field_serializer model_serializer field_validator model_validator validator root_validator"
+)
 
 
 class DecoratedMethod(NamedTuple):
@@ -375,20 +361,20 @@ class DecoratedMethod(NamedTuple):
 
 def marked(generator: SchemaGenerator, cls: Class, wanted: frozenset[str]) -> Iterator[DecoratedMethod]:
     """The methods of a class and its ancestors with one of these decorators, the farthest ancestor first."""
-    for each in reversed(cls.ancestry()):
-        for node in each.node.body:
+    for ancestor in reversed(cls.ancestry()):
+        for node in ancestor.node.body:
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
             for decorator in node.decorator_list:
-                value = generator.run.annotation(decorator, each.scope)
+                value = generator.run.annotation(decorator, ancestor.scope)
                 func = value.func if isinstance(value, ExternalCall) else value
                 if isinstance(func, External) and func.last in wanted:
-                    yield DecoratedMethod(value, node.name, node, each)
+                    yield DecoratedMethod(value, node.name, node, ancestor)
 
 
 def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
     """Whether an instance of a model may be serialized with other values than it is created with."""
-    names = [name for each in cls.ancestry() for name in each.body.names]
+    names = [name for ancestor in cls.ancestry() for name in ancestor.body.names]
     if "__init__" in names or "model_post_init" in names or "__post_init__" in names:
         return True
     return next(marked(generator, cls, _CHANGING), None) is not None
@@ -396,16 +382,15 @@ def changes_values(generator: SchemaGenerator, cls: Class) -> bool:
 
 def computed_fields(generator: SchemaGenerator, cls: Class) -> dict[str, DecoratedMethod]:
     """The properties that are serialized as fields."""
-    return {each.name: each for each in marked(generator, cls, frozenset(["computed_field"]))}
+    return {method.name: method for method in marked(generator, cls, frozenset(["computed_field"]))}
 
 
 def computed_type(generator: SchemaGenerator, field: DecoratedMethod) -> Any:
     """The type of a computed field."""
     if "return_type" in field.options():
         return field.options()["return_type"]
-    return (
-        generator.run.annotation(field.node.returns, field.owner.scope) if field.node.returns is not None else UNKNOWN
-    )
+    returns = field.node.returns
+    return UNKNOWN if returns is None else generator.run.annotation(returns, field.owner.scope)
 
 
 def computed_info(field: DecoratedMethod) -> ExternalCall:
@@ -424,25 +409,17 @@ _METADATA = frozenset(("title", "description", "examples", "deprecated", "json_s
 def serializer_types(generator: SchemaGenerator, cls: Class) -> dict[str, Any]:
     """The return types of serializers, by field; `""` for that of the model."""
     found: dict[str, Any] = {}
-    for each in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
-        kind = each.options().get("return_type")
-        if kind is None and each.node.returns is None:
+    for method in marked(generator, cls, frozenset(["field_serializer", "model_serializer"])):
+        kind = method.options().get("return_type")
+        if kind is None and method.node.returns is None:
             kind = UNDECLARED
         elif kind is None:
-            kind = generator.run.annotation(each.node.returns, each.owner.scope)
-        is_model = getattr(getattr(each.decorator, "func", each.decorator), "last", "") == "model_serializer"
-        names = [""] if is_model else [name for name in each.decorator.args if isinstance(name, str)]
+            kind = generator.run.annotation(method.node.returns, method.owner.scope)
+        is_model = getattr(getattr(method.decorator, "func", method.decorator), "last", "") == "model_serializer"
+        names = [""] if is_model else [name for name in method.decorator.args if isinstance(name, str)]
         found.update(dict.fromkeys(names, kind))
     return found
 
 
-class _Undeclared:
-    """A serializer without a return type: the schema stays, the default may change."""
-
-
-UNDECLARED = _Undeclared()
-
-
-def is_declared(kind: Any) -> bool:
-    """Whether a serializer declares its return type."""
-    return kind is not UNDECLARED
+UNDECLARED = Absent()
+"""The type of a serializer without a return type: the schema stays, the default may change."""

@@ -1,4 +1,4 @@
-"""Generate the JSON Schema of a type as Pydantic does."""
+"""Generate the JSON Schema of a type as Pydantic does: by name, generic, unions, created by a call."""
 
 from __future__ import annotations
 
@@ -13,21 +13,41 @@ from mcproof.source.python.interp.values import (
     MISSING,
     UNKNOWN,
     Class,
+    EnumMember,
     External,
     ExternalCall,
     Generic,
     Scope,
     TypeAlias,
     UnionOf,
+    generic_name,
 )
-from mcproof.source.python.pydantic import classes, constraints, defaults, dynamic_types, fields, types
-from mcproof.source.python.pydantic.nodes import Schema, ordered, references, title, with_names
+from mcproof.source.python.pydantic import classes, constraints, defaults, dynamic_types, fields
+from mcproof.source.python.pydantic.nodes import (
+    ANY,
+    ARRAYS,
+    BASIC,
+    MAPPINGS,
+    PACKAGES,
+    SERIALIZED,
+    SETS,
+    TRANSPARENT,
+    Schema,
+    common_type,
+    ordered,
+    references,
+    title,
+    with_names,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mcproof.source.python.interp.interpreter import Interpreter
 
+
+Args = tuple[Any, ...]
+"""The parameters of a generic type."""
 DEEPEST_TYPE = 40
 MOST_TYPES = 20_000
 """The maximum number of types in one schema; shared types count each time."""
@@ -102,27 +122,27 @@ class SchemaGenerator:
         if kind is None:
             return {"type": "null"}
         if isinstance(kind, External):
-            return types.named(self, kind, scope, at)
+            return named(self, kind, scope, at)
         if isinstance(kind, Generic):
-            return types.generic(self, kind, scope, at)
+            return generic(self, kind, scope, at)
         if isinstance(kind, UnionOf):
-            return types.union(self, kind.args, scope, at)
+            return union(self, kind.args, scope, at)
         if isinstance(kind, Class):
             return classes.reference(self, kind, at)
         if isinstance(kind, TypeAlias):
-            return self.defined(kind, kind.name, lambda pointer: self._alias(kind, pointer))
+            scope = kind.scope
+            return self.defined(
+                kind, kind.name, lambda pointer: self.schema(self.run.annotation(kind.node, scope), scope, pointer)
+            )
         if isinstance(kind, ExternalCall):
-            return types.created(self, kind, scope, at)
+            return created(self, kind, scope, at)
         return self.unknown_at(at)
-
-    def _alias(self, kind: TypeAlias, at: str) -> Schema:
-        value = self.run.resolve(evaluate(self.run, kind.node, kind.scope))
-        return self.schema(value, kind.scope, at)
 
     def defined(self, kind: Any, name: str, make: Any) -> Schema:
         """A reference to a definition, which is made once."""
         known = self._names.get(id(kind))
         if known is None:
+            # Pydantic qualifies namesakes by their modules, but only if there are several: see `qualify_names`
             namesakes = self._namesakes.setdefault(name, [])
             known = f"{name}__{len(namesakes) + 1}" if namesakes else name
             while known in self.definitions:
@@ -136,7 +156,7 @@ class SchemaGenerator:
     def qualify_names(self, schema: Schema) -> Schema:
         """Qualify definitions with the same name by their modules, as Pydantic does."""
         renamed: dict[str, str] = {}
-        for namesakes in (each for each in self._namesakes.values() if len(each) > 1):
+        for namesakes in (group for group in self._namesakes.values() if len(group) > 1):
             named = [(known, kind) for known, kind in namesakes if isinstance(kind, (Class, TypeAlias))]
             full = {known: qualified_name(kind) for known, kind in named}
             if len(set(full.values())) == len(namesakes):
@@ -153,8 +173,8 @@ class SchemaGenerator:
             *constraints.fields_of(self.parsed_type(kind, scope)),
             *([default] if constraints.is_field(default) else []),
         ]
-        found = (fields.alias_of(each, for_serialization=for_serialization) for each in reversed(infos))
-        return next((each for each in found if each is not None), None)
+        found = (fields.alias_of(info, for_serialization=for_serialization) for info in reversed(infos))
+        return next((alias for alias in found if alias is not None), None)
 
     def field(self, name: str, kind: Any, default: Any, scope: Scope, at: str) -> Field:
         """A parameter or field with default and title, under its name in the schema."""
@@ -166,7 +186,9 @@ class SchemaGenerator:
             made = constraints.apply(self, made, info, at)
             default = constraints.default_of(info)
         if default is MISSING:
-            default = next((each for each in map(constraints.default_of, infos[::-1]) if each is not MISSING), MISSING)
+            default = next(
+                (given for given in map(constraints.default_of, infos[::-1]) if given is not MISSING), MISSING
+            )
         default = MISSING if default is ... else default
         required = default is MISSING
         if "title" not in made and self.has_title(kind, scope) and at not in self.unknown:
@@ -187,7 +209,7 @@ class SchemaGenerator:
         """Whether Pydantic adds a title to a field of this type; definitions have their own."""
         kind = self.parsed_type(kind, scope)
         if isinstance(kind, ExternalCall) and kind.func.last == "TypeVar" and kind.args:
-            kind = self.parsed_type(types.variable_type(self, kind), scope)
+            kind = self.parsed_type(variable_type(self, kind), scope)
         if isinstance(kind, (Class, TypeAlias)) or (isinstance(kind, External) and kind.last == "JsonValue"):
             return False
         if isinstance(kind, ExternalCall):
@@ -195,10 +217,9 @@ class SchemaGenerator:
         if isinstance(kind, Generic):
             if isinstance(kind.base, Class):
                 return False
-            name = kind.base.last if isinstance(kind.base, External) else ""
-            if name in ("Annotated", "Required", "NotRequired") and kind.args:
+            if generic_name(kind) in ("Annotated", "Required", "NotRequired") and kind.args:
                 return self.has_title(kind.args[0], scope)
-        arms = [arm for arm in types.union_members(kind) if arm is not None]
+        arms = [arm for arm in union_members(kind) if arm is not None]
         return len(arms) != 1 or self.has_title(arms[0], scope)
 
     def move_unknown(self, name: str, to: str = "", *, is_kept: bool = False) -> None:
@@ -211,7 +232,7 @@ class SchemaGenerator:
 
     def is_referenced(self, name: str) -> bool:
         """Whether a definition refers to the definition of this name."""
-        return any(f"#/$defs/{name}" in references(each) for each in self.definitions.values())
+        return any(f"#/$defs/{name}" in references(definition) for definition in self.definitions.values())
 
     def with_definitions(self, made: Schema) -> Schema:
         """A schema with its definitions, keys in Pydantic's order."""
@@ -240,7 +261,7 @@ def _path_to(tree: ast.Module, wanted: ast.AST) -> list[str] | None:
                 return inside
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inside = [*path, node.name, "_locals_"]
-        waiting += [(each, inside) for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]
+        waiting += [(child, inside) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
     return None
 
 
@@ -267,3 +288,199 @@ def model_json_schema(run: Interpreter, cls: Class) -> Any:
     if isinstance(whole, SourceDict):
         whole.mark_open(bool(generator.unknown))
     return whole
+
+
+_JSON_VALUE = object()
+"""The identity of Pydantic's `JsonValue` among the definitions."""
+_NULL = {"type": "null"}
+
+
+def named(generator: SchemaGenerator, kind: External, scope: Scope, at: str) -> Schema:
+    """A type without parameters: `int`, `list`, `HttpUrl`."""
+    name = kind.last
+    if kind.package not in PACKAGES:
+        return generator.unknown_at(at)
+    if name in generator.variables:
+        return generator.schema(generator.variables[name], scope, at)
+    if name in ANY:
+        return {}
+    if name in ARRAYS:
+        return {"items": {}, "type": "array"}
+    if name in SETS:
+        return {"items": {}, "type": "array", "uniqueItems": True}
+    if name in MAPPINGS:
+        return {"additionalProperties": {"type": "integer"} if name == "Counter" else True, "type": "object"}
+    if name == "JsonValue":
+        return generator.defined(_JSON_VALUE, name, lambda _: {})
+    if name in ("str", "StrictStr") and generator.lengths:
+        return _bounded_string(generator, at)
+    if generator.for_serialization and name in SERIALIZED:
+        return dict(SERIALIZED[name])
+    return dict(BASIC[name]) if name in BASIC else generator.unknown_at(at)
+
+
+def _bounded_string(generator: SchemaGenerator, at: str) -> Schema:
+    made: Schema = {"type": "string"}
+    for key, value in generator.lengths.items():
+        if isinstance(value, int):
+            made[key] = value
+        else:
+            generator.unknown.add(f"{at}/{key}")
+    return made
+
+
+def generic(generator: SchemaGenerator, kind: Generic, scope: Scope, at: str) -> Schema:
+    """A type with parameters: `list[int]`, `Literal["a"]`, `Page[Item]`."""
+    base = kind.base
+    if isinstance(base, Class):
+        return classes.generic_reference(generator, base, kind.args, at, scope)
+    name = base.last if isinstance(base, External) and base.package in PACKAGES else ""
+    made = _GENERIC.get(name)
+    return made(generator, kind.args, scope, at) if made is not None else generator.unknown_at(at)
+
+
+def _array(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
+    return {"items": generator.schema(args[0], scope, f"{at}/items"), "type": "array"}
+
+
+def _tuple(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
+    if len(args) == 2 and args[1] is ...:
+        return _array(generator, args, scope, at)
+    if args == ((),) or not args:
+        return {"maxItems": 0, "minItems": 0, "type": "array"}
+    items = [generator.schema(arg, scope, f"{at}/prefixItems/{index}") for index, arg in enumerate(args)]
+    return {"maxItems": len(items), "minItems": len(items), "prefixItems": items, "type": "array"}
+
+
+def _mapping(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
+    if len(args) == 1:  # a counter
+        args = (*args, External("builtins.int"))
+    values = generator.schema(args[1], scope, f"{at}/additionalProperties")
+    is_unknown = f"{at}/additionalProperties" in generator.unknown
+    keys = generator.schema(args[0], scope, f"{at}/propertyNames")
+    made: Schema = {"type": "object"}
+    pattern = keys.pop("pattern", None)
+    if pattern is not None:
+        made["patternProperties"] = {pattern: values}
+    elif values or not is_unknown:
+        made["additionalProperties"] = values or True
+    keys.pop("title", None)
+    is_text = keys.get("type", "string") == "string" and "anyOf" not in keys
+    if is_text and len(keys) > ("type" in keys):
+        made["propertyNames"] = {key: value for key, value in keys.items() if key != "type"}
+    return made
+
+
+def _literal(generator: SchemaGenerator, args: Args, _: Scope, at: str) -> Schema:
+    distinct: dict[tuple[type, Any], Any] = {}  # `True` and `1` are equal
+    for arg in _flat_literals(args):
+        value = arg.value if isinstance(arg, EnumMember) else arg
+        if not isinstance(value, (str, int, bool, float, type(None))):
+            return generator.unknown_at(at)
+        distinct.setdefault((type(value), value), value)
+    values = list(distinct.values())
+    made: Schema = {"const": values[0]} if len(values) == 1 else {"enum": values}
+    return {**made, **common_type(values)}
+
+
+def _flat_literals(args: tuple[Any, ...]) -> list[Any]:
+    flat: list[Any] = []
+    for arg in args:
+        if generic_name(arg) == "Literal":
+            flat.extend(_flat_literals(arg.args))
+        else:
+            flat.append(arg)
+    return flat
+
+
+def union(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
+    """`anyOf`: flattened, without duplicates, null last."""
+    arms: list[Any] = []
+    for branch in args:
+        arg = generator.parsed_type(branch, scope)
+        if not constraints.is_skipped(arg):
+            arms += union_members(arg) or [arg]
+    distinct: dict[str, Schema] = {}
+    for arm in arms:
+        if _is_none(arm):
+            continue
+        made = generator.schema(arm, scope, f"{at}/anyOf/{len(distinct)}")
+        for branch in made["anyOf"] if list(made) == ["anyOf"] else [made]:
+            distinct.setdefault(repr(branch), branch)
+    branches = list(distinct.values())  # Pydantic puts null last, wherever it is written
+    if _NULL not in branches and any(map(_is_none, arms)):
+        branches.append(dict(_NULL))
+    return branches[0] if len(branches) == 1 else {"anyOf": branches}
+
+
+def union_members(kind: Any) -> Args:
+    """The branches of `A | B`, `Union[...]` or `Optional[...]`; empty for other types."""
+    if isinstance(kind, UnionOf):
+        return kind.args
+    if (name := generic_name(kind)) in ("Optional", "Union"):
+        return (*kind.args, None) if name == "Optional" else tuple(kind.args)
+    return ()
+
+
+def _is_none(kind: Any) -> bool:
+    return kind is None or (isinstance(kind, External) and kind.last == "NoneType")
+
+
+def _annotated(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
+    made = generator.schema(args[0], scope, at)
+    for extra in args[1:]:
+        made = constraints.apply(generator, made, extra, at)
+    return made
+
+
+def _json(generator: SchemaGenerator, args: Args, scope: Scope, at: str) -> Schema:
+    if generator.for_serialization:
+        return generator.schema(args[0], scope, at)
+    return {**BASIC["Json"], "contentSchema": generator.schema(args[0], scope, f"{at}/contentSchema")}
+
+
+_GENERIC: dict[str, Callable[[SchemaGenerator, Args, Scope, str], Schema]] = {
+    **dict.fromkeys(TRANSPARENT, lambda generator, args, scope, at: generator.schema(args[0], scope, at)),
+    **dict.fromkeys(ARRAYS, _array),
+    **dict.fromkeys(SETS, lambda *given: {**_array(*given), "uniqueItems": True}),
+    **dict.fromkeys(MAPPINGS, _mapping),
+    **dict.fromkeys(("tuple", "Tuple"), _tuple),
+    **dict.fromkeys(("type", "Type"), lambda *_: {}),
+    "Annotated": _annotated,
+    "Optional": lambda generator, args, scope, at: union(generator, (*args, None), scope, at),
+    "Union": union,
+    "Literal": _literal,
+    "PathLike": lambda *_: dict(BASIC["PathLike"]),
+    "Pattern": lambda *_: dict(BASIC["Pattern"]),
+    "Json": _json,
+}
+
+
+def created(generator: SchemaGenerator, kind: ExternalCall, scope: Scope, at: str) -> Schema:
+    """A type that a call creates: `NewType(...)`, `TypeVar(...)`, `conint(...)`."""
+    name = kind.func.last
+    if name == "NewType" and len(kind.args) > 1:
+        return generator.schema(kind.args[1], scope, at)
+    if name == "TypeVar":
+        return generator.schema(variable_type(generator, kind), scope, at)
+    if name == "TypeAliasType" and len(kind.args) > 1 and isinstance(kind.args[0], str):
+        return generator.defined(kind, kind.args[0], lambda pointer: generator.schema(kind.args[1], scope, pointer))
+    if dynamic_types.is_dynamic_type(kind):
+        return dynamic_types.reference(generator, kind, scope, at)
+    base = constraints.CONSTRAINED.get(name)
+    if base is not None:
+        is_generic = bool(kind.args) and base in ("builtins.list", "builtins.set", "builtins.frozenset")
+        inner = Generic(External(base), (kind.args[0],)) if is_generic else External(base)
+        return constraints.apply(generator, generator.schema(inner, scope, at), kind, at)
+    return generator.unknown_at(at)
+
+
+def variable_type(generator: SchemaGenerator, variable: ExternalCall) -> Any:
+    """The value of a type variable, or else its default, bound or constraints."""
+    name = variable.args[0] if variable.args else None
+    if name in generator.variables:
+        return generator.variables[name]
+    for key in ("default", "bound"):
+        if key in variable.kwargs:
+            return variable.kwargs[key]
+    return UnionOf(tuple(variable.args[1:])) if variable.args[1:] else External("typing.Any")

@@ -6,151 +6,89 @@ import ast
 import inspect
 from typing import Any
 
+from mcproof.core.text.english import word_set
 from mcproof.source.python.interp.containers import SourceDict
 
-PACKAGES = frozenset(
-    [
-        "builtins", "typing", "typing_extensions", "types", "collections", "datetime", "decimal", "fractions", "uuid",
-        "pathlib", "os", "re", "ipaddress", "zoneinfo", "dataclasses", "pydantic", "pydantic_core", "annotated_types",
-        "numbers",
-    ]
-)  # fmt: skip
+PACKAGES = word_set(
+    "builtins typing typing_extensions types collections datetime decimal fractions uuid pathlib os re ipaddress "
+    "zoneinfo dataclasses pydantic pydantic_core annotated_types numbers"
+)
 """The packages of these types; elsewhere the same name means something else."""
 ANY = frozenset(("Any", "object"))
-ARRAYS = frozenset(
-    [
-        "list",
-        "List",
-        "Sequence",
-        "Iterable",
-        "MutableSequence",
-        "Generator",
-        "deque",
-        "Deque",
-        "tuple",
-        "Tuple",
-    ]
-)
+ARRAYS = word_set("list List Sequence Iterable MutableSequence Generator deque Deque tuple Tuple")
 SETS = frozenset(["set", "Set", "frozenset", "FrozenSet", "AbstractSet", "MutableSet"])
 MAPPINGS = frozenset(
     ["dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict", "Counter"]
 )
-TRANSPARENT = frozenset(
-    [
-        "Required",
-        "NotRequired",
-        "ReadOnly",
-        "Final",
-        "ClassVar",
-        "Optional",
-        "SkipValidation",
-        "SerializeAsAny",
-        "InitVar",
-    ]
-)
+TRANSPARENT = word_set("Required NotRequired ReadOnly Final ClassVar Optional SkipValidation SerializeAsAny InitVar")
 
 
 class DecimalNumber(dict[str, Any]):
     """The number branch of a decimal, which its bounds apply to."""
 
 
+_IP_TYPES = word_set("IPv4Network IPv6Network IPv4Interface IPv6Interface IPvAnyAddress IPvAnyInterface IPvAnyNetwork")
+_FORMATS = {
+    "binary": "bytes StrictBytes",
+    "date-time": "datetime AwareDatetime NaiveDatetime PastDatetime FutureDatetime",
+    "date": "date PastDate FutureDate",
+    "time": "time",
+    "duration": "timedelta",
+    "uuid": "UUID",
+    **{f"uuid{version}": f"UUID{version}" for version in (1, 3, 4, 5, 6, 7, 8)},
+    "path": "Path PurePath PosixPath PurePosixPath PureWindowsPath PathLike NewPath SocketPath",
+    "file-path": "FilePath",
+    "directory-path": "DirectoryPath",
+    "zoneinfo": "ZoneInfo",
+    "regex": "Pattern",
+    "ipv4": "IPv4Address",
+    "ipv6": "IPv6Address",
+    **{name.lower(): name for name in _IP_TYPES},
+    "email": "EmailStr",
+    "name-email": "NameEmail",
+    "base64": "Base64Bytes Base64Str",
+    "base64url": "Base64UrlBytes Base64UrlStr",
+}
+"""Types that are strings with a format, by the format."""
+_ADDRESSES = {
+    "uri": "AnyUrl AnyHttpUrl FileUrl AnyWebsocketUrl FtpUrl AmqpDsn ClickHouseDsn CockroachDsn KafkaDsn MariaDBDsn "
+    "MySQLDsn RedisDsn SnowflakeDsn",
+    "multi-host-uri": "MongoDsn NatsDsn PostgresDsn",
+}
+_BOUNDS = {
+    "Positive": "exclusiveMinimum",
+    "Negative": "exclusiveMaximum",
+    "NonNegative": "minimum",
+    "NonPositive": "maximum",
+}
 BASIC: dict[str, dict[str, Any]] = {
-    "str": {"type": "string"},
-    "int": {"type": "integer"},
-    "float": {"type": "number"},
-    "bool": {"type": "boolean"},
-    "bytes": {"format": "binary", "type": "string"},
+    **{name: {"format": format_, "type": "string"} for format_, names in _FORMATS.items() for name in names.split()},
+    **{
+        name: {"format": format_, "minLength": 1, "type": "string"}
+        for format_, names in _ADDRESSES.items()
+        for name in names.split()
+    },
+    **{f"{sign}Int": {keyword: 0, "type": "integer"} for sign, keyword in _BOUNDS.items()},
+    **{f"{sign}Float": {keyword: 0, "type": "number"} for sign, keyword in _BOUNDS.items()},
+    **{name: {"type": "string"} for name in ("str", "Text", "complex", "StrictStr", "ImportString")},
+    **{name: {"type": "integer"} for name in ("int", "StrictInt")},
+    **{name: {"type": "number"} for name in ("float", "StrictFloat", "FiniteFloat")},
+    **{name: {"type": "boolean"} for name in ("bool", "StrictBool")},
+    **{
+        name: {"format": "uri", "maxLength": 2083, "minLength": 1, "type": "string"}
+        for name in ("WebsocketUrl", "HttpUrl")
+    },
+    **{name: {"format": "password", "type": "string", "writeOnly": True} for name in ("SecretStr", "SecretBytes")},
     "NoneType": {"type": "null"},
-    "Text": {"type": "string"},
     "AnyStr": {"anyOf": [{"format": "binary", "type": "string"}, {"type": "string"}]},
-    "complex": {"type": "string"},
-    "datetime": {"format": "date-time", "type": "string"},
-    "date": {"format": "date", "type": "string"},
-    "time": {"format": "time", "type": "string"},
-    "timedelta": {"format": "duration", "type": "string"},
-    "UUID": {"format": "uuid", "type": "string"},
     "Decimal": {"anyOf": [DecimalNumber(type="number"), {"type": "string"}]},
-    "Path": {"format": "path", "type": "string"},
-    "PurePath": {"format": "path", "type": "string"},
-    "PosixPath": {"format": "path", "type": "string"},
-    "PurePosixPath": {"format": "path", "type": "string"},
-    "PureWindowsPath": {"format": "path", "type": "string"},
-    "PathLike": {"format": "path", "type": "string"},
-    "ZoneInfo": {"format": "zoneinfo", "type": "string"},
     "Fraction": {"anyOf": [{"type": "number"}, {"format": "fraction", "type": "string"}]},
-    "Pattern": {"format": "regex", "type": "string"},
-    "IPv4Address": {"format": "ipv4", "type": "string"},
-    "IPv6Address": {"format": "ipv6", "type": "string"},
-    "IPv4Network": {"format": "ipv4network", "type": "string"},
-    "IPv6Network": {"format": "ipv6network", "type": "string"},
-    "IPv4Interface": {"format": "ipv4interface", "type": "string"},
-    "IPv6Interface": {"format": "ipv6interface", "type": "string"},
-    "IPvAnyAddress": {"format": "ipvanyaddress", "type": "string"},
-    "IPvAnyInterface": {"format": "ipvanyinterface", "type": "string"},
-    "IPvAnyNetwork": {"format": "ipvanynetwork", "type": "string"},
-    "AnyUrl": {"format": "uri", "minLength": 1, "type": "string"},
-    "AnyHttpUrl": {"format": "uri", "minLength": 1, "type": "string"},
-    "FileUrl": {"format": "uri", "minLength": 1, "type": "string"},
-    "AnyWebsocketUrl": {"format": "uri", "minLength": 1, "type": "string"},
-    "FtpUrl": {"format": "uri", "minLength": 1, "type": "string"},
-    "AmqpDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "ClickHouseDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "CockroachDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "KafkaDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "MariaDBDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "MySQLDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "RedisDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "SnowflakeDsn": {"format": "uri", "minLength": 1, "type": "string"},
-    "MongoDsn": {"format": "multi-host-uri", "minLength": 1, "type": "string"},
-    "NatsDsn": {"format": "multi-host-uri", "minLength": 1, "type": "string"},
-    "PostgresDsn": {"format": "multi-host-uri", "minLength": 1, "type": "string"},
-    "WebsocketUrl": {"format": "uri", "maxLength": 2083, "minLength": 1, "type": "string"},
-    "HttpUrl": {"format": "uri", "maxLength": 2083, "minLength": 1, "type": "string"},
-    "EmailStr": {"format": "email", "type": "string"},
-    "NameEmail": {"format": "name-email", "type": "string"},
-    "SecretStr": {"format": "password", "type": "string", "writeOnly": True},
-    "SecretBytes": {"format": "password", "type": "string", "writeOnly": True},
-    "StrictStr": {"type": "string"},
-    "StrictInt": {"type": "integer"},
-    "StrictFloat": {"type": "number"},
-    "StrictBool": {"type": "boolean"},
-    "PositiveInt": {"exclusiveMinimum": 0, "type": "integer"},
-    "NegativeInt": {"exclusiveMaximum": 0, "type": "integer"},
-    "NonNegativeInt": {"minimum": 0, "type": "integer"},
-    "NonPositiveInt": {"maximum": 0, "type": "integer"},
-    "PositiveFloat": {"exclusiveMinimum": 0, "type": "number"},
-    "NegativeFloat": {"exclusiveMaximum": 0, "type": "number"},
-    "NonNegativeFloat": {"minimum": 0, "type": "number"},
-    "NonPositiveFloat": {"maximum": 0, "type": "number"},
-    "FiniteFloat": {"type": "number"},
-    "FilePath": {"format": "file-path", "type": "string"},
-    "DirectoryPath": {"format": "directory-path", "type": "string"},
-    "NewPath": {"format": "path", "type": "string"},
-    "AwareDatetime": {"format": "date-time", "type": "string"},
-    "NaiveDatetime": {"format": "date-time", "type": "string"},
-    "PastDate": {"format": "date", "type": "string"},
-    "FutureDate": {"format": "date", "type": "string"},
-    "PastDatetime": {"format": "date-time", "type": "string"},
-    "FutureDatetime": {"format": "date-time", "type": "string"},
-    "UUID1": {"format": "uuid1", "type": "string"},
-    "UUID3": {"format": "uuid3", "type": "string"},
-    "UUID4": {"format": "uuid4", "type": "string"},
-    "UUID5": {"format": "uuid5", "type": "string"},
-    "UUID6": {"format": "uuid6", "type": "string"},
-    "UUID7": {"format": "uuid7", "type": "string"},
-    "UUID8": {"format": "uuid8", "type": "string"},
-    "Base64Bytes": {"format": "base64", "type": "string"},
-    "Base64Str": {"format": "base64", "type": "string"},
-    "Base64UrlBytes": {"format": "base64url", "type": "string"},
-    "Base64UrlStr": {"format": "base64url", "type": "string"},
-    "StrictBytes": {"format": "binary", "type": "string"},
-    "SocketPath": {"format": "path", "type": "string"},
-    "ImportString": {"type": "string"},
     "Json": {"contentMediaType": "application/json", "contentSchema": {}, "type": "string"},
     "ByteSize": {
         "anyOf": [{"pattern": "^\\s*(\\d*\\.?\\d+)\\s*(\\w+)?", "type": "string"}, {"minimum": 0, "type": "integer"}]
     },
 }
+"""The schema of each type without parameters."""
 
 SERIALIZED: dict[str, dict[str, Any]] = {
     "Decimal": {"type": "string"},
@@ -173,7 +111,7 @@ def references(schema: Schema) -> set[str]:
     while waiting:
         node, is_named = waiting.pop()
         if isinstance(node, list):
-            waiting += [(each, False) for each in node]
+            waiting += [(child, False) for child in node]
         elif isinstance(node, dict):
             target = node.get("$ref")
             if isinstance(target, str):
@@ -189,13 +127,13 @@ def references(schema: Schema) -> set[str]:
 def with_names(node: Any, renamed: dict[str, str]) -> Any:
     """A schema with some definitions renamed."""
     if isinstance(node, list):
-        return [with_names(each, renamed) for each in node]
+        return [with_names(child, renamed) for child in node]
     if not isinstance(node, dict):
         return node
     made = SourceDict()
     for key, value in node.items():
         if key == "$defs" and isinstance(value, dict):
-            made[key] = {renamed.get(name, name): with_names(each, renamed) for name, each in value.items()}
+            made[key] = {renamed.get(name, name): with_names(child, renamed) for name, child in value.items()}
         elif key in _DATA:
             made[key] = value
         elif isinstance(value, str):
