@@ -57,7 +57,7 @@ def parse_settings(source: ConfigFile, table: Any) -> Settings:
     for key, value in table.items():
         if key not in KEYS:
             raise _unknown_key(source, key, value)
-        for breach in schema.breaches(value, schema.at(key), (key,), key):
+        for breach in schema.breaches(value, schema.at(key), (key,), (key,)):
             raise _error(source, breach)
         field, read = KEYS[key]
         fields[field] = read(source, key, value)
@@ -122,10 +122,15 @@ _WRONG_NAMES = {
 _TARGETS = ("targets.*", "watch[].target")
 
 
+def _place(breach: Breach) -> str:
+    """Return the place of a breach as the tables above have it."""
+    return ".".join(breach.place).replace(".[]", "[]")
+
+
 def _error(source: ConfigFile, breach: Breach) -> ConfigError:
     """Return what is wrong with a value that does not fit the schema."""
-    keyword, path, place, value, schema, key = breach
-    name, limit, last = dotted(path), schema.get(keyword), place.rpartition(".")[2]
+    keyword, path, _, value, schema, key = breach
+    name, limit, place, last = dotted(path), schema.get(keyword), _place(breach), breach.place[-1]
     if place in _TARGETS and isinstance(value, dict):
         return _target_error(source, breach)
     match keyword:
@@ -175,7 +180,7 @@ def _kind(value: Any) -> str:
 
 def _type_in_words(source: ConfigFile, breach: Breach) -> str:
     """Return what a value must be by the type in its schema; of a table, with its header."""
-    _, path, place, _, schema, _ = breach
+    path, place, schema = breach.path, _place(breach), breach.schema
     if "enum" in schema:
         is_any_text = place.startswith("client-profiles") or place.endswith("]")
         return "a string" if is_any_text else f"one of {', '.join(_words_of(schema))}"
@@ -200,7 +205,7 @@ def _words_of(schema: Schema) -> list[str]:
 
 
 def _unknown_word(source: ConfigFile, breach: Breach) -> ConfigError:
-    _, path, place, value, schema, _ = breach
+    path, place, value, schema = breach.path, _place(breach), breach.value, breach.schema
     words = _words_of(schema)
     if place == "rulesets[]":
         return _unknown(source, "ruleset", value, words, path)
@@ -374,7 +379,7 @@ def _params(source: ConfigFile, at: Path, kind: str, table: dict[str, Any]) -> d
         raise source.error(f"`{dotted(at)}` must be empty; `{short(key)}` has no meaning there", (*at, key))
     properties = {name: _PARAMETERS[parameter.kind](parameter) for name, parameter in parameters.items()}
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    for breach in schema_in(SCHEMA).breaches(table, schema, at, "client-profiles.params"):
+    for breach in schema_in(SCHEMA).breaches(table, schema, at, ("client-profiles", "params")):
         raise _error(source, breach)
     for name in required:
         if name not in table:

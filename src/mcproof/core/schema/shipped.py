@@ -26,6 +26,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "integer": (int,),
     "number": (int, float),
+    "null": (type(None),),
 }
 
 
@@ -35,8 +36,8 @@ class Breach(NamedTuple):
     keyword: str
     """The keyword that it breaks; `type` also if no alternative has its type."""
     path: Path
-    place: str
-    """Where in the schema, for tables of words: `watch[].checks[]`; any key of an open object is `*`."""
+    place: tuple[str, ...]
+    """The path with `[]` for every index and `*` for every key that the schema does not name."""
     value: Any
     schema: Schema
     """The schema that has the keyword."""
@@ -57,7 +58,7 @@ class ShippedSchema:
             schema = self._resolved(schema["properties"][key])
         return schema
 
-    def breaches(self, value: Any, schema: Schema, path: Path = (), place: str = "") -> Iterator[Breach]:
+    def breaches(self, value: Any, schema: Schema, path: Path = (), place: tuple[str, ...] = ()) -> Iterator[Breach]:
         """Yield what in a value breaks a schema, in the order of the value: of an object first its keys."""
         schema = self._resolved(schema)
         if alternatives := schema.get("anyOf"):
@@ -72,10 +73,14 @@ class ShippedSchema:
         if isinstance(value, dict):
             yield from self._of_members(value, schema, path, place)
         elif isinstance(value, list) and "items" in schema:
+            first = schema.get("prefixItems", ())
             for number, item in enumerate(value):
-                yield from self.breaches(item, schema["items"], (*path, number), f"{place}[]")
+                of_item = first[number] if number < len(first) else schema["items"]
+                yield from self.breaches(item, of_item, (*path, number), (*place, "[]"))
 
-    def _of_members(self, value: dict[str, Any], schema: Schema, path: Path, place: str) -> Iterator[Breach]:
+    def _of_members(
+        self, value: dict[str, Any], schema: Schema, path: Path, place: tuple[str, ...]
+    ) -> Iterator[Breach]:
         known, others = schema.get("properties", {}), schema.get("additionalProperties")
         names = _pattern(schema.get("propertyNames", {}).get("pattern", ""))
         for key in value:
@@ -88,9 +93,9 @@ class ShippedSchema:
                 yield Breach("required", path, place, value, schema, key)
         for key, member in value.items():
             if key in known:
-                yield from self.breaches(member, known[key], (*path, key), f"{place}.{key}" if place else key)
+                yield from self.breaches(member, known[key], (*path, key), (*place, key))
             elif isinstance(others, dict):
-                yield from self.breaches(member, others, (*path, key), f"{place}.*")
+                yield from self.breaches(member, others, (*path, key), (*place, "*"))
 
     def _resolved(self, schema: Schema) -> Schema:
         while "$ref" in schema:
@@ -115,7 +120,7 @@ def schema_in(file: str) -> ShippedSchema:
 
 def _has_type(value: Any, schema: Schema) -> bool:
     if "const" in schema:
-        return bool(value == schema["const"])
+        return type(value) is type(schema["const"]) and bool(value == schema["const"])
     if "anyOf" in schema:  # none of its alternatives has the type
         return False
     if "enum" in schema:  # a word that is not in the list is another mistake than a number
