@@ -123,24 +123,20 @@ class Fields(NamedTuple):
                 self.complain(node, f"{name} lacks `{breach.key}`")
             else:
                 misfits[path] = value = self._as_meant(node, breach.schema)
-                if value is None and not (self.is_unresolved(node.value) and _can_be_variable(breach.schema)):
+                is_open = self.is_unresolved(node.value) and not {"enum", _VARIABLE_TOO}.isdisjoint(breach.schema)
+                if value is None and not is_open:
                     self.complain(node, _problem(name, node, breach))
         return _without(root, misfits)
 
     def _as_meant(self, node: Node, schema: Schema) -> Any:
         """Return a number or boolean that a variable holds as text; None for everything else."""
         text = node.value
-        if not node.is_substituted or not isinstance(text, str):
+        if not (node.is_substituted and isinstance(text, str) and _VARIABLE_TOO in schema):
             return None
-        if schema.get("type") == "boolean" and text in ("true", "false"):
-            return text == "true"
-        if schema.get("type") == "integer" and re.fullmatch("[0-9]{1,59}", text):
-            return int(text) if schema["minimum"] <= int(text) <= schema["maximum"] else None
-        return None
-
-
-def _can_be_variable(schema: Schema) -> bool:
-    return "enum" in schema or schema.get("type") in ("integer", "boolean")
+        if schema["type"] == "boolean":
+            return {"true": True, "false": False}.get(text)
+        number = int(text) if re.fullmatch("[0-9]{1,59}", text) else -1
+        return number if schema["minimum"] <= number <= schema["maximum"] else None
 
 
 def value_of(members: Mapping[str, Node], key: str, default: Any = None) -> Any:
@@ -172,6 +168,8 @@ def unknown(kind: str, word: str, words: Iterable[str], where: str = "") -> str:
 
 # --- what does not fit the schema, in words -----------------------------------------------------------------------
 
+_VARIABLE_TOO = "x-variable"
+"""Marks the schema of a value that may be a variable instead."""
 _GONE = object()
 """Stands for a member that is left out."""
 _ITEMS = {
@@ -210,14 +208,14 @@ def suite_schema() -> ShippedSchema:
 
 
 def _after_substitution(schema: Any) -> Any:
-    """Return a schema without alternatives for variables, and with texts that refer to no value of a step."""
+    """Return a schema with marks in place of alternatives for variables, and texts that refer to no value of a step."""
     if isinstance(schema, list):
         return [_after_substitution(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     first, *others = schema.get("anyOf", [schema])
     if others == [{"$ref": "#/$defs/variable"}]:
-        return first
+        return {**first, _VARIABLE_TOO: True}
     if schema.get("type") == "string":
         some = "+" if "minLength" in schema else "*"
         return {"type": "string", "pattern": rf"^(?![\s\S]*\0steps\.)[\s\S]{some}"}
