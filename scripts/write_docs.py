@@ -31,6 +31,7 @@ from mcproof.report.formats import FORMATS
 from mcproof.report.grids import KIND_WORDS
 from mcproof.report.listings import ListedParameter, newest_date
 from mcproof.runs.codec import definition_of
+from mcproof.runs.records import FindingRecord, FixRecord
 from mcproof.runs.results import AppliedConfiguration, Descriptions, Trouble
 from mcproof.services.store.queries import PastRun
 from mcproof.testing.outcomes import TestFailure, TestResult
@@ -54,6 +55,8 @@ NAMES: dict[type, str] = {
     CodeHelp: "code_help",
     Descriptions: "descriptions",
     Failure: "failure",
+    FindingRecord: "finding",
+    FixRecord: "fix",
     Grade: "grade_score",
     Improvement: "improvement",
     Notice: "notice",
@@ -81,20 +84,24 @@ def _named(*kinds: type) -> dict[str, type]:
 
 TYPES: dict[str, dict[str, type]] = {
     "baseline": {"properties/entries/items": BaselineEntry},
-    "compat": _named(Trouble, BrokenConstraint, ClientGain, Improvement),
+    "compat": _named(Trouble, FindingRecord, FixRecord, BrokenConstraint, ClientGain, Improvement),
     "error": _named(Trouble),
-    "fuzz": _named(Trouble, Failure),
-    "grade": _named(Trouble),
+    "fuzz": _named(Trouble, FindingRecord, FixRecord, Failure),
+    "grade": _named(Trouble, FindingRecord, FixRecord),
     "history": {"$defs/run": PastRun},
-    "lint": _named(Trouble),
-    "probe": {**_named(Trouble, ProbeResult), "$defs/probe/properties/negative_path": NegativePathCounts},
+    "lint": _named(Trouble, FindingRecord, FixRecord),
+    "probe": {
+        **_named(Trouble, FindingRecord, FixRecord, ProbeResult),
+        "$defs/probe/properties/negative_path": NegativePathCounts,
+    },
     "prove": {
-        **_named(Trouble, ProbeResult, Cell),
+        **_named(Trouble, FindingRecord, FixRecord, ProbeResult, Cell),
         "$defs/prove/properties/negative_path": NegativePathCounts,
         "$defs/prove/properties/promises": Promises,
     },
-    "run": _named(*NAMES),
-    "scan": _named(Trouble, Trust, RuleOutcome, Action, ToolGraph, ToolEdge),
+    # A finding of a run report may also be a change, and has members that only renderers need.
+    "run": _named(*(kind for kind in NAMES if kind is not FindingRecord)),
+    "scan": _named(Trouble, FindingRecord, FixRecord, Trust, RuleOutcome, Action, ToolGraph, ToolEdge),
     "tests": _named(Trouble, TestResult, TestFailure),
     "tools": {"$defs/parameter": ListedParameter},
 }

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mcproof.core.errors import SettingLocation
 from mcproof.runs.config import StoreSettings, WatchEntry, Webhook
-from mcproof.runs.config_sections import CHECKS, STORE_KEYS, WATCH_KEYS, WEBHOOK_KEYS
 from mcproof.targets.client_config import ConfiguredServer
 
-from .test_config import SCHEMA, VALIDATOR, here, read, refusal
+from .test_config import VALIDATOR, here, read, refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,14 +129,6 @@ def test_the_schema_and_the_reader_agree_about_the_service(text: str, *, is_vali
         read(text)
     else:
         refusal(text)
-
-
-def test_the_schema_has_the_keys_of_the_service() -> None:
-    watch: dict[str, Any] = SCHEMA["properties"]["watch"]["items"]["properties"]
-    assert tuple(watch) == WATCH_KEYS
-    assert tuple(watch["checks"]["items"]["enum"]) == CHECKS
-    assert tuple(watch["webhook"]["properties"]) == WEBHOOK_KEYS
-    assert tuple(SCHEMA["properties"]["store"]["properties"]) == STORE_KEYS
 
 
 def test_a_path_that_no_file_can_have_is_refused(here: Path) -> None:

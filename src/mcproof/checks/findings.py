@@ -156,6 +156,7 @@ def identity_of(*parts: str) -> str:
 
 
 RULESET_NAMES = ["catalog", "strict", "grade", "trust", "spec", "polish", "compat", "wire", "diff"]
+Severity = Annotated[str, member(enum=_LEVEL_OF)]
 
 
 @record()
@@ -170,7 +171,7 @@ class RuleFacts(NamedTuple):
     """The ruleset of the rule."""
     category: Text
     """The category of the rule."""
-    severity: Annotated[str, member(enum=_LEVEL_OF)]
+    severity: Severity
     """The severity, as the ruleset publishes it."""
     level: Level
     """The level, which determines the exit code."""

@@ -188,7 +188,7 @@ def _answers(file: str | None) -> AnswerSource | None:
     if file is None:
         return None
     from mcproof.client.questions import AnswerList
-    from mcproof.testing.suites.loading import read_answer_file
+    from mcproof.testing.suites.entries import read_answer_file
 
     return AnswerList(read_answer_file(file))
 

@@ -9,7 +9,7 @@ metadata addresses is in `addresses`; `text.secrets` recognises a secret, `clien
 
 Public modules: addresses, catalog.model, catalog.tool_marks, console, errors, observations.connection,
 observations.perimeter, observations.probes, observations.responses, observations.source, protocol,
-schema.acceptance, schema.keywords, schema.references, schema.tree, schema.validation, stored_form, text.english,
-text.files, text.json_document, text.json_positions, text.python_document, text.secrets, text.toml_document,
-text.yaml_document.
+schema.acceptance, schema.keywords, schema.references, schema.shipped, schema.tree, schema.validation, stored_form,
+text.english, text.files, text.json_document, text.json_positions, text.python_document, text.secrets,
+text.toml_document, text.yaml_document.
 """

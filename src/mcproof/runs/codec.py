@@ -78,7 +78,7 @@ def is_record(kind: Any) -> bool:
 
 def _declared(hint: Any) -> Member:
     """Return what the last declaration in `Annotated` says."""
-    declarations = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Member)]
+    declarations = [part for part in getattr(hint, "__metadata__", ()) if isinstance(part, Member)]
     return declarations[-1] if declarations else member()
 
 
@@ -217,7 +217,7 @@ def _mapping(reader: Reader) -> Reader:
 
 
 def _object(kind: Any) -> Reader:
-    members = [(each.name, each.key, _reader(each.hint)) for each in members_of(kind) if each.is_field]
+    members = [(stored.name, stored.key, _reader(stored.hint)) for stored in members_of(kind) if stored.is_field]
     optional = kind._field_defaults
 
     def read(raw: Any) -> Any:
@@ -251,13 +251,14 @@ def definition_of(kind: Any, names: Mapping[Any, str]) -> Schema:
     """Return the JSON Schema of a NamedTuple; types with a name in `names` are references to `$defs`."""
     documentation = _documentation(kind)
     properties = {
-        each.key: {**documentation.get(each.name, {}), **schema_of(each.hint, names)} for each in members_of(kind)
+        stored.key: {**documentation.get(stored.name, {}), **schema_of(stored.hint, names)}
+        for stored in members_of(kind)
     }
     return {
         **documentation.get("", {}),
         "type": "object",
         "properties": properties,
-        "required": [each.key for each in members_of(kind) if each.presence == "always"],
+        "required": [stored.key for stored in members_of(kind) if stored.presence == "always"],
         "additionalProperties": False,
     }
 
@@ -308,7 +309,7 @@ def _documentation(kind: Any) -> dict[str, Schema]:
         match statement, following:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                 texts[name] = text
-    texts |= {each.name: ast.get_docstring(each) or "" for each in body if isinstance(each, ast.FunctionDef)}
+    texts |= {method.name: ast.get_docstring(method) or "" for method in body if isinstance(method, ast.FunctionDef)}
     return {name: {"description": _in_json(text)} for name, text in texts.items() if text}
 
 

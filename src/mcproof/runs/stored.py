@@ -88,7 +88,7 @@ def run_document(run: RunResult) -> Iterator[str]:
     seconds = {result.target: round(result.seconds, 4) for result in run.targets}
     timings: Record = {"started": run.started, "seconds": round(run.seconds, 4), "targets": seconds}
     if run.kind == "suite":
-        timings["tests"] = {each.target: [round(test.seconds, 4) for test in each.tests] for each in run.targets}
+        timings["tests"] = {result.target: [round(test.seconds, 4) for test in result.tests] for result in run.targets}
     yield f'\n],\n"timings": {printable(encode(timings))}}}\n'
 
 
@@ -146,20 +146,20 @@ def _lines(members: Record) -> str:
     return "".join(f"{encode(key)}: {printable(encode(value))},\n" for key, value in members.items())
 
 
-def _finding_line(each: ReportedFinding) -> str:
+def _finding_line(finding: ReportedFinding) -> str:
     """Return a finding as in every other document, followed by what only renderers need."""
     more = {
-        "item": each.item,
-        "item_pointer": each.item_pointer,
-        "fingerprint": each.fingerprint,
-        "end_column": each.end_column,
-        "edit": codec.encode(each.fix.edit) if each.fix is not None else None,
-        "snippet": codec.encode(each.snippet),
-        "suppression": codec.encode(each.suppression),
-        **({"twins": each.twins} if each.twins else {}),
-        **({"same_as": each.rule.same_as} if each.rule.same_as else {}),
+        "item": finding.item,
+        "item_pointer": finding.item_pointer,
+        "fingerprint": finding.fingerprint,
+        "end_column": finding.end_column,
+        "edit": codec.encode(finding.fix.edit) if finding.fix is not None else None,
+        "snippet": codec.encode(finding.snippet),
+        "suppression": codec.encode(finding.suppression),
+        **({"twins": finding.twins} if finding.twins else {}),
+        **({"same_as": finding.rule.same_as} if finding.rule.same_as else {}),
     }
-    return f"{finding_line(each)[:-1]}, {encode(more)[1:]}"
+    return f"{finding_line(finding)[:-1]}, {encode(more)[1:]}"
 
 
 def read_run(data: bytes, name: str) -> RunResult:
@@ -215,25 +215,20 @@ def _without_surrogates(document: Any) -> Any:
 def _contradiction(document: Record) -> str | None:
     """Return a contradiction between parts of a report, which a schema cannot express."""
     rules = {record["id"] for record in document["rules"]}
-    targets = [each for each in document["targets"] if "findings" in each]
-    for each in targets:
-        for finding in (*each["findings"], *each["suppressed"]):
+    command, targets = document["command"], [target for target in document["targets"] if "findings" in target]
+    for target in targets:
+        for finding in (*target["findings"], *target["suppressed"]):
             if finding["rule"] not in rules:
                 return f"unknown rule `{finding['rule'][:100]}`"
-            if document["command"] == "diff" and finding["severity"] not in IS_BREAKING:
+            if command == "diff" and finding["severity"] not in IS_BREAKING:
                 return f"invalid severity of a change: `{finding['severity']}`"
     if document["single_target"] and len(document["targets"]) > 1:
         return "`single_target` with several targets"
-    if document["command"] == "grade" and not all("grade" in each["scores"] and each["tokens"] for each in targets):
+    if command == "grade" and not all("grade" in target["scores"] and target["tokens"] for target in targets):
         return "no grade"
-    if document["command"] == "diff" and any(each["compared_with"] is None for each in targets):
-        return "no `compared_with`"
-    if document["command"] == "compat" and any("clients" not in each for each in targets):
-        return "no `clients`"
-    if document["command"] == "scan" and any("trust" not in each for each in targets):
-        return "no `trust`"
-    if document["command"] == "fuzz" and any(each.get("fuzzing") is None for each in targets):
-        return "no `fuzzing`"
+    needed = {"diff": "compared_with", "compat": "clients", "scan": "trust", "fuzz": "fuzzing"}.get(command)
+    if needed is not None and any(target.get(needed) is None for target in targets):
+        return f"no `{needed}`"
     return None
 
 

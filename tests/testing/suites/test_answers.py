@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.client.questions import Answer
-from mcproof.testing.suites.loading import SuiteError, read_answer_file
+from mcproof.testing.suites.entries import read_answer_file
+from mcproof.testing.suites.loading import SuiteError
 from servers import asking
 
 from .suites import outcomes_of, run_json, write_suite

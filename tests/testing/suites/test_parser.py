@@ -327,6 +327,12 @@ BROKEN: dict[str, tuple[str, list[str]]] = {
             "1:24: `url` of the server `local` must be a URL such as https://host/mcp",
         ],
     ),
+    "a variable that is a list": (
+        "servers: {local: {url: 'http://x', auth: {bearer_token_env: [A]}}}\ntools:\n" + TEST + "}\n",
+        [
+            "1:61: `bearer_token_env` of the server `local` must be a string, not a list",
+        ],
+    ),
     "a header from nowhere": (
         "servers: {local: {url: 'http://x', headers: {A: {env: NOT_SET}}}}\ntools:\n" + TEST + "}\n",
         [

@@ -131,13 +131,14 @@ def profile_from(entry: Mapping[str, Any]) -> Profile:
         name=entry["name"],
         kind=entry["kind"],
         checked=entry["checked"],
-        constraints=tuple(map(_constraint, entry["constraints"])),
+        constraints=tuple(map(constraint_from, entry["constraints"])),
         sends_to=tuple(entry.get("sends_to", ())),
         about=entry.get("about", ""),
     )
 
 
-def _constraint(entry: Mapping[str, Any]) -> Constraint:
+def constraint_from(entry: Mapping[str, Any]) -> Constraint:
+    """Return a constraint from its JSON form."""
     fixed = entry.get("fixed_in", {})
     return Constraint(
         id=entry["id"],

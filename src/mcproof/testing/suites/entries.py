@@ -1,6 +1,7 @@
-"""The entries of a suite: servers, `expect` blocks, steps, and warnings about deprecated features.
+"""The entries of a suite: servers, `expect` blocks, steps, answers, and warnings about deprecated features.
 
-Every mistake is recorded with its location; `parser` collects them.
+They fit the schema of suites when they get here (`loading.Fields.fitting`). What a schema cannot say is checked here,
+and recorded with its location; `parser` collects it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,24 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.client.endpoints import AccessOptions
+from mcproof.client.questions import Answer
 from mcproof.core.errors import nearest
 from mcproof.core.protocol import FIRST_STATELESS
 from mcproof.core.text.yaml_document import Node, json_value
-from mcproof.testing.suites.loading import LONGEST_WAIT, MOST_PROBLEMS, NAME, SHOWN, Fields, SuiteProblem
+from mcproof.testing.suites.loading import (
+    MOST_PROBLEMS,
+    NAME,
+    SHOWN,
+    Fields,
+    SuiteError,
+    SuiteProblem,
+    members_of,
+    nodes_of,
+    parse_file,
+    suite_schema,
+    unknown,
+    value_of,
+)
 from mcproof.testing.suites.matchers import NAMES, NOT, NUMERIC, Matcher, MatcherError, matcher_of
 from mcproof.testing.suites.model import (
     CallStep,
@@ -31,6 +46,8 @@ from mcproof.testing.suites.snapshots import Mask, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+
+    from mcproof.core.observations.connection import QuestionKind
 
 
 _CODES = {-32002: "resource not found", -32042: "URL elicitation required"}
@@ -87,8 +104,6 @@ if TYPE_CHECKING:
     Refusal = Callable[[ValuePath], str | None]
     """Returns why a test has no such path; None if it has."""
 
-ASSERTION_KEYS = ("target", "matcher", "message")
-
 
 class ExpectationParser:
     """Parses the `expect` blocks of a suite and keeps its snapshot names unique."""
@@ -99,34 +114,20 @@ class ExpectationParser:
         self._derived: dict[str, int] = {}
         """How often each name was derived from a test and a path."""
 
-    def parse(
-        self, fields: Fields, node: Node | None, test: str, refuse: Refusal, *, allows_duration: bool
-    ) -> Expect | None:
+    def parse(self, fields: Fields, node: Node | None, test: str, refuse: Refusal) -> Expect | None:
         """Parse the `expect` block of a test; `test` names its snapshots."""
-        if node is None:
+        if node is None or node.value is None:
             return None
-        limit = None
-        listed = node
-        if isinstance(node.value, dict):
-            keys = ("assertions", "max_duration_ms") if allows_duration else ("assertions",)
-            members = fields.mapping(node, "`expect`", keys)
-            limit = fields.number(members.get("max_duration_ms"), "`max_duration_ms`", 1, LONGEST_WAIT)
-            if "assertions" not in members:
-                return Expect((), limit)
-            listed = members["assertions"]
-        elif not isinstance(node.value, list):
-            fields.complain(node, f"`expect` must be a list or a mapping with `assertions`, not {node.kind}")
-            return None
-        if listed.value == []:
-            fields.complain(listed, "empty `expect`; omit it to use the default")
-        items = fields.items(listed, "`assertions`")
+        members = members_of(node)
+        items = nodes_of(members.get("assertions", node))
         return Expect(
-            tuple(assertion for item in items if (assertion := self._assertion(fields, item, test, refuse))), limit
+            tuple(assertion for item in items if (assertion := self._assertion(fields, item, test, refuse))),
+            value_of(members, "max_duration_ms"),
         )
 
     def _assertion(self, fields: Fields, node: Node, test: str, refuse: Refusal) -> Expectation | None:
-        members = fields.mapping(node, "an assertion", ASSERTION_KEYS, ("target", "matcher"))
-        message = fields.text(members.get("message"), "`message`")
+        members = members_of(node)
+        message = value_of(members, "message", "")
         path = _value_path(fields, members.get("target"), refuse)
         parsed = _matcher(fields, members["matcher"]) if "matcher" in members else None
         if path is None or parsed is None:
@@ -158,8 +159,8 @@ def _keywords(matcher: Matcher) -> set[str]:
 
 
 def _value_path(fields: Fields, node: Node | None, refuse: Refusal) -> ValuePath | None:
-    text = fields.text(node, "`target`")
-    if node is None or not text or fields.is_unresolved(text):
+    text = node.value if node is not None else None
+    if node is None or not isinstance(text, str) or fields.is_unresolved(text):
         return None
     try:
         path = parse_value_path(text)
@@ -184,10 +185,10 @@ def _matcher(fields: Fields, node: Node, *, is_negated: bool = False) -> tuple[M
     if name == NOT:
         return _matcher(fields, value, is_negated=True)
     if name not in NAMES:
-        fields.complain_unknown(node.keys[name], "matcher", name, (*NAMES, NOT))
+        fields.complain_at(node.keys[name], unknown("matcher", name, (*NAMES, NOT)))
         return None
     # Without an environment, the pattern is not known yet.
-    if name == "regex" and isinstance(value.value, str) and fields.is_unresolved(value.value):
+    if name == "regex" and fields.is_unresolved(value.value):
         return None
     try:
         return matcher_of(name, json_value(value), is_negated=is_negated), value
@@ -197,105 +198,78 @@ def _matcher(fields: Fields, node: Node, *, is_negated: bool = False) -> tuple[M
 
 
 def _snapshot(fields: Fields, node: Node) -> tuple[str, Mask]:
-    """Parse `snapshot`: the name, if given, and the mask."""
-    if node.value is True:
-        return "", Mask()
-    if isinstance(node.value, str) and node.value:
+    """Read `snapshot`: the name, if given, and the mask."""
+    if isinstance(node.value, str):
         return node.value, Mask()
-    if not isinstance(node.value, dict):
-        fields.complain(node, f"`snapshot` must be true, a name, or a mapping with `name` and `mask`, not {node.kind}")
-        return "", Mask()
-    members = fields.mapping(node, "`snapshot`", ("name", "mask"))
+    members = members_of(node)
     words = []
-    listed = members.get("mask")
-    for item in fields.items(listed, "`mask`") if listed is not None else ():
-        word = fields.text(item, "an item of `mask`")
+    for item in nodes_of(members.get("mask")):
         try:
-            mask_of([word] if word else [])
-            words.append(word)
+            mask_of([str(item.value)])
+            words.append(str(item.value))
         except ValuePathError as error:
             fields.complain(item, str(error))
-    return fields.text(members.get("name"), "`name` of a snapshot"), mask_of([word for word in words if word])
+    return value_of(members, "name", ""), mask_of(words)
 
 
-SERVER_KEYS = (
-    "command",
-    "url",
-    "env",
-    "headers",
-    "auth",
-    "cwd",
-    "timeout_ms",
-    "start_timeout_ms",
-    "protocol",
-    "annotations",
-)
-AUTH_KEYS = ("bearer_token_env", "client_id", "client_secret_env", "client_key_env", "issuer", "scope")
-HINTS = ("readOnlyHint", "destructiveHint")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A valid HTTP header name."""
 
 
 def read_server(fields: Fields, name: str, node: Node, key: tuple[int, int]) -> ServerEntry:
-    """Parse a server entry; `key` is the position of its name."""
+    """Read a server entry; `key` is the position of its name."""
     from mcproof.core.protocol import REVISIONS
 
     what = f"the server `{name[:SHOWN]}`"
-    members = fields.mapping(node, what, SERVER_KEYS)
-    if isinstance(node.value, dict) and ("command" in members) == ("url" in members):
+    members, location = members_of(node), SuiteLocation(fields.file, *key)
+    if node.value is None:
+        return ServerEntry(name, location)
+    if ("command" in members) == ("url" in members):
         has = "both a `command` and a `url`" if "url" in members else "neither a `command` nor a `url`"
         fields.complain(node, f"{what} has {has}; exactly one is required")
     for own, other in (("env", "url"), ("cwd", "url"), ("headers", "command"), ("auth", "command")):
         if own in members and other in members:
             fields.complain(members[own], f"`{own}` of {what} cannot be combined with `{other}`")
+    url, folder, protocol = (value_of(members, key) for key in ("url", "cwd", "protocol"))
+    if url is not None and "${" not in url and not is_http_url(url):
+        fields.complain(members["url"], f"`url` of {what} must be a URL such as https://host/mcp")
+    if protocol is not None and protocol not in REVISIONS:
+        if not fields.is_unresolved(protocol):
+            fields.complain(members["protocol"], unknown("protocol revision", protocol, REVISIONS))
+        protocol = None
     authorization, access = _access(fields, members.get("auth"), what)
     return ServerEntry(
         name=name,
-        location=SuiteLocation(fields.file, *key),
+        location=location,
         command=read_command(fields, members.get("command"), f"`command` of {what}"),
-        url=_url(fields, members.get("url"), what),
+        url=url or "",
         environment=_pairs(fields, members.get("env"), f"`env` of {what}", is_header=False),
         headers={
             **_pairs(fields, members.get("headers"), f"`headers` of {what}", is_header=True),
             **authorization,
         },
         access=access,
-        directory=_folder(fields, members.get("cwd"), what),
-        timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
-        start_timeout_ms=fields.number(
-            members.get("start_timeout_ms"), f"`start_timeout_ms` of {what}", 1, LONGEST_WAIT
-        ),
-        protocol=fields.one_of(members.get("protocol"), f"`protocol` of {what}", "protocol revision", REVISIONS)
-        or None,
-        annotations=_annotations(fields, members.get("annotations"), what),
+        directory=folder and os.path.join(os.path.dirname(fields.file), folder),
+        timeout_ms=value_of(members, "timeout_ms"),
+        start_timeout_ms=value_of(members, "start_timeout_ms"),
+        protocol=protocol,
+        annotations={
+            tool: ToolHints(
+                fields.location(hints),
+                {hint: node.value for hint, node in members_of(hints).items() if isinstance(node.value, bool)},
+            )
+            for tool, hints in members_of(members.get("annotations")).items()
+        },
     )
 
 
 def read_command(fields: Fields, node: Node | None, what: str) -> tuple[str, ...]:
-    """Parse a command: a list of words."""
-    if node is None:
-        return ()
-    if isinstance(node.value, str):
-        fields.complain(node, f"{what} must be a list, such as [python, server.py]; no shell is used")
-        return ()
-    # An argument may be empty, the program may not.
-    words = tuple(
-        "" if number and item.value == "" else fields.text(item, f"an item of {what}")
-        for number, item in enumerate(fields.items(node, what))
-    )
-    if node.value == []:
-        fields.complain(node, f"{what} is empty")
-    if any("\0" in word for word in words):
+    """Read a command: a list of words."""
+    words = tuple(str(item.value) for item in nodes_of(node))
+    if node is not None and any("\0" in word for word in words):
         fields.complain(node, f"{what} contains a null character")
         return ()
     return words
-
-
-def _url(fields: Fields, node: Node | None, what: str) -> str:
-    url = fields.text(node, f"`url` of {what}")
-    if node is not None and url and "${" not in url and not is_http_url(url):
-        fields.complain(node, f"`url` of {what} must be a URL such as https://host/mcp")
-    return url
 
 
 def is_http_url(url: str) -> bool:
@@ -310,19 +284,15 @@ def is_http_url(url: str) -> bool:
 
 
 def _pairs(fields: Fields, node: Node | None, what: str, *, is_header: bool) -> dict[str, str]:
-    """Parse environment variables or headers."""
+    """Read environment variables or headers."""
     pairs: dict[str, str] = {}
-    for name, value in (fields.any_mapping(node, what) if node is not None else {}).items():
+    for name, value in members_of(node).items():
         given, shown = value.value, f"`{name[:SHOWN]}`"
         if isinstance(given, dict):
-            members = fields.mapping(value, f"{shown} in {what}", ("env",), ("env",))
-            pairs[name] = fields.from_environment(members.get("env"), f"`env` of {shown}")
-        elif isinstance(given, bool):
-            pairs[name] = "true" if given else "false"
-        elif isinstance(given, str | int | float):
-            pairs[name] = str(given)
+            pairs[name] = fields.from_environment(given["env"]) if "env" in given else ""
+        elif given is not None:
+            pairs[name] = str(given).lower() if isinstance(given, bool) else str(given)
         else:
-            fields.complain(value, f"{shown} in {what} must be a string or {{env: NAME}}, not {value.kind}")
             continue
         if not is_name(name, is_header=is_header) and name.isprintable():
             fields.complain(value, f"{shown} in {what} is not a valid {'header' if is_header else 'variable'} name")
@@ -336,25 +306,20 @@ def is_name(name: str, *, is_header: bool) -> bool:
     return _HEADER.fullmatch(name) is not None if is_header else bool(name) and "=" not in name
 
 
-def _bearer(fields: Fields, node: Node | None) -> dict[str, str]:
-    """The header with a token from the environment."""
-    token = fields.from_environment(node, "`bearer_token_env`")
-    if node is not None and not token and fields.environment is not None and node.value in fields.environment:
-        fields.complain(node, f"the environment variable {node.value} is empty")
-    return {"Authorization": f"Bearer {token}"} if token else {}
-
-
 def _access(fields: Fields, node: Node | None, what: str) -> tuple[dict[str, str], AccessOptions]:
-    """Parse `auth`: a header with a token, or a client that gets one."""
-    if node is None:
+    """Read `auth`: a header with a token, or a client that gets one."""
+    members = members_of(node)
+    if node is None or node.value is None:
         return {}, AccessOptions()
-    members = fields.mapping(node, f"`auth` of {what}", AUTH_KEYS)
-    if "bearer_token_env" in members:
+    if (variable := members.get("bearer_token_env")) is not None:
         for key in members.keys() - {"bearer_token_env"}:
             fields.complain(members[key], f"`{key}` cannot be combined with `bearer_token_env`")
-        return _bearer(fields, members["bearer_token_env"]), AccessOptions()
+        token = fields.from_environment(variable)
+        if not token and fields.environment is not None and variable.value in fields.environment:
+            fields.complain(variable, f"the environment variable {variable.value} is empty")
+        return {"Authorization": f"Bearer {token}"} if token else {}, AccessOptions()
     credentials = [key for key in ("client_secret_env", "client_key_env") if key in members]
-    if isinstance(node.value, dict) and ("client_id" not in members or len(credentials) != 1):
+    if "client_id" not in members or len(credentials) != 1:
         fields.complain(
             node,
             f"`auth` of {what} needs `bearer_token_env`, or `client_id` with either `client_secret_env` or "
@@ -362,55 +327,29 @@ def _access(fields: Fields, node: Node | None, what: str) -> tuple[dict[str, str
         )
     # Called for what it records: a variable that is not set, or a value that is secret.
     for key in credentials:
-        fields.from_environment(members[key], f"`{key}`")
-    names = {key: fields.text(members.get(key), f"`{key}` of {what}") for key in AUTH_KEYS}
+        fields.from_environment(members[key])
     return {}, AccessOptions(
-        client_id=names["client_id"],
-        secret_variable=names["client_secret_env"],
-        key_variable=names["client_key_env"],
-        issuer=names["issuer"],
-        scope=names["scope"],
+        client_id=value_of(members, "client_id", ""),
+        secret_variable=value_of(members, "client_secret_env", ""),
+        key_variable=value_of(members, "client_key_env", ""),
+        issuer=value_of(members, "issuer", ""),
+        scope=value_of(members, "scope", ""),
     )
 
 
-def _annotations(fields: Fields, node: Node | None, what: str) -> dict[str, ToolHints]:
-    """Parse hints by tool name."""
-    hints = {}
-    for tool, value in (fields.any_mapping(node, f"`annotations` of {what}") if node is not None else {}).items():
-        shown = f"the annotations of `{tool[:SHOWN]}`"
-        members = fields.mapping(value, shown, HINTS)
-        for name, member in members.items():
-            if not isinstance(member.value, bool):
-                fields.complain(member, f"`{name}` in {shown} must be true or false, not {member.kind}")
-        values = {name: member.value for name, member in members.items() if isinstance(member.value, bool)}
-        hints[tool] = ToolHints(fields.location(value), values)
-    return hints
-
-
-def _folder(fields: Fields, node: Node | None, what: str) -> str | None:
-    name = fields.text(node, f"`cwd` of {what}")
-    return os.path.join(os.path.dirname(fields.file), name) if name else None
-
-
-STEP_KEYS = ("tool", "args", "save", "timeout_ms")
-
-
-def read_steps(fields: Fields, node: Node | None, what: str) -> tuple[CallStep, ...]:
-    """Parse the steps of a test; each may use what earlier ones save."""
+def read_steps(fields: Fields, node: Node | None) -> tuple[CallStep, ...]:
+    """Read the steps of a test; each may use what earlier ones save."""
     steps: list[CallStep] = []
     saved: dict[str, None] = {}
-    for item in fields.items(node, f"`steps` of {what}") if node is not None else ():
-        members = fields.mapping(item, f"a step of {what}", STEP_KEYS, ("tool",))
-        arguments = members.get("args")
-        check_references(fields, arguments, saved)
+    for item in nodes_of(node):
+        members = members_of(item)
+        check_references(fields, members.get("args"), saved)
         step = CallStep(
             location=fields.location(item),
-            tool=fields.text(members.get("tool"), f"`tool` of a step of {what}"),
-            arguments={name: json_value(value) for name, value in fields.any_mapping(arguments, "`args`").items()}
-            if arguments is not None
-            else {},
+            tool=value_of(members, "tool", ""),
+            arguments=value_of(members, "args", {}),
             save=tuple(_save(fields, members.get("save"))),
-            timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of a step of {what}", 1, LONGEST_WAIT),
+            timeout_ms=value_of(members, "timeout_ms"),
         )
         saved |= dict.fromkeys(name for name, _ in step.save)
         steps.append(step)
@@ -419,18 +358,20 @@ def read_steps(fields: Fields, node: Node | None, what: str) -> tuple[CallStep, 
 
 def _save(fields: Fields, node: Node | None) -> list[tuple[str, ValuePath]]:
     saved = []
-    for name, value in (fields.any_mapping(node, "`save`") if node is not None else {}).items():
+    for name, value in members_of(node).items():
         if NAME.fullmatch(name) is None:
             fields.complain(value, f"invalid name `{name[:SHOWN]}` in `save`; use letters, digits and `_`")
-        text = fields.text(value, f"`{name[:SHOWN]}` in `save`")
+        if value.value is None:
+            continue
+        text = str(value.value)
         try:
-            path = parse_value_path(text) if text else None
+            path = parse_value_path(text)
         except ValuePathError as error:
             fields.complain(value, f"the path `{text[:SHOWN]}` {error}")
             continue
-        if path is not None and path.root != "result":
+        if path.root != "result":
             fields.complain(value, f"the path `{text[:SHOWN]}` must start with `result`, as `result.content[0].text`")
-        elif path is not None:
+        else:
             saved.append((name, path))
     return saved
 
@@ -450,3 +391,95 @@ def check_references(fields: Fields, node: Node | None, saved: Collection[str]) 
                 )
                 hint = nearest(name, list(saved))
                 fields.complain(node, f"unknown value `${{steps.{name[:SHOWN]}}}`{hint}; {offered}")
+
+
+ACTIONS = ("accept", "decline", "cancel")
+_ACTIONS = "accept, decline or cancel"
+_SIMPLE = (str, int, float, type(None))
+"""The types of fields of a form, besides lists of texts; null leaves a field out."""
+
+
+def read_answer_file(file: str) -> tuple[Answer, ...]:
+    """Parse a file of answers: a list, or a mapping with `answers`. Raises SuiteError."""
+    problems: list[SuiteProblem] = []
+    root = parse_file(file, problems)
+    answers: tuple[Answer, ...] = ()
+    if root is not None:
+        fields = Fields(file, problems, {}, [])
+        schema = suite_schema().at("answers")
+        if isinstance(root.value, dict):
+            schema = {"properties": {"answers": schema}, "required": ["answers"], "additionalProperties": False}
+        fitting = fields.fitting(root, "a file of answers", schema, "answers")
+        answers = read_answers(fields, members_of(fitting).get("answers", fitting))
+    if problems:
+        raise SuiteError(problems)
+    return answers
+
+
+def read_answers(fields: Fields, node: Node | None) -> tuple[Answer, ...]:
+    """Read a list of answers that fits its schema."""
+    answers = (_answer(fields, item) for item in nodes_of(node))
+    return tuple(answer for answer in answers if answer is not None)
+
+
+def _answer(fields: Fields, node: Node) -> Answer | None:
+    members = members_of(node)
+    kind: QuestionKind = value_of(members, "kind", "form")
+    if kind == "roots" and "asked" in members:
+        fields.complain(members["asked"], "`asked` cannot be combined with `kind: roots`, which has no text")
+    reply = members.get("reply")
+    if reply is None:
+        return None
+    problem = _REPLIES[kind](reply)
+    if problem:
+        fields.complain(reply, f"`reply` must be {problem}, not {_shown(reply)}")
+        return None
+    return Answer(kind, value_of(members, "asked", ""), json_value(reply), f"{fields.file}:{node.line}")
+
+
+def _shown(node: Node) -> str:
+    return f"`{node.value[:60]}`" if isinstance(node.value, str) and node.value else node.kind
+
+
+def _form_problem(node: Node) -> str:
+    """What a reply to a form must be, if it is something else; else empty."""
+    if isinstance(node.value, dict):
+        return (
+            "" if all(map(_is_field, node.value.values())) else "fields with texts, numbers, booleans or lists of texts"
+        )
+    return "" if node.value in ACTIONS else f"{_ACTIONS}, or a mapping with fields"
+
+
+def _is_field(node: Node) -> bool:
+    if isinstance(node.value, list):
+        return all(isinstance(item.value, str) for item in node.value)
+    return isinstance(node.value, _SIMPLE)
+
+
+def _url_problem(node: Node) -> str:
+    return "" if node.value in ACTIONS else _ACTIONS
+
+
+def _sampling_problem(node: Node) -> str:
+    return "" if isinstance(node.value, str) and node.value else "the text of the model, or decline"
+
+
+def _roots_problem(node: Node) -> str:
+    is_list = isinstance(node.value, list) and all(map(_is_root, node.value))
+    return "" if is_list else "a list of `file://` URIs, or of mappings with `uri` and `name`"
+
+
+def _is_root(node: Node) -> bool:
+    if isinstance(node.value, dict):
+        members: dict[str, Any] = json_value(node)
+        is_known = "uri" in members and members.keys() <= {"uri", "name"}
+        return is_known and all(isinstance(member, str) for member in members.values())
+    return isinstance(node.value, str) and bool(node.value)
+
+
+_REPLIES: dict[QuestionKind, Callable[[Node], str]] = {
+    "form": _form_problem,
+    "url": _url_problem,
+    "sampling": _sampling_problem,
+    "roots": _roots_problem,
+}

@@ -117,16 +117,12 @@ def result_of(test: SuiteTest, part: str, outcome: TestOutcome, message: str, se
 
 def _assessed(test: SuiteTest, part: str, assessment: Assessment, seconds: float) -> TestResult:
     reported = tuple(assessment.failures[:MOST_FAILURES])
-    message = _summary(assessment.failures) if reported else assessment.note
+    message = assessment.note
+    if reported:
+        more = f" (and {len(assessment.failures) - 1:,} more)" if len(assessment.failures) > 1 else ""
+        message = f"{reported[0].sentence}{more}"
     outcome: TestOutcome = "failed" if reported else "passed" if assessment.applies else "not_applicable"
     return result_of(test, part, outcome, message, seconds)._replace(failures=reported)
-
-
-def _summary(failures: list[TestFailure]) -> str:
-    first = failures[0]
-    more = f" (and {len(failures) - 1:,} more)" if len(failures) > 1 else ""
-    where = f"{first.target}: " if first.target and not first.message.startswith(first.target) else ""
-    return f"{where}{first.message}{more}"
 
 
 def _checker(server: ServerUnderTest, store: SnapshotStore) -> ExpectationChecker:
@@ -261,13 +257,14 @@ async def _negative_path(
     is_weak = any(probe.probe == "baseline" and probe.outcome != "accepted" for probe in proof.probes)
     note = "; ".join([_probe_summary(proof.probes, block.checks), *([WEAK] if is_weak else [])])
     if block.expect is not None:
-        reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), _failed_probes(proof.probes))
+        failed = ", ".join(f"{probe.probe} {probe.outcome}" for probe in proof.probes if probe.passed is False)
+        reasons = dict.fromkeys(("negative_path.failures", "negative_path.gate_passed"), failed)
         return Assessment(checker.check(block.expect, {"negative_path": counted._asdict()}, reasons), note)
     failures = [
         checker.failure(
             probe.probe,
             f"{probe.probe}: {probe.outcome}, {probe.reason}",
-            _expected_response(probe),
+            "a result" if probe.probe in ("baseline", "oversized") else "an error",
             _without_envelope(probe.answer),
         )
         for probe in proof.probes
@@ -309,14 +306,6 @@ def _probe_summary(probes: list[ProbeResult], checks: tuple[str, ...]) -> str:
     others = [probe.probe for probe in probes if probe.passed is None and probe.probe in checks]
     more = f"; not applicable: {', '.join(others)}" if others else ""
     return f"{', '.join(passed) or 'nothing'}{more}"
-
-
-def _failed_probes(probes: list[ProbeResult]) -> str:
-    return ", ".join(f"{probe.probe} {probe.outcome}" for probe in probes if probe.passed is False)
-
-
-def _expected_response(probe: ProbeResult) -> str:
-    return "a result" if probe.probe in ("baseline", "oversized") else "an error"
 
 
 def _without_envelope(response: str) -> str:

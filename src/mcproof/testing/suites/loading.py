@@ -6,20 +6,22 @@ Why values of the environment do not leave a suite: docs/decisions/0012-no-envir
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mcproof.client.connect import INHERITED
-from mcproof.client.questions import Answer
 from mcproof.core.errors import McproofError, nearest, reason_of
+from mcproof.core.schema.shipped import ShippedSchema
 from mcproof.core.text.yaml_document import MAX_BYTES, Node, YamlError, decode, json_value, parse
-from mcproof.testing.suites.model import KEYS, WRITTEN, SuiteLocation, marked, references_in
+from mcproof.testing.suites.model import BLOCKS, KEYS, WRITTEN, SuiteLocation, marked, references_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from mcproof.core.observations.connection import QuestionKind
+    from mcproof.core.schema.shipped import Breach, Path, Schema
 
 
 MOST_PROBLEMS = 50
@@ -60,12 +62,10 @@ class SuiteError(McproofError):
 
 SHOWN = 60
 """Maximum length of a word in a message."""
-LONGEST_WAIT = 3_600_000
-"""Maximum time limit, in milliseconds."""
 
 
 class Fields(NamedTuple):
-    """Reads the values of one file; `what` names a value in messages."""
+    """Reads the values of one file, and records what is wrong with them."""
 
     file: str
     problems: list[SuiteProblem]
@@ -82,106 +82,78 @@ class Fields(NamedTuple):
         """Record a problem at a line and column, such as those of a key."""
         self.problems.append(SuiteProblem(self.file, *position, message))
 
-    def complain_unknown(self, position: tuple[int, int], kind: str, word: str, words: Iterable[str]) -> None:
-        """Record a word that is not in `words`."""
-        self.complain_at(position, unknown(kind, word, words))
-
     def location(self, node: Node) -> SuiteLocation:
         return SuiteLocation(self.file, node.line, node.column)
 
-    def is_unresolved(self, text: str) -> bool:
-        """Whether a text depends on the environment, and there is none."""
-        return self.environment is None and "${" in text
+    def is_unresolved(self, value: Any) -> bool:
+        """Whether a value depends on the environment, and there is none."""
+        return self.environment is None and isinstance(value, str) and "${" in value
 
-    def any_mapping(self, node: Node, what: str) -> dict[str, Node]:
-        if isinstance(node.value, dict):
-            return node.value
-        self.complain(node, f"{what} must be a mapping, not {node.kind}")
-        return {}
-
-    def mapping(self, node: Node, what: str, keys: Iterable[str], needed: tuple[str, ...] = ()) -> dict[str, Node]:
-        """Return the known members of a mapping; record unknown and missing ones."""
-        members, listed = self.any_mapping(node, what), list(keys)
-        for key in members:
-            if key not in listed:
-                self.complain_at(node.keys[key], unknown("key", key, listed, f" in {what}"))
-        for key in needed:
-            if isinstance(node.value, dict) and key not in members:
-                self.complain(node, f"{what} lacks `{key}`")
-        return {key: member for key, member in members.items() if key in listed}
-
-    def items(self, node: Node, what: str) -> list[Node]:
-        if isinstance(node.value, list):
-            return node.value
-        self.complain(node, f"{what} must be a list, not {node.kind}")
-        return []
-
-    def text(self, node: Node | None, what: str) -> str:
-        """Return a non-empty string; "" if absent or invalid."""
-        if node is None:
-            return ""
-        if isinstance(node.value, str) and (saved := references_in(node.value)):
-            self.complain(node, f"`${{steps.{saved[0]}}}` can only be used in `args` and in matchers, not in {what}")
-            return ""
-        if isinstance(node.value, str) and node.value:
-            return node.value
-        if isinstance(node.value, str):
-            self.complain(node, f"{what} is empty")
-        else:
-            hint = "; quote it" if isinstance(node.value, int | float) else ""
-            self.complain(node, f"{what} must be a string, not {node.kind}{hint}")
-        return ""
-
-    def texts(self, node: Node | None, what: str) -> tuple[str, ...]:
-        items = self.items(node, what) if node is not None else []
-        return tuple(text for item in items if (text := self.text(item, f"an item of {what}")))
-
-    def number(self, node: Node | None, what: str, least: int, most: int) -> int | None:
-        """Return an integer in a range; None if absent or invalid. Substituted variables may hold it as text."""
-        if node is None:
-            return None
-        value = node.value
-        if isinstance(value, str) and node.is_substituted and re.fullmatch("[0-9]{1,59}", value):
-            value = int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
-            return value
-        if not (isinstance(value, str) and self.is_unresolved(value)):
-            self.complain(node, f"{what} must be an integer from {least:,} to {most:,}")
-        return None
-
-    def flag(self, node: Node | None, what: str) -> bool:
-        """Return a boolean; False if absent or invalid. Substituted variables may hold it as text."""
-        value = node.value if node is not None else False
-        if node is not None and node.is_substituted and value in ("true", "false"):
-            value = value == "true"
-        if isinstance(value, bool):
-            return value
-        if node is not None and not (isinstance(value, str) and self.is_unresolved(value)):
-            self.complain(node, f"{what} must be true or false")
-        return False
-
-    def one_of(self, node: Node | None, what: str, kind: str, words: Iterable[str]) -> str:
-        """Return one of the known words; "" if absent or unknown."""
-        word, listed = self.text(node, what), list(words)
-        if node is None or not word or word in listed:
-            return word
-        if not self.is_unresolved(word):
-            self.complain_unknown((node.line, node.column), kind, word, listed)
-        return ""
-
-    def from_environment(self, node: Node | None, what: str) -> str:
+    def from_environment(self, node: Node) -> str:
         """Return the value of the environment variable named by a node."""
-        name = self.text(node, what)
-        if node is None or not name:
+        name = node.value
+        if not isinstance(name, str):
             return ""
         if self.environment is None:
             return f"${{{name}}}"
         value = self.environment.get(name)
         if value is None:
             self.complain(node, f"the environment variable {name[:SHOWN]} is not set")
-            return ""
-        self.secrets.append(value)
-        return value
+        else:
+            self.secrets.append(value)
+        return value or ""
+
+    def fitting(self, root: Node, what: str, schema: Schema, *place: str) -> Node:
+        """Record what in a document breaks its schema, which is at a place in that of suites; return the rest.
+
+        A value that does not fit becomes None, so that what is around it is read nevertheless; unknown keys are gone.
+        """
+        misfits: dict[Path, Any] = {}
+        for breach in suite_schema().breaches(json_value(root), schema, (), place):
+            if _is_read_by_hand(breach):
+                continue
+            is_unknown = breach.keyword == "additionalProperties"
+            path = breach.path[:-1] if is_unknown else breach.path
+            node, name = _at(root, path), _name(root, path, breach.place, what)
+            if is_unknown:
+                message = unknown("key", breach.key, breach.schema["properties"], f" in {name}")
+                self.complain_at(node.keys[breach.key], message)
+                misfits[breach.path] = _GONE
+            elif breach.keyword == "required":
+                self.complain(node, f"{name} lacks `{breach.key}`")
+            else:
+                misfits[path] = value = self._as_meant(node, breach.schema)
+                is_open = self.is_unresolved(node.value) and not {"enum", _VARIABLE_TOO}.isdisjoint(breach.schema)
+                if value is None and not is_open:
+                    self.complain(node, _problem(name, node, breach))
+        return _without(root, misfits)
+
+    def _as_meant(self, node: Node, schema: Schema) -> Any:
+        """Return a number or boolean that a variable holds as text; None for everything else."""
+        text = node.value
+        if not (node.is_substituted and isinstance(text, str) and _VARIABLE_TOO in schema):
+            return None
+        if schema["type"] == "boolean":
+            return {"true": True, "false": False}.get(text)
+        number = int(text) if re.fullmatch("[0-9]{1,59}", text) else -1
+        return number if schema["minimum"] <= number <= schema["maximum"] else None
+
+
+def value_of(members: Mapping[str, Node], key: str, default: Any = None) -> Any:
+    """Return the JSON value of a member; the default if it is absent or does not fit."""
+    value = json_value(members[key]) if key in members else None
+    return default if value is None else value
+
+
+def nodes_of(node: Node | None) -> list[Node]:
+    """Return the items of a list that fit; none if there is no list."""
+    items = node.value if node is not None and isinstance(node.value, list) else []
+    return [item for item in items if item.value is not None]
+
+
+def members_of(node: Node | None) -> dict[str, Node]:
+    """Return the members of a mapping; none if there is no mapping."""
+    return node.value if node is not None and isinstance(node.value, dict) else {}
 
 
 _STEPS_SAVE = " (only `steps` can save values: a test has none for other tests)"
@@ -193,6 +165,146 @@ def unknown(kind: str, word: str, words: Iterable[str], where: str = "") -> str:
     hint = _STEPS_SAVE if word == "save" and "steps" in listed else nearest(word, listed)
     return f"unknown {kind} `{word[:SHOWN]}`{where}{hint}; expected one of {', '.join(listed)}"
 
+
+# --- what does not fit the schema, in words -----------------------------------------------------------------------
+
+_VARIABLE_TOO = "x-variable"
+"""Marks the schema of a value that may be a variable instead."""
+_GONE = object()
+"""Stands for a member that is left out."""
+_ITEMS = {
+    **dict.fromkeys(("setup", "teardown"), "a step"),
+    **dict.fromkeys(("expect", "assertions"), "an assertion"),
+    "answers": "an answer",
+    "checks": "a check",
+}
+"""The names of the items of lists; those of others are items of the list."""
+_ALONE = frozenset(
+    {
+        *("server", "args", "save", "expect", "assertions", "target", "message", "max_duration_ms", "asked"),
+        *("negative_path", "checks", "fuzz", "seed", "cases", "max_call_ms", "security", "snapshot", "mask"),
+    }
+)
+"""The keys that need no holder: there is one place for them."""
+_EXPECTED = {
+    "expect": "a list or a mapping with `assertions`",
+    "snapshot": "true, a name, or a mapping with `name` and `mask`",
+}
+"""What a value must be, by its key; others are named by their type."""
+_COMMANDS = ("command", "run")
+_EMPTY = {
+    "checks": "`checks` is empty; omit it to send every probe",
+    **dict.fromkeys(("expect", "assertions"), "empty `expect`; omit it to use the default"),
+}
+_TYPES = {"object": "a mapping", "array": "a list", "string": "a string"}
+
+
+@cache
+def suite_schema() -> ShippedSchema:
+    """Return the schema of suites as variables leave it."""
+    # Read for itself, because it is changed.
+    with open(os.path.join(os.path.dirname(__file__), "suite.schema.json"), encoding="utf-8") as opened:
+        return ShippedSchema(_after_substitution(json.load(opened)))
+
+
+def _after_substitution(schema: Any) -> Any:
+    """Return a schema with marks in place of alternatives for variables, and texts that refer to no value of a step."""
+    if isinstance(schema, list):
+        return [_after_substitution(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    first, *others = schema.get("anyOf", [schema])
+    if others == [{"$ref": "#/$defs/variable"}]:
+        return {**first, _VARIABLE_TOO: True}
+    if schema.get("type") == "string":
+        some = "+" if "minLength" in schema else "*"
+        return {"type": "string", "pattern": rf"^(?![\s\S]*\0steps\.)[\s\S]{some}"}
+    return {key: _after_substitution(part) for key, part in schema.items()}
+
+
+def _at(root: Node, path: Path) -> Node:
+    node: Any = root
+    for step in path:
+        node = node.value[step]
+    return cast("Node", node)
+
+
+def _without(root: Node, misfits: Mapping[Path, Any]) -> Node:
+    """Return a tree with other values at some paths."""
+    touched = {path[:length] for path in misfits for length in range(len(path) + 1)}
+
+    # Recursion is safe: the depth of trees is limited.
+    def replaced(node: Node, path: Path) -> Node:
+        if path in misfits:
+            return node._replace(value=misfits[path])
+        value: Any = node.value
+        if path not in touched:
+            return node
+        if isinstance(value, list):
+            return node._replace(value=[replaced(item, (*path, index)) for index, item in enumerate(value)])
+        members = {key: replaced(member, (*path, key)) for key, member in value.items()}
+        return node._replace(value={key: member for key, member in members.items() if member.value is not _GONE})
+
+    return replaced(root, ())
+
+
+def _is_read_by_hand(breach: Breach) -> bool:
+    """Whether a reader of its own says more about a value, or it is read before variables are known."""
+    in_matcher = "matcher" in breach.place and "snapshot" not in breach.place
+    return in_matcher or breach.keyword == "propertyNames" or breach.place[:1] in (("variables",), ("imports",))
+
+
+def _problem(name: str, node: Node, breach: Breach) -> str:
+    """Return what is wrong with a value that has a name in messages."""
+    schema, key = breach.schema, breach.place[-1] if breach.place else ""
+    if breach.keyword == "pattern" and (saved := references_in(str(node.value))):
+        return f"`${{steps.{saved[0]}}}` can only be used in `args` and in matchers, not in {name}"
+    if breach.keyword == "enum" and node.value:
+        return unknown("check" if key == "[]" else key, str(node.value), schema["enum"])
+    if breach.keyword in ("enum", "pattern", "minItems"):
+        return _EMPTY.get(key, f"{name} is empty")
+    if schema.get("type") == "integer":
+        return f"{name} must be an integer from {schema['minimum']:,} to {schema['maximum']:,}"
+    if schema.get("type") == "boolean":
+        return f"{name} must be true or false" + (f", not {node.kind}" if "annotations" in breach.place else "")
+    if key in _COMMANDS and isinstance(node.value, str):
+        return f"{name} must be a list, such as [python, server.py]; no shell is used"
+    if breach.place[-2:-1] in (("env",), ("headers",)):
+        return f"{name} must be a string or {{env: NAME}}, not {node.kind}"
+    is_text = schema.get("type") == "string" or "enum" in schema
+    hint = "; quote it" if is_text and isinstance(node.value, int | float) else ""
+    expected = _EXPECTED.get(key) or ("a string" if is_text else _TYPES[schema.get("type", "object")])
+    return f"{name} must be {expected}, not {node.kind}{hint}"
+
+
+def _name(root: Node, path: Path, place: tuple[str, ...], what: str) -> str:
+    """Return how messages name the value at a path."""
+    if not path:
+        return what
+    key, holder = str(path[-1])[:SHOWN], place[-2] if len(place) > 1 else ""
+    above = path[:-1], place[:-1]
+    if place[-1] == "[]" and len(place) == 2 and holder in BLOCKS:
+        name = value_of(members_of(_at(root, path)), "name")
+        return f"the test `{name[:SHOWN]}`" if isinstance(name, str) and name else f"a test in `{holder}`"
+    if place[-1] == "[]":
+        step = f"a step of {_name(root, path[:-2], place[:-2], what)}" if holder == "steps" else ""
+        return step or _ITEMS.get(holder) or f"an item of {_name(root, *above, what)}"
+    if holder == "servers":
+        return f"the server `{key}`"
+    if holder == "annotations":
+        return f"the annotations of `{key}`"
+    if place[-1] == "*" or place[-3:-1] == ("annotations", "*"):
+        return f"`{key}` in {_name(root, *above, what)}"
+    if holder == "snapshot" and key == "name":
+        return "`name` of a snapshot"
+    if len(path) == 1 or key in _ALONE:
+        return f"`{key}`"
+    if holder in ("call", "auth"):
+        return f"`{key}` of {_name(root, path[:-2], place[:-2], what)}"
+    return f"`{key}` of {_name(root, *above, what)}"
+
+
+# --- variables -----------------------------------------------------------------------------------------------------
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _VARIABLE = re.compile(r"\$(\$)?\{([^{}]*+)\}")
@@ -330,7 +442,9 @@ class _Loader:
         real = os.path.realpath(file)
         self._done[real] = None
         imports = root.value.get("imports")
-        for node in fields.items(imports, "`imports`") if imports is not None else ():
+        if imports is not None and not isinstance(imports.value, list):
+            fields.complain(imports, f"`imports` must be a list, not {imports.kind}")
+        for node in nodes_of(imports):
             if not isinstance(node.value, str) or not node.value:
                 fields.complain(node, f"an import must be the path of a file, not {node.kind}")
                 continue
@@ -403,10 +517,11 @@ def _known(document: Document, merged: dict[str, Any]) -> dict[str, Any]:
 
 
 def _variables(document: Document, fields: Fields) -> dict[str, Node]:
-    root = document.root.value
-    node = root.get("variables") if isinstance(root, dict) else None
+    node = members_of(document.root).get("variables")
+    if node is not None and not isinstance(node.value, dict):
+        fields.complain(node, f"`variables` must be a mapping, not {node.kind}")
     variables = {}
-    for name, value in (fields.any_mapping(node, "`variables`") if node is not None else {}).items():
+    for name, value in members_of(node).items():
         if NAME.fullmatch(name) is None or name == FOLDER:
             fields.complain(value, f"invalid variable name `{name[:SHOWN]}`; use letters, digits and `_`")
         elif isinstance(value.value, dict | list):
@@ -415,97 +530,3 @@ def _variables(document: Document, fields: Fields) -> dict[str, Node]:
         else:
             variables[name] = value
     return variables
-
-
-ANSWER_KEYS = ("kind", "asked", "reply")
-ACTIONS = ("accept", "decline", "cancel")
-_ACTIONS = "accept, decline or cancel"
-_SIMPLE = (str, int, float, type(None))
-"""The types of fields of a form, besides lists of texts; null leaves a field out."""
-
-
-def read_answer_file(file: str) -> tuple[Answer, ...]:
-    """Parse a file of answers: a list, or a mapping with `answers`. Raises SuiteError."""
-    problems: list[SuiteProblem] = []
-    root = parse_file(file, problems)
-    answers: tuple[Answer, ...] = ()
-    if root is not None:
-        fields = Fields(file, problems, {}, [])
-        listed: Node | None = root
-        if isinstance(root.value, dict):
-            listed = fields.mapping(root, "a file of answers", ("answers",), ("answers",)).get("answers")
-        answers = read_answers(fields, listed, "a file of answers")
-    if problems:
-        raise SuiteError(problems)
-    return answers
-
-
-def read_answers(fields: Fields, node: Node | None, what: str) -> tuple[Answer, ...]:
-    """Parse a list of answers."""
-    answers = (_answer(fields, item) for item in fields.items(node, what)) if node is not None else ()
-    return tuple(answer for answer in answers if answer is not None)
-
-
-def _answer(fields: Fields, node: Node) -> Answer | None:
-    members = fields.mapping(node, "an answer", ANSWER_KEYS, ("reply",))
-    given = fields.one_of(members.get("kind"), "`kind` of an answer", "kind", _REPLIES) or "form"
-    kind: QuestionKind = next(name for name in _REPLIES if name == given)
-    asked = fields.text(members.get("asked"), "`asked`")
-    if kind == "roots" and "asked" in members:
-        fields.complain(members["asked"], "`asked` cannot be combined with `kind: roots`, which has no text")
-    reply = members.get("reply")
-    if reply is None:
-        return None
-    problem = _REPLIES[kind](reply)
-    if problem:
-        fields.complain(reply, f"`reply` must be {problem}, not {_shown(reply)}")
-        return None
-    return Answer(kind, asked, json_value(reply), f"{fields.file}:{node.line}")
-
-
-def _shown(node: Node) -> str:
-    return f"`{node.value[:60]}`" if isinstance(node.value, str) and node.value else node.kind
-
-
-def _form_problem(node: Node) -> str:
-    """What a reply to a form must be, if it is something else; else empty."""
-    if isinstance(node.value, dict):
-        return (
-            "" if all(map(_is_field, node.value.values())) else "fields with texts, numbers, booleans or lists of texts"
-        )
-    return "" if node.value in ACTIONS else f"{_ACTIONS}, or a mapping with fields"
-
-
-def _is_field(node: Node) -> bool:
-    if isinstance(node.value, list):
-        return all(isinstance(item.value, str) for item in node.value)
-    return isinstance(node.value, _SIMPLE)
-
-
-def _url_problem(node: Node) -> str:
-    return "" if node.value in ACTIONS else _ACTIONS
-
-
-def _sampling_problem(node: Node) -> str:
-    return "" if isinstance(node.value, str) and node.value else "the text of the model, or decline"
-
-
-def _roots_problem(node: Node) -> str:
-    is_list = isinstance(node.value, list) and all(map(_is_root, node.value))
-    return "" if is_list else "a list of `file://` URIs, or of mappings with `uri` and `name`"
-
-
-def _is_root(node: Node) -> bool:
-    if isinstance(node.value, dict):
-        members: dict[str, Any] = json_value(node)
-        is_known = "uri" in members and members.keys() <= {"uri", "name"}
-        return is_known and all(isinstance(member, str) for member in members.values())
-    return isinstance(node.value, str) and bool(node.value)
-
-
-_REPLIES: dict[QuestionKind, Callable[[Node], str]] = {
-    "form": _form_problem,
-    "url": _url_problem,
-    "sampling": _sampling_problem,
-    "roots": _roots_problem,
-}

@@ -52,14 +52,10 @@ def matcher_of(name: str, expected: Any, *, is_negated: bool = False) -> Matcher
     return Matcher(name, expected, is_negated, None if compile_expected is None else compile_expected(expected))
 
 
-def _needs_text(name: str) -> Callable[[Any], None]:
-    def check(expected: Any) -> None:
-        if not isinstance(expected, str):
-            raise MatcherError(f"`{name}` must be a string, not {kind_of(expected)}")
-        if not expected:
-            raise MatcherError(f"`{name}` must not be empty; every string contains the empty string")
-
-    return check
+def _check_text(expected: Any) -> None:
+    if not isinstance(expected, str):
+        raise MatcherError(f"`icontains` must be a string, not {kind_of(expected)}")
+    _refuse_empty(expected, "icontains")
 
 
 def _check_items(expected: Any) -> None:
@@ -93,12 +89,9 @@ def _compile_pattern(expected: Any) -> Any:
         pattern = f"`{cropped(expected, 60)}`"
         if _SLOW.search(expected):
             raise MatcherError(f"{pattern} uses look-around or a back-reference, which is not supported") from None
-        raise MatcherError(f"{pattern} is not a valid regular expression{_or_too_large(expected)}") from None
-
-
-def _or_too_large(pattern: str) -> str:
-    """Return a hint for patterns with counted repetition: the library reports both errors alike."""
-    return ", or too large" if re.search(r"\{[0-9]", pattern) else ""
+        # The library reports both errors alike; only counted repetition makes a pattern large.
+        hint = ", or too large" if re.search(r"\{[0-9]", expected) else ""
+        raise MatcherError(f"{pattern} is not a valid regular expression{hint}") from None
 
 
 _SLOW = re.compile(r"\(\?<?[=!]|\(\?P=|\\[1-9k]")
@@ -142,7 +135,7 @@ _KEYWORDS = (
 """Keywords of all dialects, except those that start with `$`."""
 _COMPILERS: dict[str, Callable[[Any], Any]] = {
     "contains": _refuse_empty,
-    "icontains": _needs_text("icontains"),
+    "icontains": _check_text,
     "contains-all": _check_items,
     "regex": _compile_pattern,
     "schema": _compile_schema,
@@ -218,11 +211,9 @@ def differences(expected: Any, got: Any) -> Iterator[str]:
 
 
 def _members(path: tuple[PathStep, ...], one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
-    lacking = [key for key in one if key not in other]
-    surplus = [key for key in other if key not in one]
-    if lacking:
+    if lacking := [key for key in one if key not in other]:
         yield f"{_at(path)}missing {_keys(lacking)}"
-    if surplus:
+    if surplus := [key for key in other if key not in one]:
         yield f"{_at(path)}unexpected {_keys(surplus)}"
 
 
@@ -260,14 +251,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def _contains(matcher: Matcher, value: Any) -> Mismatch | None:
-    return _containing(matcher, value, [matcher.expected])
-
-
-def _contains_all(matcher: Matcher, value: Any) -> Mismatch | None:
-    return _containing(matcher, value, matcher.expected)
-
-
-def _containing(matcher: Matcher, value: Any, parts: list[Any]) -> Mismatch | None:
+    parts = matcher.expected if matcher.name == "contains-all" else [matcher.expected]
     if isinstance(value, list):
         missing = [part for part in parts if not any(equal(part, item) for item in value)]
     elif isinstance(value, str | dict):
@@ -291,46 +275,37 @@ def _icontains(matcher: Matcher, value: Any) -> Mismatch | None:
 def _regex(matcher: Matcher, value: Any) -> Mismatch | None:
     if not isinstance(value, str):
         return Mismatch(f"is {kind_of(value)}, not a string", wanted(matcher), shown(value))
-    if matcher.validator.is_valid(_without_surrogates(value)):
+    # JSON allows lone surrogates, the validator does not.
+    if matcher.validator.is_valid(value.encode("utf-8", "replace").decode()):
         return None
-    return Mismatch(
-        f"does not match the regular expression {shown(matcher.expected, 100)}", wanted(matcher), shown(value)
-    )
-
-
-def _without_surrogates(text: str) -> str:
-    """Replace lone surrogates: JSON allows them, the validator does not."""
-    return text.encode("utf-8", "replace").decode()
+    message = f"does not match the regular expression {shown(matcher.expected, 100)}"
+    return Mismatch(message, wanted(matcher), shown(value))
 
 
 def _matches_schema(matcher: Matcher, value: Any) -> Mismatch | None:
     oracle = matcher.validator
-    if isinstance(matcher.expected, dict) and matcher.expected.keys() <= _BOUNDS and not _is_number(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    # Bounds say nothing of other types, so a text would pass.
+    if isinstance(matcher.expected, dict) and matcher.expected.keys() <= _BOUNDS and not is_number:
         return Mismatch(f"is {kind_of(value)}, not a number", wanted(matcher), shown(value))
     if oracle.accepts(value):
         return None
-    rejection = oracle.rejection(value)
-    if rejection is not None:
-        message, pointer = rejection
-        where = f" at {cropped(pointer, 100)}" if pointer else ""
-        return Mismatch(f"{cropped(message, 200)}{where}", wanted(matcher), shown(value))
-    keyword, pointer = oracle.first_error(value) or ("schema", "")
+    message, pointer = oracle.rejection(value) or ("", "")
+    if not message:
+        keyword, pointer = oracle.first_error(value) or ("schema", "")
+        message = f"violates `{keyword}`"
     where = f" at {cropped(pointer, 100)}" if pointer else ""
-    return Mismatch(f"violates `{keyword}`{where}", wanted(matcher), shown(value))
+    return Mismatch(f"{cropped(message, 200)}{where}", wanted(matcher), shown(value))
 
 
 _BOUNDS = NUMERIC - {"const", "enum"}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _COMPARISONS: dict[str, Callable[[Matcher, Any], Mismatch | None]] = {
     "exact": _exact,
     "contains": _contains,
     "icontains": _icontains,
-    "contains-all": _contains_all,
+    "contains-all": _contains,
     "regex": _regex,
     "schema": _matches_schema,
 }

@@ -6,22 +6,30 @@ Why suites are checked first: docs/decisions/0020-suites-are-checked-first.md.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mcproof.client.redaction import hiding_whole
 from mcproof.core.errors import nearest
 from mcproof.core.observations.probes import CHECKS
-from mcproof.core.text.yaml_document import json_value
 from mcproof.testing.suites import model, paths
-from mcproof.testing.suites.entries import ExpectationParser, check_references, read_command, read_server, read_steps
+from mcproof.testing.suites.entries import (
+    ExpectationParser,
+    check_references,
+    read_answers,
+    read_command,
+    read_server,
+    read_steps,
+)
 from mcproof.testing.suites.loading import (
-    LONGEST_WAIT,
     SHOWN,
     SuiteError,
     SuiteProblem,
     load,
-    read_answers,
+    members_of,
+    nodes_of,
     substituted,
+    suite_schema,
+    value_of,
 )
 from mcproof.testing.suites.model import (
     Expect,
@@ -43,25 +51,7 @@ if TYPE_CHECKING:
     from mcproof.core.text.yaml_document import Node
     from mcproof.testing.suites.loading import Fields
 
-TEST_KEYS = {
-    "tools": (
-        "name",
-        "server",
-        "tool",
-        "args",
-        "steps",
-        "answers",
-        "expect",
-        "tags",
-        "timeout_ms",
-        "negative_path",
-        "fuzz",
-    ),
-    "resources": ("name", "server", "uri", "answers", "expect", "tags", "timeout_ms"),
-    "prompts": ("name", "server", "prompt", "args", "answers", "expect", "tags", "timeout_ms"),
-    "tool_quality": ("name", "server", "expect", "tags"),
-}
-SUBJECTS = {"tools": "tool", "resources": "uri", "prompts": "prompt"}
+_SUBJECTS = {"tools": "tool", "resources": "uri", "prompts": "prompt"}
 """The key that names the subject of a test."""
 _MOST_HINTS = 100
 """Maximum number of unknown servers that get a suggestion."""
@@ -108,22 +98,19 @@ class _SuiteParser:
         """Those of an importing file come before those of the imported one."""
         self._expectations = ExpectationParser()
 
-    def add(self, fields: Fields, root: Node) -> None:
+    def add(self, fields: Fields, document: Node) -> None:
         """Parse one document."""
-        members = fields.mapping(root, "a suite", model.KEYS)
+        members = members_of(fields.fitting(document, "a suite", suite_schema().root))
         servers = members.get("servers")
-        if servers is not None:
-            for name, node in fields.any_mapping(servers, "`servers`").items():
-                self._server(fields, name, node, servers.keys[name])
+        for name, node in members_of(servers).items():
+            self._server(fields, name, node, servers.keys[name] if servers is not None else (1, 1))
         for key, steps in (("setup", self._setup), ("teardown", self._teardown)):
-            if key in members:
-                steps += [step for node in fields.items(members[key], f"`{key}`") if (step := self._step(fields, node))]
+            steps += [step for node in nodes_of(members.get(key)) if (step := self._step(fields, node))]
         check_references(fields, members.get("answers"), ())
-        self._answers = (*read_answers(fields, members.get("answers"), "`answers`"), *self._answers)
+        self._answers = (*read_answers(fields, members.get("answers")), *self._answers)
         for block in model.BLOCKS:
-            if block in members:
-                for node in fields.items(members[block], f"`{block}`"):
-                    self._test(fields, block, node)
+            for node in nodes_of(members.get(block)):
+                self._test(fields, block, node)
 
     def suite(self, file: str, secrets: list[str], files: tuple[str, ...]) -> Suite:
         """Return the suite; records problems that concern several documents."""
@@ -170,66 +157,51 @@ class _SuiteParser:
             fields.complain_at(key, f"duplicate server `{name[:SHOWN]}`; first defined at {first.file}:{first.line}")
 
     def _server_reference(self, fields: Fields, node: Node | None) -> str:
-        name = fields.text(node, "`server`")
-        if node is not None and name and not fields.is_unresolved(name):
+        name = node.value if node is not None else None
+        if node is None or not isinstance(name, str):
+            return ""
+        if not fields.is_unresolved(name):
             self._used.append((name, fields.location(node)))
         return name
 
     def _step(self, fields: Fields, node: Node) -> Step | None:
-        members = fields.mapping(node, "a step", ("run", "call", "timeout_ms"))
-        if isinstance(node.value, dict) and ("run" in members) == ("call" in members):
+        members = members_of(node)
+        if ("run" in members) == ("call" in members):
             fields.complain(node, "a step must have either `run` or `call`")
             return None
-        limit = fields.number(members.get("timeout_ms"), "`timeout_ms` of a step", 1, LONGEST_WAIT) or 30_000
+        limit = value_of(members, "timeout_ms", 30_000)
         if "run" in members:
-            words = read_command(fields, members["run"], "`run` of a step")
-            return Step(fields.location(node), words, timeout_ms=limit)
-        if "call" not in members:
-            return None
-        call = fields.mapping(members["call"], "`call` of a step", ("server", "tool", "args"), ("server", "tool"))
-        server = self._server_reference(fields, call.get("server"))
+            return Step(
+                fields.location(node), read_command(fields, members["run"], "`run` of a step"), timeout_ms=limit
+            )
+        call = members_of(members["call"])
         check_references(fields, call.get("args"), ())
-        tool = fields.text(call.get("tool"), "`tool` of a step")
         return Step(
             location=fields.location(node),
-            server=server,
-            tool=tool,
-            arguments=_arguments(fields, call.get("args")) or {},
+            server=self._server_reference(fields, call.get("server")),
+            tool=value_of(call, "tool", ""),
+            arguments=value_of(call, "args", {}),
             timeout_ms=limit,
         )
 
     def _test(self, fields: Fields, block: str, node: Node) -> None:
-        subject = SUBJECTS.get(block)
-        needed = ("name", "server", *([subject] if subject is not None else []))
-        named = node.value.get("name") if isinstance(node.value, dict) else None
-        quoted = named.value[:SHOWN] if named is not None and isinstance(named.value, str) else ""
-        what = f"the test `{quoted}`" if quoted else f"a test in `{block}`"
-        members = fields.mapping(node, what, TEST_KEYS[block], needed)
-        if not isinstance(node.value, dict):
-            return
-        name = fields.text(members.get("name"), f"`name` of {what}")
+        members = members_of(node)
+        name = value_of(members, "name", "")
         if name and (first := self._names.setdefault((block, name), fields.location(node))) != fields.location(node):
             fields.complain(
                 members["name"], f"duplicate test name in `{block}`; first used at {first.file}:{first.line}"
             )
         known_as = f"{block}/{name}"
-        negative, fuzz = members.get("negative_path"), members.get("fuzz")
         blocks = tuple(key for key in paths.BLOCKS if key in members)
-        expect = members.get("expect")
-        if block == "tool_quality":
-            whole = self._expectations.parse(fields, expect, known_as, quality_refusal, allows_duration=False)
-        else:
-            whole = self._expectations.parse(
-                fields, expect, known_as, lambda path: refusal(path, paths.CALL, blocks), allows_duration=True
-            )
-        own, of_blocks = _split_expect(whole)
-        steps = read_steps(fields, members.get("steps"), what)
+        refuse = quality_refusal if block == "tool_quality" else lambda path: refusal(path, paths.CALL, blocks)
+        own, of_blocks = _split_expect(self._expectations.parse(fields, members.get("expect"), known_as, refuse))
+        steps = read_steps(fields, members.get("steps"))
         saved = dict.fromkeys(name for step in steps for name, _ in step.save)
         for key in ("args", "answers", "expect", *blocks):
             check_references(fields, members.get(key), saved)
         if steps and blocks:
             fields.complain(members["steps"], f"`steps` cannot be combined with `{blocks[0]}`")
-        called = fields.text(members.get(subject), f"`{subject}` of {what}") if subject is not None else ""
+        called = value_of(members, _SUBJECTS.get(block, ""), "")
         if blocks and called in model.METHODS:
             fields.complain(members[blocks[0]], f"`{called}` is not a tool, so `{blocks[0]}` cannot be used with it")
         self._tests.append(
@@ -240,69 +212,50 @@ class _SuiteParser:
                 server=self._server_reference(fields, members.get("server")),
                 location=fields.location(node),
                 subject=called,
-                arguments=_arguments(fields, members.get("args")),
+                arguments=value_of(members, "args"),
                 expect=own,
-                tags=fields.texts(members.get("tags"), f"`tags` of {what}"),
-                timeout_ms=fields.number(members.get("timeout_ms"), f"`timeout_ms` of {what}", 1, LONGEST_WAIT),
-                negative_path=self._negative_path(fields, negative, known_as, of_blocks)
-                if negative is not None
-                else None,
-                fuzz=self._fuzz(fields, fuzz, known_as, of_blocks) if fuzz is not None else None,
+                tags=tuple(value_of(members, "tags", ())),
+                timeout_ms=value_of(members, "timeout_ms"),
+                negative_path=self._negative_path(fields, members, known_as, of_blocks),
+                fuzz=self._fuzz(fields, members, known_as, of_blocks),
                 steps=steps,
-                answers=read_answers(fields, members.get("answers"), f"`answers` of {what}"),
+                answers=read_answers(fields, members.get("answers")),
             )
         )
 
-    def _negative_path(self, fields: Fields, node: Node, name: str, more: tuple[Expectation, ...]) -> NegativePathBlock:
-        members = {} if node.value is None else fields.mapping(node, "`negative_path`", ("checks", "expect"))
-        checks = members.get("checks")
-        chosen: tuple[str, ...] = CHECKS
-        if checks is not None:
-            items = fields.items(checks, "`checks`")
-            words = [fields.one_of(item, "a check", "check", CHECKS) for item in items]
-            if checks.value == []:
-                fields.complain(checks, "`checks` is empty; omit it to send every probe")
-            chosen = tuple(check for check in CHECKS if check in words)
+    def _negative_path(
+        self, fields: Fields, test: Mapping[str, Node], name: str, more: tuple[Expectation, ...]
+    ) -> NegativePathBlock | None:
+        if "negative_path" not in test:
+            return None
+        members = members_of(test["negative_path"])
+        words = value_of(members, "checks", CHECKS)
         expect = self._of_block(fields, members.get("expect"), name, "negative_path", more)
-        return NegativePathBlock(chosen, expect, are_named=checks is not None)
+        return NegativePathBlock(tuple(check for check in CHECKS if check in words), expect, "checks" in members)
 
-    def _fuzz(self, fields: Fields, node: Node, name: str, more: tuple[Expectation, ...]) -> FuzzBlock:
-        keys = ("seed", "cases", "max_call_ms", "security", "expect")
-        members = {} if node.value is None else fields.mapping(node, "`fuzz`", keys)
-        seed = fields.number(members.get("seed"), "`seed`", 0, 2**63 - 1)
-        cases = fields.number(members.get("cases"), "`cases`", 1, 1_000_000)
-        limit = fields.number(members.get("max_call_ms"), "`max_call_ms`", 1, LONGEST_WAIT)
-        security = fields.flag(members.get("security"), "`security`")
+    def _fuzz(
+        self, fields: Fields, test: Mapping[str, Node], name: str, more: tuple[Expectation, ...]
+    ) -> FuzzBlock | None:
+        if "fuzz" not in test:
+            return None
+        members = members_of(test["fuzz"])
+        keys = ("seed", "cases", "max_call_ms", "security")
+        numbers = {key: value for key in keys if (value := value_of(members, key)) is not None}
         expect = self._of_block(fields, members.get("expect"), name, "fuzz", more)
         expected = [assertion.path.steps[-1] for assertion in expect.assertions] if expect is not None else []
-        if "injections" in expected and not security:
-            fields.complain(node, "the target `fuzz.injections` needs `security: true` in the `fuzz` block")
-        default = FuzzBlock()
-        return FuzzBlock(
-            seed=default.seed if seed is None else seed,
-            cases=cases or default.cases,
-            max_call_ms=limit,
-            security=security,
-            expect=expect,
-        )
+        if "injections" in expected and not numbers.get("security"):
+            fields.complain(test["fuzz"], "the target `fuzz.injections` needs `security: true` in the `fuzz` block")
+        return FuzzBlock(**numbers, expect=expect)
 
     def _of_block(
         self, fields: Fields, node: Node | None, name: str, block: str, more: tuple[Expectation, ...]
     ) -> Expect | None:
         """Return the expectations of a block: its own, and those of the test that refer to it."""
-        own = self._expectations.parse(
-            fields, node, name, lambda path: refusal(path, (), (block,)), allows_duration=False
-        )
+        own = self._expectations.parse(fields, node, name, lambda path: refusal(path, (), (block,)))
         of_test = tuple(assertion for assertion in more if assertion.path.root == block)
         if own is None:
             return Expect(of_test) if of_test else None
         return Expect((*own.assertions, *of_test))
-
-
-def _arguments(fields: Fields, node: Node | None) -> dict[str, Any] | None:
-    if node is None:
-        return None
-    return {name: json_value(value) for name, value in fields.any_mapping(node, "`args`").items()}
 
 
 def _split_expect(whole: Expect | None) -> tuple[Expect | None, tuple[Expectation, ...]]:

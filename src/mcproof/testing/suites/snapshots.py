@@ -105,16 +105,12 @@ def map_texts(value: Any, change: Callable[[str], str]) -> Any:
             members: dict[str, Any] = {}
             holder[at] = members
             for key, member in current.items():
-                members[_unused_key(change(key), members)] = member
+                changed = change(key)
+                while changed in members:  # keys that became equal stay separate
+                    changed += "*"
+                members[changed] = member
             waiting += [(members, key) for key in members]
     return root[0]
-
-
-def _unused_key(key: str, members: dict[str, Any]) -> str:
-    """Return an unused key, so that keys that became equal stay separate."""
-    while key in members:
-        key += "*"
-    return key
 
 
 def _mask_path(value: Any, steps: tuple[PathStep, ...]) -> Any:
