@@ -15,7 +15,6 @@ from mcproof.cli.command import Option, Options, whole_number, words
 from mcproof.core.errors import ConfigError, UsageError
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import Settings, StoreSettings, settings_for
-from mcproof.runs.planning import given_settings
 from mcproof.runs.requests import CallOptions, GivenArguments, Policy, RuleSelection, SettingsSource
 
 if TYPE_CHECKING:
@@ -296,7 +295,7 @@ def store_settings(source: SettingsSource, database: str | None = None) -> Store
     A configuration that was found in the tree may come from a stranger. It may name a file in its own folder, but
     nothing else: no file elsewhere, and no server that results would be sent to. Raises a ConfigError if it does.
     """
-    given = given_settings(source)
+    given = source.given()
     settings = settings_for(os.curdir) if given is None else given
     if database is not None or settings.store.database is None:
         return settings.store._replace(database=database)

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.checks.subjects import NO_TOOLS
 from mcproof.cli.options import parse_fixing
 from mcproof.cli.outputs import OutputOptions, Outputs, parse_outputs
-from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell
+from mcproof.core.console import (
+    NORMAL,
+    VERBOSE,
+    Counter,
+    interrupts_deferred,
+    listed_names,
+    plural,
+    remark,
+    tell,
+)
 from mcproof.core.errors import FAILED, INTERRUPTED, McproofError
 from mcproof.runs import execute
 from mcproof.runs.events import (
@@ -27,7 +36,6 @@ from mcproof.runs.events import (
     TargetFinished,
     TargetStarted,
 )
-from mcproof.runs.loop import interrupts_deferred
 
 if TYPE_CHECKING:
     import argparse
@@ -133,8 +141,6 @@ def _tell_skipped(result: TargetResult) -> None:
 
 def _tell_calls(permissions: tuple[Permission, ...]) -> None:
     """Report which tools will be called, before anything is sent."""
-    from mcproof.runs.prove import listed_names
-
     sure = [each.tool.name for each in permissions if each.is_granted and not each.is_presumed]
     presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]
     refused = [each.tool.label for each in permissions if not each.is_granted]

@@ -28,8 +28,7 @@ from mcproof.testing.outcomes import count_outcomes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mcproof.runs.call import OneResponse
-    from mcproof.runs.results import Kind, RunResult, TargetResult
+    from mcproof.runs.results import Kind, RunResult, SingleResponse, TargetResult
 
 
 def document(run: RunResult) -> Iterator[str]:
@@ -203,7 +202,7 @@ def _members(members: Record) -> str:
     return "".join(f",\n{encode(key)}: {printable(encode(value))}" for key, value in members.items())
 
 
-def response_document(response: OneResponse) -> Iterator[str]:
+def response_document(response: SingleResponse) -> Iterator[str]:
     """Write what was sent and the response as received, one member a line."""
     members = {"schema_version": SCHEMA_VERSION, **response._asdict(), "seconds": round(response.seconds, 6)}
     del members["unanswered"]  # also in `asked`

@@ -11,8 +11,7 @@ from mcproof.report.verdicts import run_verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.runs.call import OneResponse
-    from mcproof.runs.results import RunResult
+    from mcproof.runs.results import RunResult, SingleResponse
 
 
 _COLOURS = {"good": ("good",), "fair": ("warning",), "bad": ("error",)}
@@ -40,7 +39,7 @@ def closing_line(run: RunResult, style: Style) -> str:
     return gap + "".join(f"{line}\n" for line in (f"{painted}{first[len(head) :]}", *others))
 
 
-def response_text(response: OneResponse, style: Style) -> Iterator[str]:
+def response_text(response: SingleResponse, style: Style) -> Iterator[str]:
     """Render the result, or the error."""
     result = response.result
     if response.error is not None:

@@ -7,44 +7,40 @@ not test everything fails a gate.
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.rule import Rule, find_rule
 from mcproof.checks.subjects import Observed
 from mcproof.client.endpoints import UrlEndpoint
+from mcproof.core.console import listed_names
 from mcproof.core.errors import InputError, McproofError, UsageError, nearest
 from mcproof.core.observations.probes import ALL_OUTCOMES, cropped_value, excerpt, with_shared_failures
-from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.probing.attacks.run import AttackPlan, AttackRun, attack
 from mcproof.probing.fuzz.campaign import fuzz
 from mcproof.probing.fuzz.tool import FoundFailure, FuzzPlan
 from mcproof.probing.outcomes import Failure, Fuzzing
-from mcproof.probing.permission import Permission, permission
+from mcproof.probing.permission import Permission, permissions_of, refuse_unknown_tools
 from mcproof.probing.probes.failures import StoredFailure, described
 from mcproof.probing.probes.prove import Proof, default_checks, prove, with_predictions
 from mcproof.probing.probes.sending import TimeLimit
 from mcproof.probing.probes.session import ProbePlan
 from mcproof.runs.events import CallsPlanned, Listener, MessageSent, ProgressMade
-from mcproof.runs.judging import check_catalog
-from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
+from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.requests import CallOptions, FuzzRequest, ProbeRequest, ProveRequest, TargetSelection
 from mcproof.runs.results import FuzzPayload, Gate, ProbePayload, ProvePayload, RunResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from mcproof.client.capture import OpenServer
-    from mcproof.core.catalog.model import Catalog, Tool
+    from mcproof.core.catalog.model import Catalog
     from mcproof.core.observations.connection import ConnectionFacts
     from mcproof.core.observations.probes import ItemProbes
+    from mcproof.runs.judging import Checked
+    from mcproof.runs.requests import RunSession
 
 
-MOST_NAMED = 12
-"""How many tools a message names."""
-LONGEST_NAME = 128
-"""How much of a name it shows; the name comes from the server."""
 _MOST_MISTAKES = 3
 """How many mistakes in the arguments of a tool a message names."""
 
@@ -68,8 +64,11 @@ def plan_calls(
     catalog: Catalog, calls: CallOptions, listen: Listener
 ) -> tuple[list[Permission], dict[str, dict[str, Any]]]:
     """Return the permission of each chosen tool and the given arguments by tool; announce the calls."""
-    refuse_unknown_tools((*calls.tools, *calls.allow, *calls.deny), [tool.name for tool in catalog.tools if tool.name])
-    permissions = permissions_of(catalog, calls)
+    names = [tool.name for tool in catalog.tools if tool.name]
+    refuse_unknown_tools((*calls.tools, *calls.allow, *calls.deny), names)
+    permissions = permissions_of(
+        catalog, tools=calls.tools, allow=calls.allow, deny=calls.deny, allow_writes=calls.allow_writes
+    )
     arguments = _given_arguments(calls, permissions)
     for message in _invalid_arguments(arguments, permissions):
         listen(MessageSent(message))
@@ -86,66 +85,6 @@ def report_changed_tools(server: OpenServer, listen: Listener) -> None:
     """Report that the server has changed its tools since they were listed: new ones were not called."""
     if "tools" in server.session.changed_lists:
         listen(MessageSent("the server has changed its tools during the run; what it added is not tested"))
-
-
-def refuse_unknown_tools(patterns: Iterable[str], names: list[str]) -> None:
-    """Raise a UsageError if a name or glob pattern matches no tool."""
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"unknown tool `{pattern}`{nearest(pattern, names)}; there are {listed_names(names)}")
-
-
-def permissions_of(catalog: Catalog, calls: CallOptions) -> list[Permission]:
-    """The chosen tools, each with whether it may be called."""
-    chosen = [tool for tool in catalog.tools if not calls.tools or _matches(tool, calls.tools)]
-    own = [
-        permission(
-            tool,
-            allow_writes=calls.allow_writes,
-            is_allowed=_matches(tool, calls.allow),
-            is_denied=_matches(tool, calls.deny),
-        )
-        for tool in chosen
-    ]
-    if catalog.connection is not None and catalog.connection.has_parameter_headers:
-        own = [_unless_dropped(each) for each in own]
-    refused = {each.tool.name: each for each in reversed(own) if not each.is_granted}
-    seen: set[str] = set()
-    permissions = []
-    for each in own:
-        name = each.tool.name
-        granted = each
-        if name and name in seen:
-            granted = Permission(each.tool, False, "another tool has the same name")
-        elif each.is_granted and name in refused:  # which of the two the server would call is unknown
-            granted = Permission(each.tool, False, f"another tool has the same name: {refused[name].reason}")
-        seen.add(name)
-        permissions.append(granted)
-    return permissions
-
-
-def _unless_dropped(given: Permission) -> Permission:
-    """The permission of a tool, or a refusal if clients must drop the tool because of its headers."""
-    problem = header_fault(given.tool)
-    return given if problem is None else Permission(given.tool, False, f"clients must drop it: {problem}")
-
-
-def header_fault(tool: Tool) -> str | None:
-    """Why an `x-mcp-header` of a tool is invalid; None if all are valid."""
-    problems = header_parameters(tool.tree).problems if tool.tree is not None else []
-    return f"invalid `{ANNOTATION}`: {problems[0].message}" if problems else None
-
-
-def _matches(tool: Tool, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(tool.name, pattern) for pattern in patterns)
-
-
-def listed_names(names: Iterable[str]) -> str:
-    """The first of some tool names, and how many more there are."""
-    listed = list(names)
-    more = f" and {len(listed) - MOST_NAMED:,} more" if len(listed) > MOST_NAMED else ""
-    shown = [name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…" for name in listed[:MOST_NAMED]]
-    return ", ".join(shown) + more or "none"
 
 
 def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[str, dict[str, Any]]:
@@ -166,14 +105,14 @@ def _given_arguments(calls: CallOptions, permissions: list[Permission]) -> dict[
 def _invalid_arguments(given: Mapping[str, dict[str, Any]], permissions: list[Permission]) -> Iterator[str]:
     """Messages about given arguments that break the schema: probes that vary them would prove little."""
     from mcproof.core.schema.validation import Oracle
-    from mcproof.runs.call import declared_parameters, worded
+    from mcproof.runs.call import declared_parameters
 
     schemas = {each.tool.name: each.tool.schema for each in permissions if each.tool.name in given}
     for name, schema in schemas.items():
         known = schema if isinstance(schema, dict) else {}
         oracle = Oracle(schema if schema is not None else {})
         if oracle.rejects(given[name]):
-            mistakes = [worded(each, declared_parameters(known)) for each in oracle.objections(given[name])]
+            mistakes = [objection.worded(declared_parameters(known)) for objection in oracle.objections(given[name])]
             what = f": {'; '.join(mistakes[:_MOST_MISTAKES])}" if mistakes else ""
             yield f"--args: the schema of `{listed_names([name])}` does not allow these arguments{what}"
 
@@ -246,13 +185,13 @@ MOST_FUZZ_PROCESSES = 4
 """How many server processes run at once by default."""
 
 
-def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
+def fuzz_server(request: FuzzRequest, listen: Listener, session: RunSession) -> RunResult:
     """Fuzz one live server."""
     require_one_server(request.targets)
-    run = TargetRun(request, listen)
+    run = TargetRun(request, listen, session)
 
     def check(target: LoadedTarget) -> Checked:
-        server, catalog, plan = server_of(target), target.catalog, target.plan
+        server, catalog = server_of(target), target.catalog
         permissions, arguments = plan_calls(catalog, request.calls, listen)
         is_risky = any(each.is_forced for each in permissions)  # several processes could get in each other's way
         usual = (
@@ -297,14 +236,15 @@ def fuzz_server(request: FuzzRequest, listen: Listener) -> RunResult:
             store_failures(stored, listen)
         observed = _observed(connection, with_shared_failures(item_probes, catalog.server))
         if not request.is_strict:
-            plan = plan._replace(rules=list(map(_lenient, plan.rules)))
-        result = check_catalog(catalog, plan, request.detail, run.tracker, observed=observed)
+            target = target._replace(plan=target.plan._replace(rules=list(map(_lenient, target.plan.rules))))
+        checked = run.judge(target, observed=observed)
+        result = checked.result
         result = result._replace(
             gates=tested_gates(fuzzing.cases, fuzzed.incomplete, fuzzed.cases),
             payload=FuzzPayload(fuzzing),
             untested=[*result.untested, *untested],
         )
-        return Checked(result, server.is_interrupted)
+        return checked._replace(result=result, is_interrupted=server.is_interrupted)
 
     return run.run(check)
 
@@ -345,12 +285,12 @@ MOST_PROBE_PROCESSES = 6
 """How many server processes are called at once. Most of the time is spent waiting for slow calls."""
 
 
-def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
+def probe_server(request: ProbeRequest, listen: Listener, session: RunSession) -> RunResult:
     """Probe one live server."""
     require_one_server(request.targets)
     explores = isinstance(request, ProveRequest)
     checks = _known_checks(request.checks, explores=explores) or default_checks(explores=explores)
-    run = TargetRun(request, listen)
+    run = TargetRun(request, listen, session)
 
     def check(target: LoadedTarget) -> Checked:
         server, catalog, time = server_of(target), target.catalog, TimeLimit(request.max_seconds)
@@ -382,7 +322,8 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
         else:
             proof = _without_ids(proof)
         observed = _observed(connection, with_shared_failures(proof.item_probes, catalog.server))
-        result = check_catalog(catalog, target.plan, request.detail, run.tracker, observed=observed)
+        checked = run.judge(target, observed=observed)
+        result = checked.result
         matrix = with_predictions(proof.matrix, [*result.findings, *result.suppressed])
         is_any_callable = any(each.is_granted for each in permissions)
         tested = sum(each.passed is not None for each in proof.probes)
@@ -393,7 +334,7 @@ def probe_server(request: ProbeRequest, listen: Listener) -> RunResult:
             payload=ProvePayload(proof.probes, matrix) if explores else ProbePayload(proof.probes),
             untested=[*result.untested, *proof.untested],
         )
-        return Checked(result, server.is_interrupted)
+        return checked._replace(result=result, is_interrupted=server.is_interrupted)
 
     return run.run(check)
 

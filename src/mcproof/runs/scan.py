@@ -18,9 +18,9 @@ from mcproof.core.observations.perimeter import AuthorizationFacts, Exposure, Pe
 from mcproof.core.observations.probes import ReadCalls, ResourceBodies
 from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 from mcproof.core.text.json_document import JsonText
-from mcproof.runs.judging import CatalogFindings, Plan, check_catalog
+from mcproof.runs.judging import CatalogFindings, Checked, Plan
 from mcproof.runs.lint import DriftReferences
-from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
+from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.results import Gate, RunResult, ScanPayload, TargetResult, Trouble
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.core.errors import McproofError
     from mcproof.runs.events import Listener
-    from mcproof.runs.requests import Detail, ScanRequest
+    from mcproof.runs.requests import Detail, RunSession, ScanRequest
     from mcproof.targets.arguments import Input
 
 
@@ -143,9 +143,9 @@ _LEFT_OUT = Unjudged("left out by the user")
 _CRASH = Unjudged(f"the rule crashed, see {CRASHED}", is_crash=True)
 
 
-def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
+def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) -> RunResult:
     """Judge every target of a request by what can be observed of it."""
-    run = TargetRun(request, listen)
+    run = TargetRun(request, listen, session)
     references = DriftReferences(run.inputs, locked=request.locked, against=request.against)
 
     def check(target: LoadedTarget) -> Checked:
@@ -153,7 +153,7 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
         if drift is not None:
             scanned = scanned.with_value(drift)
-        return judge(target.catalog, target.plan, scanned, references.gates(drift), request.detail)
+        return judge(target, scanned).with_gates(references.gates(drift))
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
         """Judge a server at a URL that could not be listed by its perimeter.
@@ -165,18 +165,18 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         if scanned is None:
             return None
         catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
-        checked = judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
+        # There is no text whose lines could be shown.
+        checked = judge(LoadedTarget(source, catalog, plan), scanned, request.detail._replace(lines=False))
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
-    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
-        summarize = partial(_payload, catalog, plan, scanned.exposure)
-        result = check_catalog(catalog, plan, detail, run.tracker, observed=scanned.observed, summarize=summarize)
-        payload = result.payload
+    def judge(target: LoadedTarget, scanned: Scanned, detail: Detail | None = None) -> Checked:
+        summarize = partial(_payload, target.catalog, target.plan, scanned.exposure)
+        checked = run.judge(target, observed=scanned.observed, detail=detail, summarize=summarize)
+        payload = checked.result.payload
         if payload.kind != "scan" or payload.trust is None:
             raise ValueError("not a result of a scan")
         verdict, limit = payload.trust.verdict, request.fails_on
-        gate = Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))
-        return Checked(result._replace(gates=[*result.gates, gate, *gates]))
+        return checked.with_gates([Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))])
 
     return run.run(check, recover)
 

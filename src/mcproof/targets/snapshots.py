@@ -66,6 +66,27 @@ def captured_catalog(capture: Capture, source: Input) -> Catalog:
     return catalog
 
 
+def refuse_part(catalog: Catalog) -> None:
+    """Raise an InputError if a server did not serve all it declares: a part must not pass for the whole."""
+    if catalog.missing is not None:
+        raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
+
+
+def catalog_text(catalog: Catalog) -> str:
+    """The text of the catalog, without a JSON-RPC envelope; a bare list of tools becomes an object.
+
+    Serialising the values again would lose what Python cannot represent, such as very large numbers.
+    """
+    document = catalog.document
+    if catalog.server.raw:
+        whole = catalog.server.pointer
+    else:
+        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
+    span = document.spans([whole])[whole]
+    text = document.text[span.start : span.end]
+    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"
+
+
 def _placed(error: McproofError, source: Input) -> McproofError:
     """An error of a configured server at the line that names it; other servers are named by their error."""
     origin = source.origin

@@ -16,8 +16,8 @@ from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
 from mcproof.runs.config import directory_of, settings_for
 from mcproof.runs.config_keys import KEYS
-from mcproof.runs.planning import given_settings, resolve_target, shown_target
 from mcproof.runs.records import SCHEMA_VERSION
+from mcproof.targets.arguments import shown_target
 
 if TYPE_CHECKING:
     import argparse
@@ -45,13 +45,13 @@ def _config(options: argparse.Namespace) -> int:
 
 
 def _settings(target: str | None, source: SettingsSource) -> Settings:
-    given = given_settings(source)
+    given = source.given()
     if given is not None:
         return given
     here = settings_for(os.curdir)
     if target is None:
         return here
-    resolved = resolve_target(target, here, is_live_allowed=True)  # only shown
+    resolved = target if os.path.lexists(target) else here.targets.get(target, target)
     return settings_for(directory_of(resolved)) if isinstance(resolved, str) else here
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,6 @@ from mcproof.cli.outputs import TEXT_OR_JSON
 from mcproof.core.console import Style, print_lines, remark
 from mcproof.core.errors import OK, UsageError, nearest
 from mcproof.report.listings import advisory_document, advisory_lines, client_document, client_page, client_table
-from mcproof.runs.config import settings_for
-from mcproof.runs.planning import all_profiles, given_settings
 from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -70,7 +67,7 @@ def _clients(options: argparse.Namespace) -> int:
 
 def _profiles(source: SettingsSource) -> Mapping[str, Profile]:
     """The profiles, with those of the configuration of this folder."""
-    return all_profiles(given_settings(source) or settings_for(os.curdir)) or known_profiles()
+    return source.here().all_profiles or known_profiles()
 
 
 _RULE_VALUES = ("RULE", "ID")

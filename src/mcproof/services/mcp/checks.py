@@ -32,7 +32,7 @@ from mcproof.services.workers import allowed_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.events import FixedTarget
     from mcproof.runs.results import RunResult
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 import asyncio
 import gc
 from functools import lru_cache
+from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
-from mcproof.checks.ignores import IgnoreTracker
-from mcproof.checks.reporting import rule_facts
-from mcproof.checks.subjects import observed_by_reading
+from mcproof.checks.rule import find_rule
+from mcproof.client.connect import ConnectOptions
+from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.core.errors import McproofError, from_exception
-from mcproof.runs.exit_code import exit_code
-from mcproof.runs.judging import check_catalog
-from mcproof.runs.loop import Clock, catalog_text, connect_options, refuse_partial
-from mcproof.runs.planning import Planner
+from mcproof.core.errors import FAILED, FINDINGS, OK, McproofError, from_exception
+from mcproof.runs import execute
+from mcproof.runs.events import TargetFailed, TargetFinished
 from mcproof.runs.requests import (
     CallOptions,
     CatalogDocument,
@@ -33,7 +32,6 @@ from mcproof.runs.requests import (
     TargetSelection,
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
-from mcproof.services.sweep.registry import capture_target
 from mcproof.services.sweep.results import (
     CHECKED,
     Failing,
@@ -46,13 +44,14 @@ from mcproof.services.sweep.results import (
     trust_members,
 )
 from mcproof.targets.arguments import Input, LiveOptions, read_catalog
+from mcproof.targets.snapshots import captured_catalog, catalog_text, refuse_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.judging import Plan
+    from mcproof.runs.events import Event
     from mcproof.runs.requests import RunRequest
     from mcproof.services.sweep.registry import SweepTarget
 
@@ -103,19 +102,19 @@ class Attempt(NamedTuple):
 
 
 class _Work:
-    """What one process needs for all targets of a sweep."""
+    """What one process needs for all targets of a sweep. Raises an error if its plan is invalid."""
 
     def __init__(self, plan: SweepPlan) -> None:
         self.plan = plan
-        request = self._lint(TargetSelection())
-        self._checks: Plan = Planner(request).plan_for(Input("-"))
-        self._rules = [rule_facts(rule) for rule in self._checks.rules]
-        limits = {"timeout": min(plan.limit, MOST_SECONDS_OF_REQUEST), "start": min(plan.limit, MOST_SECONDS_OF_START)}
-        self._selection = TargetSelection(timeout=limits["timeout"], start_timeout=limits["start"])
-        options = connect_options(self._selection, None)
-        compares = any(rule.traits.compares_lists for rule in self._checks.rules)
-        self.connecting = options._replace(
-            limits=options.limits._replace(total=plan.limit, start_setting="--timeout"), compares_lists=compares
+        request, start = min(plan.limit, MOST_SECONDS_OF_REQUEST), min(plan.limit, MOST_SECONDS_OF_START)
+        self._selection = TargetSelection(timeout=request, start_timeout=start)
+        # A small catalog, as if from a live server, imports and builds what every target needs, and names the rules.
+        catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
+        live = Input("warm-up.json", server=CommandEndpoint(("warm-up",), {}), catalog=catalog)
+        self._rules = execute(self._lint(live)).rules
+        self.connecting = ConnectOptions(
+            Limits(request=request, start=start, total=plan.limit, start_setting="--timeout"),
+            compares_lists=any(find_rule(rule.id).traits.compares_lists for rule in self._rules),
         )
         self._done = 0
 
@@ -123,27 +122,38 @@ class _Work:
     def _policy(self) -> Policy:
         return Policy(self.plan.settings)
 
-    def _lint(self, targets: TargetSelection) -> LintRequest:
-        return LintRequest(targets, self.plan.rules, self._policy, Detail(scores=True))
-
-    def judged(self, task: SweepTask, catalog: Catalog, timer: _Timer) -> Attempt:
-        """Return the attempt for a catalog, without the parts that call the server."""
-        self._collect()
-        refuse_partial(catalog)
+    def _lint(self, source: Input) -> LintRequest:
         detail = Detail(lines=self.plan.records, identities=self.plan.records, scores=True)
-        result = check_catalog(catalog, self._checks, detail, IgnoreTracker(), observed=observed_by_reading(catalog))
+        return LintRequest(self._selection._replace(inputs=(source,)), self.plan.rules, self._policy, detail)
+
+    def judged(self, task: SweepTask, source: Input, timer: _Timer) -> Attempt:
+        """Return the attempt for a catalog, without the parts that call the server. Raises McproofError."""
+        self._collect()
+        finished: list[TargetFinished] = []
+
+        def listen(event: Event) -> None:
+            if isinstance(event, TargetFailed):
+                raise event.error
+            if isinstance(event, TargetFinished):
+                finished.append(event)
+
+        execute(self._lint(source), listen)
+        ((result, catalog, _),) = finished
         stored = self._stored(result, timer, catalog)
         more: dict[str, Any] = {}
         for request, members in self._requests(task.target):
-            run = self._run(request)
+            run = execute(request)
             more |= members(run.targets[0])
-            if self.plan.records:
+            if self.plan.records and catalog is not None:
                 stored = (*stored, StoredResult(run, catalog_text(catalog)))
         line = checked_row(task.target, result, more, timer.timing(task.attempt))
         return Attempt(line, CHECKED, stored=stored)
 
     def _stored(self, result: TargetResult, timer: _Timer, catalog: Catalog | None) -> tuple[StoredResult, ...]:
-        """Return the result for the store, as `lint --record` has it; empty if it is not recorded."""
+        """Return the result for the store, as `lint --record` has it; empty if it is not recorded.
+
+        It has no notices: what one target does not need, such as an ignore, another may.
+        """
         if not self.plan.records:
             return ()
         is_live = catalog is not None and catalog.connection is not None
@@ -152,7 +162,7 @@ class _Work:
             version=__version__,
             targets=[result],
             rules=[rule for rule in self._rules if rule.ruleset != "wire" or is_live],
-            exit_code=exit_code([result]),
+            exit_code=FAILED if result.trouble is not None else OK if result.passed else FINDINGS,
             started=timer.started,
             seconds=timer.seconds,
         )
@@ -172,12 +182,6 @@ class _Work:
             calls = CallOptions(stores_failures=False)
             request = ProveRequest(selection, calls, max_seconds=self.plan.limit, policy=self._policy)
             yield request, proof_members
-
-    @staticmethod
-    def _run(request: RunRequest) -> RunResult:
-        from mcproof.runs import execute
-
-        return execute(request)
 
     def _selection_of(self, target: SweepTarget) -> TargetSelection:
         endpoint = target.endpoint
@@ -204,7 +208,18 @@ class _Work:
             gc.collect()
 
 
-class _Timer(Clock):
+class _Timer:
+    """When the check of a target started, and how long it has taken."""
+
+    def __init__(self) -> None:
+        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
+        """In UTC."""
+        self._start = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self._start
+
     def timing(self, attempt: int) -> Timing:
         return Timing(self.started, self.seconds, attempt)
 
@@ -222,9 +237,7 @@ def validate_plan(plan: SweepPlan) -> None:
 
 def warm_up(plan: SweepPlan) -> None:
     """Import and build what every target needs, before the first one."""
-    work, task = _work(plan), SweepTask(0, capture_target("warm-up.json")._replace(data=_WARM_UP))
-    catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
-    work.judged(task, catalog, _Timer())
+    _work(plan)
 
 
 def check_target(task: SweepTask, plan: SweepPlan) -> Attempt:
@@ -238,7 +251,7 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
     """Check a capture; never raises."""
     timer, target, work = _Timer(), task.target, _work(plan)
     try:
-        return work.judged(task, read_catalog(Input(target.file, data=target.data)), timer)
+        return work.judged(task, Input(target.file, data=target.data), timer)
     except Exception as error:
         return work.failed(task, failing(from_exception(error), is_live=False), timer)
 
@@ -246,7 +259,6 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
 async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
     """List and check a live server; never raises, and leaves no process behind."""
     from mcproof.client.capture import capture
-    from mcproof.targets.snapshots import captured_catalog
 
     timer, target = _Timer(), task.target
     endpoint = target.endpoint
@@ -258,7 +270,10 @@ async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
             captured = await capture(endpoint, work.connecting)
 
             def judge() -> Attempt:
-                return work.judged(task, captured_catalog(captured, Input(target.label, server=endpoint)), timer)
+                source = Input(target.label, server=endpoint)
+                catalog = captured_catalog(captured, source)
+                refuse_part(catalog)
+                return work.judged(task, source._replace(catalog=catalog), timer)
 
             # In a thread, so that a large catalog does not keep the event loop from other servers.
             return await asyncio.to_thread(judge)

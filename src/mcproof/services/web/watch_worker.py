@@ -18,10 +18,10 @@ from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import UsageError, from_exception
 from mcproof.runs import execute
 from mcproof.runs.events import RunStarted, TargetFinished
-from mcproof.runs.loop import catalog_text
 from mcproof.runs.requests import Detail, LintRequest, Policy, ScanRequest, SettingsSource, TargetSelection
 from mcproof.runs.stored import run_document
 from mcproof.services.web.watch_events import WatchJob, observed_line
+from mcproof.targets.snapshots import catalog_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
