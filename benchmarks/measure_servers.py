@@ -58,6 +58,7 @@ def fuzzing(_: Workspace) -> Comparison:
     import mcproof.demo
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import CommandEndpoint
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.fuzz.campaign import fuzz_within
     from mcproof.probing.fuzz.tool import FuzzPlan, cases_of
     from mcproof.probing.permission import Permission
@@ -69,7 +70,7 @@ def fuzzing(_: Workspace) -> Comparison:
     count = 20_000
     ready = [case.arguments for case in islice(cases_of(tool.schema or {}, 0, tool.name), count)]
     server = CommandEndpoint(DEMO_SERVER, {})
-    campaign = FuzzPlan([Permission(tool, True, "")], {}, 0, count, 10.0)
+    campaign = FuzzPlan(CallPlan([Permission(tool, True, "")], {}, 10.0), 0, count)
     with without_collector():
         fuzzed, bare = best_of(
             7,

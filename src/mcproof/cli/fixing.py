@@ -89,11 +89,11 @@ class FixListener(ConsoleListener):
         if self._options.prints_diff:
             from mcproof.core.text.json_document import unified_diff
 
-            for each in fixed.files:
-                print_lines(map(safe_line, unified_diff(each.text, each.edits, each.file)), sys.stdout)
+            for file in fixed.files:
+                print_lines(map(safe_line, unified_diff(file.text, file.edits, file.file)), sys.stdout)
         elif not self._options.writes:
             sys.stdout.flush()
-            sys.stdout.buffer.writelines(each.after for each in fixed.files[:1])
+            sys.stdout.buffer.writelines(file.after for file in fixed.files[:1])
             sys.stdout.buffer.flush()
         print_lines([_summary(fixed, self._options), *_reasons(fixed)], sys.stderr)
 
@@ -122,9 +122,9 @@ def _summary(fixed: FixedTarget, options: FixOptions) -> str:
 def _reasons(fixed: FixedTarget) -> Iterator[str]:
     """A line for each reason why something that clients refuse is left, with the tools."""
     tools: dict[tuple[str, str], list[str]] = {}
-    for each in fixed.kept:
-        names = tools.setdefault((each.rule, each.reason), [])
-        if each.tool.label not in names:
-            names.append(each.tool.label)
+    for hit in fixed.kept:
+        names = tools.setdefault((hit.rule, hit.reason), [])
+        if hit.tool.label not in names:
+            names.append(hit.tool.label)
     for (rule, reason), names in sorted(tools.items()):
         yield f"  {rule or 'edits'} not auto-fixable: {reason} ({safe(few(names))})\n"

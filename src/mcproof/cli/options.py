@@ -50,7 +50,7 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
         allow=words(options.allow),
         deny=words(options.deny),
         allow_writes=options.allow_writes,
-        arguments=tuple(each for word in options.args for each in _given(word)),
+        arguments=tuple(given for word in options.args for given in _given(word)),
         limit=options.max_call_ms / 1000,
         stores_failures=getattr(options, "stores_failures", True),
     )

@@ -99,17 +99,17 @@ class OutputOptions(NamedTuple):
 
     @property
     def file_names(self) -> list[str]:
-        return [*(each.file for each in self.files), *([self.report] if self.report is not None else [])]
+        return [*(output.file for output in self.files), *([self.report] if self.report is not None else [])]
 
     @property
     def detail(self) -> Detail:
         """The parts of a result that the formats need."""
-        wanted = [FORMATS[self.format], *(FORMATS[each.format] for each in self.files)]
+        wanted = [FORMATS[self.format], *(FORMATS[output.format] for output in self.files)]
         everything = self.report is not None or self.recording is not None
         return Detail(
-            lines=everything or any(each.lines for each in wanted),
-            identities=everything or any(each.identities for each in wanted),
-            scores=everything or any(each.scores for each in wanted),
+            lines=everything or any(form.lines for form in wanted),
+            identities=everything or any(form.identities for form in wanted),
+            scores=everything or any(form.scores for form in wanted),
         )
 
 

@@ -219,13 +219,10 @@ class LoadedTarget(NamedTuple):
     source: Input
     catalog: Catalog
     plan: Plan
+    observed: Observed
+    """What was observed while the catalog was read."""
     server: OpenServer | None = None
     """The server that the catalog was listed from, still open, if the run calls its tools."""
-
-    @property
-    def observed(self) -> Observed:
-        """What was observed while the catalog was read."""
-        return observed_by_reading(self.catalog)
 
 
 class TargetRun:
@@ -421,9 +418,7 @@ class TargetRun:
             self._remarks.update(dict.fromkeys(omissions(catalog)))
             if needs_all:
                 refuse_part(catalog)
-            catalog.judged_as = self._targets.protocol
-            self._add_neighbours(source, catalog)
-            checked = check(LoadedTarget(source, catalog, plan))
+            checked = check(LoadedTarget(source, catalog, plan, self._observed(source, catalog)))
             self._note_expired(source, catalog.connection)
             return checked._replace(catalog=catalog)
         except McproofError as error:
@@ -452,18 +447,19 @@ class TargetRun:
 
         with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
-            catalog.judged_as = self._targets.protocol
-            self._add_neighbours(source, catalog)
-            checked = check(LoadedTarget(source, catalog, plan, open_server))
+            checked = check(LoadedTarget(source, catalog, plan, self._observed(source, catalog), open_server))
         self._note_expired(source, open_server.facts)
         return checked._replace(catalog=catalog)
 
-    def _add_neighbours(self, source: Input, catalog: Catalog) -> None:
-        """Tell a catalog which servers of its client configuration were read before it."""
-        if source.origin is not None and source.origin.line is not None:
-            known = self._neighbours.setdefault(source.origin.file, [])
-            catalog.neighbours = tuple(known)
-            known.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
+    def _observed(self, source: Input, catalog: Catalog) -> Observed:
+        """What was observed while a catalog was read: its connection, and the servers that were read before it."""
+        observed = observed_by_reading(catalog)._replace(revision=self._targets.protocol)
+        if source.origin is None or source.origin.line is None:
+            return observed
+        before = self._neighbours.setdefault(source.origin.file, [])
+        observed = observed._replace(neighbours=tuple(before))
+        before.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
+        return observed
 
     def _note_expired(self, source: Input, connection: ConnectionFacts | None) -> None:
         """Keep a notice about a server that has ended sessions."""

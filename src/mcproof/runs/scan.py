@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import trust_score
-from mcproof.checks.subjects import Observed, Unjudged, observed_by_reading
+from mcproof.checks.subjects import Observed, Unjudged
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.client.errors import ConnectError
@@ -57,10 +57,11 @@ class Scanned(NamedTuple):
         return self._replace(observed=self.observed.with_values(value))
 
 
-def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
+def observe_target(target: LoadedTarget, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
     """Observe a target whose catalog was read."""
     from mcproof.checks.advisories import known_software
 
+    source, catalog = target.source, target.catalog
     values: list[Any] = [
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
@@ -70,7 +71,7 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         values += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
     if source.server is not None:
         values += observe_live(source.server, options, catalog, is_deep=is_deep)
-    observed = observed_by_reading(catalog).with_values(*values)._replace(missing=_missing(source))
+    observed = target.observed.with_values(*values)._replace(missing=_missing(source))
     return Scanned(observed, _exposure(source, observed))
 
 
@@ -150,7 +151,7 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
 
     def check(target: LoadedTarget) -> Checked:
         drift = references.drift(target.source, target.catalog)
-        scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
+        scanned = observe_target(target, run.connect_options, is_deep=request.deep)
         if drift is not None:
             scanned = scanned.with_value(drift)
         return judge(target, scanned).with_gates(references.gates(drift))
@@ -166,7 +167,9 @@ def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) ->
             return None
         catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
         # There is no text whose lines could be shown.
-        checked = judge(LoadedTarget(source, catalog, plan), scanned, request.detail._replace(lines=False))
+        checked = judge(
+            LoadedTarget(source, catalog, plan, scanned.observed), scanned, request.detail._replace(lines=False)
+        )
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
     def judge(target: LoadedTarget, scanned: Scanned, detail: Detail | None = None) -> Checked:

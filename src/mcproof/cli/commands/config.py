@@ -104,7 +104,7 @@ def _document(settings: Settings) -> dict[str, Any]:
             ],
             _line(settings, "severity"),
         ),
-        "ignore-for": _Shown([_ignore_record(each) for each in settings.ignores], _line(settings, "ignore-for")),
+        "ignore-for": _Shown([_ignore_record(ignore) for ignore in settings.ignores], _line(settings, "ignore-for")),
         "targets": _Shown(
             [
                 {"name": name, "target": shown_target(target), "line": _line(settings, f"targets.{name}")}
@@ -112,14 +112,14 @@ def _document(settings: Settings) -> dict[str, Any]:
             ],
             _line(settings, "targets"),
         ),
-        "watch": _Shown([_watch_record(each) for each in settings.watches], _line(settings, "watch")),
+        "watch": _Shown([_watch_record(watch) for watch in settings.watches], _line(settings, "watch")),
     }
     return {
         "schema_version": SCHEMA_VERSION,
         "file": settings.file,
         "settings": {
-            key: {"value": each.value, "from": DEFAULT if each.line is None else settings.file, "line": each.line}
-            for key, each in ((key, shown[key]) for key in KEYS)
+            key: {"value": value, "from": DEFAULT if line is None else settings.file, "line": line}
+            for key, (value, line) in ((key, shown[key]) for key in KEYS)
         },
     }
 
@@ -163,11 +163,11 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     severities = settings.severity.items()
     rows = [[rule, word, origin(_line(settings, f"severity.{rule}"))] for rule, word in severities]
     yield from _table("severity", rows, style)
-    yield from _table("ignore-for", [_ignore_row(each, style) for each in settings.ignores], style)
+    yield from _table("ignore-for", [_ignore_row(ignore, style) for ignore in settings.ignores], style)
     targets = settings.targets.items()
     rows = [[name, shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
     yield from _table("targets", rows, style)
-    yield from _table("watch", [_watch_row(each) for each in settings.watches], style)
+    yield from _table("watch", [_watch_row(watch) for watch in settings.watches], style)
 
 
 _UNITS = {"limits": " s"}
