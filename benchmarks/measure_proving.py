@@ -60,9 +60,9 @@ def _prove(server: tuple[str, ...], processes: int) -> Proof:
     from mcproof.client.session import Session
     from mcproof.probing.calls import CallPlan
     from mcproof.probing.permission import permission
+    from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.promises import PROVE_CHECKS
     from mcproof.probing.probes.prove import prove_over
-    from mcproof.probing.probes.session import ProbePlan
 
     catalog = _catalog(server)
     calls = CallPlan([permission(tool) for tool in catalog.tools], {}, limit=10.0, processes=processes)

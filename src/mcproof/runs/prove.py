@@ -17,12 +17,11 @@ from mcproof.core.observations.probes import ALL_OUTCOMES, with_shared_failures
 from mcproof.probing.attacks.run import attack
 from mcproof.probing.calls import Called, CallPlan, TimeLimit
 from mcproof.probing.fuzz.campaign import fuzz
-from mcproof.probing.fuzz.tool import FuzzPlan
 from mcproof.probing.outcomes import Fuzzing
 from mcproof.probing.permission import Permission, permissions_of, refuse_unknown_tools
+from mcproof.probing.probes.cases import ProbePlan
 from mcproof.probing.probes.failures import StoredFailure, described, store
 from mcproof.probing.probes.prove import default_checks, prove, with_predictions
-from mcproof.probing.probes.session import ProbePlan
 from mcproof.runs.events import CallsPlanned, Listener, MessageSent, ProgressMade
 from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.requests import CallOptions, FuzzRequest, ProbeRequest, ProveRequest, TargetSelection
@@ -219,7 +218,7 @@ def _fuzz(
         seconds=None if left is None else max(0.0, left), processes=request.processes or _usual_processes(calls, server)
     )
     called, outcomes, cases, found = fuzz(
-        target.catalog, server, FuzzPlan(fuzzing, request.seed, request.cases), progress
+        target.catalog, server, fuzzing, progress, seed=request.seed, cases=request.cases
     )
     failures = [failure.reported(stored) for failure, stored in zip(found, called.stored, strict=True)]
     tools = cases

@@ -30,10 +30,9 @@ from mcproof.probing.fuzz.tool import FuzzPlan, ToolFuzzer
 from mcproof.probing.generation.cases import GeneratedCase
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import Sender
-from mcproof.probing.probes.cases import ProbeCase
+from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase
 from mcproof.probing.probes.prove import record_of
 from mcproof.probing.probes.responses import seen_response
-from mcproof.probing.probes.session import NO_SUCH_TOOL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.catalog.model import Catalog
-    from mcproof.probing.calls import Incomplete, Job, Progress
+    from mcproof.probing.calls import CallPlan, Incomplete, Job, Progress
 
 
 FIRST = 5
@@ -105,17 +105,24 @@ class FuzzResult(NamedTuple):
     failures: list[FoundFailure]
 
 
-def fuzz(catalog: Catalog, server: OpenServer, plan: FuzzPlan, progress: Progress) -> FuzzResult:
-    """Call every tool of an open server that may be called; an interrupt keeps the results so far."""
-    campaign = FuzzCampaign(catalog, server.session, plan, progress)
+def fuzz(
+    catalog: Catalog, server: OpenServer, calls: CallPlan, progress: Progress, *, seed: int, cases: int
+) -> FuzzResult:
+    """Call every tool of an open server that may be called; an interrupt keeps the results so far.
+
+    `cases` is the number for each tool.
+    """
+    campaign = FuzzCampaign(catalog, server.session, FuzzPlan(calls, seed, cases), progress)
     run(server, campaign)
     return campaign.fuzzed()
 
 
-async def fuzz_within(catalog: Catalog, server: Endpoint, options: ConnectOptions, plan: FuzzPlan) -> FuzzResult:
+async def fuzz_within(
+    catalog: Catalog, server: Endpoint, options: ConnectOptions, calls: CallPlan, *, seed: int, cases: int
+) -> FuzzResult:
     """Fuzz a server over a session of its own, in this event loop."""
-    session = Session(server, options, plan.calls.limit)
-    campaign = FuzzCampaign(catalog, session, plan)
+    session = Session(server, options, calls.limit)
+    campaign = FuzzCampaign(catalog, session, FuzzPlan(calls, seed, cases))
     try:
         await run_within(campaign)
     finally:

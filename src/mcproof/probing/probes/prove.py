@@ -15,7 +15,7 @@ from mcproof.core.observations.probes import CHECKS, SEVERAL, ItemProbes, ProbeR
 from mcproof.probing.calls import Called, run, run_within
 from mcproof.probing.outcomes import Cell, Column, ProbeResult, Verdict
 from mcproof.probing.probes import promises
-from mcproof.probing.probes.cases import FAULT_OF, PROBE_OF, ProbeCase, SkippedProbe, ToolProbes, column_of
+from mcproof.probing.probes.cases import FAULT_OF, PROBE_OF, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, column_of
 from mcproof.probing.probes.failures import StoredFailure
 from mcproof.probing.probes.negative import SCHEMA_CHECKS
 from mcproof.probing.probes.promises import PROVE_CHECKS
@@ -27,7 +27,7 @@ from mcproof.probing.probes.responses import (
     passed,
     showing,
 )
-from mcproof.probing.probes.session import INTERRUPTED, ProbePlan, ProbeSession
+from mcproof.probing.probes.session import INTERRUPTED, ProbeSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.client.errors import ConnectError
 from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
-from mcproof.core.observations.probes import MAX_CALLS, SERVER_LOST, Outcome
+from mcproof.core.observations.probes import SERVER_LOST, Outcome
 from mcproof.core.observations.responses import OutputContract
-from mcproof.probing.calls import CallPlan, Campaign, Incomplete, WorkerPool, in_silence
+from mcproof.probing.calls import Campaign, Incomplete, WorkerPool, in_silence
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
-from mcproof.probing.probes.cases import ProbeCase, SkippedProbe, ToolProbes
+from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes
 from mcproof.probing.probes.negative import checks_of_tool
 from mcproof.probing.probes.promises import probes_of_promises
 from mcproof.probing.probes.responses import is_doubtful, seen_response
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from mcproof.probing.probes.promises import ProtocolProbe
     from mcproof.probing.probes.responses import SeenResponse
 
-NO_SUCH_TOOL = "mcproof_no_such_tool"
 START_DELAY = 0.2
 """Seconds of work after which a further server process is started."""
 _FEWEST_SUSPECTS = 3
@@ -132,18 +131,6 @@ def _losses(sent: Iterable[SentProbe]) -> tuple[Counter[Outcome], set[Promise]]:
 
 def _is_lost(lost: Counter[Outcome]) -> bool:
     return lost["crash"] >= MOST_CRASHES or lost["hang"] >= MOST_HANGS
-
-
-class ProbePlan(NamedTuple):
-    """Which probes to send to a server."""
-
-    calls: CallPlan
-    checks: list[str]
-    explores: bool
-    """Whether to test every promise, and what is not promised, for the contract matrix."""
-    size: int
-    max_calls: int = MAX_CALLS
-    """How many probes `explores` sends to a tool."""
 
 
 class ProbeSession(Campaign["Permission | CaseSpan"]):

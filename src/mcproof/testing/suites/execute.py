@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from mcproof.probing.attacks.run import AttackRun
     from mcproof.probing.calls import Called, CallPlan
     from mcproof.probing.outcomes import ProbeResult
+    from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.prove import Proof
-    from mcproof.probing.probes.session import ProbePlan
     from mcproof.testing.outcomes import TestOutcome
     from mcproof.testing.suites.model import FuzzBlock, NegativePathBlock, SuiteTest
     from mcproof.testing.suites.servers import Caller, ServerUnderTest
@@ -244,8 +244,8 @@ async def _negative_path(
 ) -> Assessment:
     from mcproof.probing.calls import CallPlan
     from mcproof.probing.outcomes import negative_path
+    from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.prove import WEAK
-    from mcproof.probing.probes.session import ProbePlan
 
     catalog, permission, arguments = await _permitted(test, server)
     calls = CallPlan([permission], arguments, _limit(test, server))
@@ -329,12 +329,11 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     from mcproof.core.observations.probes import as_json
     from mcproof.probing.calls import CallPlan
     from mcproof.probing.fuzz.campaign import fuzz_within
-    from mcproof.probing.fuzz.tool import FuzzPlan
 
     catalog, permission, arguments = await _permitted(test, server)
     calls = CallPlan([permission], arguments, _limit(test, server, block.max_call_ms))
-    plan = FuzzPlan(calls, block.seed, block.cases)
-    fuzzed = await fuzz_within(catalog, server.endpoint, server.options_of(test), plan)
+    options = server.options_of(test)
+    fuzzed = await fuzz_within(catalog, server.endpoint, options, calls, seed=block.seed, cases=block.cases)
     cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.called)
     attacks = await _attack(test, block, server, calls)
     if attacks is not None:
