@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.client.connection import Connection
-    from mcproof.client.session import Response, Session
+    from mcproof.client.session import Session
     from mcproof.runs.requests import Method, RunSession, SingleRequest
 
 
@@ -78,7 +78,8 @@ def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleRespo
             if expired:
                 listen(MessageSent(expired))
             if response.message is None:
-                raise ConnectError(_silence(response), file=source.title)
+                how = "; `--timeout SECONDS` waits longer" if response.timed_out else ""
+                raise ConnectError(f"{response.why}{how}", file=source.title)
             if response.why:
                 listen(MessageSent(f"the response is malformed: {response.why}"))
             shown: dict[str, Any] = {
@@ -102,11 +103,6 @@ def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleRespo
     if faults:
         raise UsageError(faults[0])
     return responses[0]
-
-
-def _silence(response: Response) -> str:
-    how = "; `--timeout SECONDS` waits longer" if response.timed_out else ""
-    return f"{response.why}{how}"
 
 
 async def _listing(connection: Connection, method: Method) -> Listing:

@@ -29,7 +29,6 @@ from mcproof.core.observations.connection import expired_text
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.protocol import REVISIONS
 from mcproof.core.text.files import leaves_folder
-from mcproof.runs.config import DEFAULTS, Settings
 from mcproof.runs.events import (
     ConfigurationApplied,
     Listener,
@@ -41,7 +40,6 @@ from mcproof.runs.events import (
     TargetFailed,
     TargetFinished,
     TargetStarted,
-    ignore,
 )
 from mcproof.runs.exit_code import exit_code
 from mcproof.runs.judging import LINT, Checked, check_catalog
@@ -60,6 +58,7 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.observations.connection import ConnectionFacts
+    from mcproof.runs.config import Settings
     from mcproof.runs.judging import CatalogFindings, Plan
     from mcproof.runs.requests import CaptureRequest, CheckRequest, Detail, ReadRequest, RunSession, TargetSelection
     from mcproof.runs.results import Payload
@@ -130,7 +129,7 @@ def omissions(catalog: Catalog) -> list[Notice]:
     return [Notice("not-checked", what, file, line) for file, line, _, what in catalog.source.omissions]
 
 
-def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: Listener = ignore) -> Input:
+def one_input(targets: TargetSelection, settings: Settings, listen: Listener) -> Input:
     """The only input behind some targets, whose names may come from the configuration.
 
     Raises an error if there are several, or if it cannot be read.
@@ -239,12 +238,12 @@ class TargetRun:
         self._neighbours: dict[str, list[Neighbour]] = {}
         """The servers that were read, by the client configuration that names them."""
         command = self._planner.kind.command
-        self._inputs = inputs_of(self._names, self._targets, command=command, skipped=self._skipped)
+        self.inputs = inputs_of(self._names, self._targets, command=command, skipped=self._skipped)
         # All plans first: an error in the configuration of the last target is reported before any work is done.
-        self._plans = [self._planner.plan_for(source) for source in self._inputs]
+        self.plans = [self._planner.plan_for(source) for source in self.inputs]
         self._updates_baseline = request.policy.updates_baseline
         self._call_limit = request.calls.limit if isinstance(request, ProbeRequest | FuzzRequest) else None
-        self._has_live = any(source.server is not None for source in self._inputs)
+        self._has_live = any(source.server is not None for source in self.inputs)
         self._is_interrupted = False
         self._remarks: dict[Notice, None] = {}
         """Notices about targets: source that was not checked, sessions that have expired."""
@@ -272,19 +271,9 @@ class TargetRun:
         )
 
     @property
-    def inputs(self) -> list[Input]:
-        """The inputs behind the targets."""
-        return self._inputs
-
-    @property
     def connect_options(self) -> ConnectOptions:
         """How to connect to the live servers among the targets."""
         return connect_options(self._targets, self._planner.timeout)
-
-    @property
-    def plans(self) -> list[Plan]:
-        """The plan of each target."""
-        return self._plans
 
     def add_messages(self, messages: Iterable[str]) -> None:
         """Add messages for the user, which are sent when the run starts."""
@@ -297,8 +286,8 @@ class TargetRun:
         """
         self._recover = recover
         clock = Clock()
-        single = is_single_target(self._names, self._targets, self._inputs)
-        self._listen(RunStarted(single, tuple(self._inputs), self._files()))
+        single = is_single_target(self._names, self._targets, self.inputs)
+        self._listen(RunStarted(single, tuple(self.inputs), self._files()))
         configurations = list(self._planner.configurations())
         for configuration in configurations:
             self._listen(ConfigurationApplied(configuration))
@@ -344,17 +333,17 @@ class TargetRun:
         """The files that this run needs, each with its role."""
         read = {
             source.name: "what is read"
-            for source in self._inputs
+            for source in self.inputs
             if not (source.is_stdin or source.server is not None or source.data is not None)
         }
         return {**read, **{baseline.file: "the baseline" for baseline in self._planner.baselines()}}
 
     def _check_all(self, check: Callable[[LoadedTarget], Checked]) -> list[TargetResult]:
         results: list[TargetResult] = []
-        total = len(self._inputs)
+        total = len(self.inputs)
         try:
             live = self._list_servers()
-            for number, (source, plan) in enumerate(zip(self._inputs, self._plans, strict=True), 1):
+            for number, (source, plan) in enumerate(zip(self.inputs, self.plans, strict=True), 1):
                 self._listen(TargetStarted(number, total, source.name))
                 checked = self._check(source, plan, check, live)
                 if checked is not None:
@@ -390,16 +379,16 @@ class TargetRun:
 
     def _list_servers(self) -> LiveCatalogs | None:
         """List the catalogs of all live servers at once; None if there are none, or if the run calls their tools."""
-        unread = [source for source in self._inputs if source.server is not None and source.catalog is None]
+        unread = [source for source in self.inputs if source.server is not None and source.catalog is None]
         if not unread or self._call_limit is not None:
             return None
-        compares = any(rule.traits.compares_lists for plan in self._plans for rule in plan.rules)
+        compares = any(rule.traits.compares_lists for plan in self.plans for rule in plan.rules)
         options = self.connect_options._replace(compares_lists=compares)
         return LiveCatalogs(unread, options, self._report_listed)
 
     def _report_listed(self, done: int, label: str) -> None:
-        if len(self._inputs) > 1:
-            self._listen(ProgressMade(done, len(self._inputs), label))
+        if len(self.inputs) > 1:
+            self._listen(ProgressMade(done, len(self.inputs), label))
 
     def _check(
         self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
@@ -425,7 +414,7 @@ class TargetRun:
             recovered = self._recover(source, plan, error) if self._recover is not None else None
             if recovered is not None:
                 return recovered
-            if _is_skippable(source, error):
+            if source.folder and isinstance(error, NoCatalogError):  # any file of a folder, which is no error
                 if not source.is_source:
                     self._skipped.files.append(source.name)
                 return None
@@ -505,8 +494,3 @@ class TargetRun:
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
         ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.subject is not ItemProbes]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
-
-
-def _is_skippable(source: Input, error: McproofError) -> bool:
-    """Whether an input is a file of a folder that is not a catalog, which is not an error."""
-    return bool(source.folder) and isinstance(error, NoCatalogError)

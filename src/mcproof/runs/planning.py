@@ -166,7 +166,7 @@ class Planner:
             max_tokens=_first(max_tokens, settings.max_tokens) if kind.is_grading else None,
             ignored=frozenset() if select else frozenset(rule.id for rule in rules_named(ignored)),
             left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
-            clients=self._client_checks(clients, settings) if _has_client_rules(rules) else None,
+            clients=self._client_checks(clients, settings) if any(rule.ruleset == "compat" for rule in rules) else None,
             profiles=settings.all_profiles,
             thresholds=Thresholds()._replace(**settings.thresholds),
         )
@@ -231,10 +231,6 @@ def named_target(name: str, settings: Settings, *, is_live_allowed: bool = False
 def compares(request: CheckRequest) -> bool:
     """Whether a run compares its targets with an earlier state."""
     return isinstance(request, LintRequest | ScanRequest) and (request.locked or request.against is not None)
-
-
-def _has_client_rules(rules: list[Rule]) -> bool:
-    return any(rule.ruleset == "compat" for rule in rules)
 
 
 def _only_named(targets: TargetSelection) -> TargetSelection:

@@ -138,6 +138,8 @@ class _Work:
                 finished.append(event)
 
         execute(self._lint(source), listen)
+        if not finished:  # the run was interrupted
+            raise KeyboardInterrupt
         ((result, catalog, _),) = finished
         stored = self._stored(result, timer, catalog)
         more: dict[str, Any] = {}
