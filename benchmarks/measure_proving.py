@@ -58,24 +58,18 @@ def _prove(server: tuple[str, ...], processes: int) -> Proof:
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import CommandEndpoint
     from mcproof.client.session import Session
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.permission import permission
+    from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.promises import PROVE_CHECKS
     from mcproof.probing.probes.prove import prove_over
-    from mcproof.probing.probes.session import ProbePlan
 
     catalog = _catalog(server)
-    plan = ProbePlan(
-        permissions=[permission(tool) for tool in catalog.tools],
-        checks=list(PROVE_CHECKS),
-        explores=True,
-        arguments={},
-        size=SIZE,
-        limit=10.0,
-        processes=processes,
-    )
+    calls = CallPlan([permission(tool) for tool in catalog.tools], {}, limit=10.0, processes=processes)
+    plan = ProbePlan(calls, list(PROVE_CHECKS), explores=True, size=SIZE)
 
     async def probe() -> Proof:
-        session = Session(CommandEndpoint(server, {}), ConnectOptions(), plan.limit)
+        session = Session(CommandEndpoint(server, {}), ConnectOptions(), calls.limit)
         try:
             return await prove_over(catalog, session, plan)
         finally:

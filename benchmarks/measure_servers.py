@@ -58,8 +58,9 @@ def fuzzing(_: Workspace) -> Comparison:
     import mcproof.demo
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import CommandEndpoint
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.fuzz.campaign import fuzz_within
-    from mcproof.probing.fuzz.tool import FuzzPlan, cases_of
+    from mcproof.probing.fuzz.tool import cases_of
     from mcproof.probing.permission import Permission
     from mcproof.targets.snapshots import read_snapshot
 
@@ -69,11 +70,11 @@ def fuzzing(_: Workspace) -> Comparison:
     count = 20_000
     ready = [case.arguments for case in islice(cases_of(tool.schema or {}, 0, tool.name), count)]
     server = CommandEndpoint(DEMO_SERVER, {})
-    campaign = FuzzPlan([Permission(tool, True, "")], {}, 0, count, 10.0)
+    calls = CallPlan([Permission(tool, True, "")], {}, 10.0)
     with without_collector():
         fuzzed, bare = best_of(
             7,
-            lambda: asyncio.run(fuzz_within(catalog, server, ConnectOptions(), campaign)),
+            lambda: asyncio.run(fuzz_within(catalog, server, ConnectOptions(), calls, seed=0, cases=count)),
             lambda: call_tool(server, FUZZED, ready),
         )
     return Comparison.of(fuzzed, bare, f"{count / fuzzed.wall:,.0f} cases a second")

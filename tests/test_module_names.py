@@ -14,6 +14,7 @@ import tomllib
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -25,6 +26,7 @@ from mcproof.checks.rule import RULESETS, rules_of
 from mcproof.cli.main import COMMANDS, command_named
 from mcproof.core.console import Style
 from mcproof.report.formats import FORMATS, harmless, render_target
+from mcproof.runs.requests import RUNNERS
 from mcproof.runs.results import Kind, RunResult, TargetResult, empty_payload
 
 if TYPE_CHECKING:
@@ -38,7 +40,16 @@ NO_MODULES = re.compile(
     r"mcproof\.(?:toml|ya?ml|lock|py|lua|json|sarif|snapshots\.json|schema\.json|example\.com|fish|sqlite|html|openRulePage)(?!\w)"
 )
 """Names of files, of a host, and of a command of the language server."""
-DYNAMIC = {"__getattr__", "_in_order", "command_named", "document_of", "imported_function", "render", "rules_of"}
+DYNAMIC = {
+    "__getattr__",
+    "_in_order",
+    "command_named",
+    "document_of",
+    "execute",
+    "imported_function",
+    "render",
+    "rules_of",
+}
 """The functions that build the name of a module; the tests at the end call each with every name of its table."""
 CATALOG = {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -339,6 +350,12 @@ def test_only_known_functions_build_the_names_of_modules() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_a_module(name: str) -> None:
     assert command_named(name).parser().prog == f"mcproof {name}"
+
+
+@pytest.mark.parametrize("runner", sorted(set(RUNNERS.values())))
+def test_every_request_has_a_function(runner: str) -> None:
+    module, _, function = runner.partition(":")
+    assert list(signature(getattr(import_module(module), function)).parameters)[:2] == ["request", "listen"]
 
 
 @pytest.mark.parametrize("name", RULESETS)

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from mcproof.core.errors import INTERRUPTED, InputError, UsageError, from_exception
 from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.runs import execute
-from mcproof.runs.events import RunStarted, ignore
+from mcproof.runs.events import RunStarted
 from mcproof.runs.requests import (
     CallOptions,
+    CaptureRequest,
     CatalogDocument,
     CompatRequest,
     Detail,
@@ -257,10 +258,10 @@ def run_suite(
 
 def capture(target: Target, **connection: Unpack[ConnectionKeywords]) -> Any:
     """Return the catalog of a target as JSON values: a dict that the other functions take as a target."""
-    from mcproof.runs.loop import catalog_text, read_one
+    from mcproof.targets.snapshots import catalog_text
 
-    text: str = _call(lambda: catalog_text(read_one(_selection(target, connection), None, ignore)))
-    return json.loads(text)
+    request = CaptureRequest(_selection(target, connection), SettingsSource(is_disabled=True))
+    return json.loads(catalog_text(_call(lambda: execute(request))))
 
 
 def _run(request: RunRequest) -> TargetResult:

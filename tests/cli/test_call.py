@@ -11,7 +11,7 @@ import pytest
 
 from mcproof.core.console import Style, print_lines
 from mcproof.report.responses import response_document, response_text
-from mcproof.runs.call import OneResponse
+from mcproof.runs.results import SingleResponse
 from probing.running import CONTRACT, http
 from report.readers import acts
 from servers import asking, small
@@ -214,11 +214,11 @@ def test_the_arguments_of_a_prompt_are_checked() -> None:
 # --- rendering ----------------------------------------------------------------------------------------------------
 
 
-def _response(result: Any, method: Any = "tools/call", error: Any = None) -> OneResponse:
-    return OneResponse("server", method, {}, result, error, 0.1)
+def _response(result: Any, method: Any = "tools/call", error: Any = None) -> SingleResponse:
+    return SingleResponse("server", method, {}, result, error, 0.1)
 
 
-def _text(response: OneResponse) -> str:
+def _text(response: SingleResponse) -> str:
     out = io.StringIO()
     print_lines(response_text(response, Style()), out)
     return out.getvalue()

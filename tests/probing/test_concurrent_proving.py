@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcproof.probing.probes import sending, session
+from mcproof.probing import calls
+from mcproof.probing.probes import session
 from mcproof.runs import execute, prove
 from mcproof.runs.events import ProgressMade
 from mcproof.runs.requests import ProveRequest, TargetSelection
@@ -94,7 +95,7 @@ def test_a_run_out_of_time_is_incomplete(here: Path, name: str) -> None:
 
 
 def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "GRACE", 0.1)
+    monkeypatch.setattr(calls, "GRACE", 0.1)
     words = ("--max-time", "2", "--max-call-ms", "3600000", "--checks", "wrong_type", "--", *command("hang-on-valid"))
     document = tried("prove", *words, code=1)
     why = [each["why"] for each in document["not_tested"] if each["what"].startswith("tool find_book")]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cli.running import run_process, validator
+from mcproof.probing import calls
 from mcproof.probing.fuzz import campaign
 from mcproof.probing.fuzz.tool import cases_of
-from mcproof.probing.probes import sending
 from servers.library import SCHEMAS
 
 from .running import command, mcproof, refused, small_server, tool, tried
@@ -152,7 +152,7 @@ def test_a_run_out_of_time_before_the_random_cases_is_incomplete() -> None:
 
 @pytest.mark.usefixtures("hurried", "impatient")
 def test_a_call_that_is_pending_when_the_time_is_up_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "GRACE", 0.1)
+    monkeypatch.setattr(calls, "GRACE", 0.1)
     words = ("--max-time", "0.5", "--max-call-ms", "3600000", "--", *command("hang-on-valid"))
     document = tried("fuzz", *words, code=1)
     assert document["tools"]["find_book"] == 0

@@ -18,8 +18,9 @@ from mcproof.client.endpoints import CommandEndpoint, UrlEndpoint
 from mcproof.client.session import Session
 from mcproof.core.observations.probes import HOSTILE_PROBES
 from mcproof.probing.attacks.cases import FAMILIES, ServerFolders, ToolAttacks, folders_of
-from mcproof.probing.attacks.run import AttackPlan, AttackRun
+from mcproof.probing.attacks.run import AttackRun
 from mcproof.probing.attacks.traps import Traps
+from mcproof.probing.calls import CallPlan, run_within
 from mcproof.probing.permission import Permission
 from mcproof.targets.snapshots import read_snapshot
 
@@ -46,9 +47,8 @@ def attacked(folder: Path, *tools: str) -> dict[str, ToolAttacker]:
         try:
             capture = await capture_session(session)
             listed = read_snapshot(capture.text.encode(), "hostile").tools
-            plan = AttackPlan([Permission(tool, True, "") for tool in listed], {}, 10.0)
-            run = AttackRun(session, plan)
-            await run.run()
+            run = AttackRun(session, CallPlan([Permission(tool, True, "") for tool in listed], {}, 10.0))
+            await run_within(run)
         finally:
             await session.close()
         assert run.unexplained == []
@@ -128,7 +128,7 @@ def test_no_random_value_is_in_what_is_reported(
     again = attacked(folder, *names)
 
     def shown(failure: HostileFailure) -> tuple[Any, ...]:
-        return failure.case.arguments, failure.problem, failure.response, failure.stored({}, 1.0)
+        return failure.case.arguments, failure.problem, failure.response, failure.stored(CallPlan([], {}, 1.0))
 
     for name in names:
         assert list(map(shown, again[name].failures)) == list(map(shown, all_attacked[name].failures))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcproof.core.catalog.model import Tool
+from mcproof.probing.calls import CallPlan
 from mcproof.probing.fuzz import campaign as turns_module
 from mcproof.probing.fuzz.campaign import FIRST, LATER, turns
 from mcproof.probing.fuzz.tool import MOST_CRASHES, CaseSlice, FuzzPlan, PendingCase, SentCase, ToolFuzzer, cases_of
@@ -20,7 +21,7 @@ SCHEMA = {"type": "object", "properties": {"text": {"type": "string", "maxLength
 
 
 def fuzzer(name: str, cases: int = 60, schema: Any = SCHEMA) -> ToolFuzzer:
-    plan = FuzzPlan(permissions=[], arguments={}, seed=1, cases=cases, limit=1.0)
+    plan = FuzzPlan(CallPlan([], {}, limit=1.0), seed=1, cases=cases)
     return ToolFuzzer(Tool({"name": name, "inputSchema": schema}, "/tools/0"), None, plan, [])
 
 

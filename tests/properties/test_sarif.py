@@ -27,7 +27,8 @@ def test_the_fixes_of_a_log_give_what_the_fix_command_gives(data: st.DataObject)
     text = data.draw(layouts(data.draw(input_schemas(friendly=True))))
     catalog = read_snapshot(text.encode(), "catalog.json")
     plan = Plan(rules_of("strict"), "note")
-    report = check_catalog(catalog, plan, Detail(lines=True, identities=True, scores=False), IgnoreTracker())
+    detail = Detail(lines=True, identities=True, scores=False)
+    report = check_catalog(catalog, plan, detail, IgnoreTracker()).result
     log = json.loads("".join(render(RunResult("schema-lint", "0.0.0", [report]), "sarif", Style())))
     fixed = fix_snapshot(catalog, find_problems(catalog, plan, IgnoreTracker()).scored)
     assert with_fixes(text, log) == fixed.text

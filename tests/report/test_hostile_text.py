@@ -70,7 +70,7 @@ def catalogs(draw: st.DrawFn) -> str:
 def _run(text: str, file: str = "catalog.json") -> RunResult:
     catalog = read_snapshot(text.encode(), file)
     rules = all_rules()
-    report = check_catalog(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker())
+    report = check_catalog(catalog, Plan(rules, "note"), EVERYTHING, IgnoreTracker()).result
     assert report.findings
     return RunResult("lint", "0.0.0", [report], [rule_facts(rule) for rule in rules], exit_code=1)
 

@@ -67,7 +67,7 @@ def report_of(catalog: Any, name: str = "catalog.json", **changes: Any) -> Targe
     report = check_catalog(
         read_snapshot(text.encode(), name), plan, Detail(lines=True, identities=True, scores=True), IgnoreTracker()
     )
-    return report._replace(**changes)
+    return report.result._replace(**changes)
 
 
 def run_of(*reports: TargetResult, command: str = "lint", **changes: Any) -> RunResult:

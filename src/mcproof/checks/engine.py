@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import marshal
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.findings import Finding, Problem
@@ -16,8 +17,10 @@ from mcproof.checks.subjects import (
     NOTHING,
     ONLY_SCANNED,
     ClientHits,
+    DatedCatalog,
     ItemSurvey,
     JudgedItem,
+    Neighbourhood,
     Observed,
     RuleCrash,
     Unjudged,
@@ -57,7 +60,7 @@ class Context:
         self.catalog = catalog
         self.observed = observed
         self.servers = catalog.by_server()
-        self.judged_by = judging_revision(catalog)
+        self.judged_by = judging_revision(catalog, observed.revision)
         self._clients = clients
 
     @cached_property
@@ -88,6 +91,14 @@ def _itself(part: Any, _: Context) -> Iterable[Any]:
     return (part,)
 
 
+def _dated_catalog(part: Catalog, context: Context) -> Iterable[DatedCatalog]:
+    return (DatedCatalog(part, context.judged_by),)
+
+
+def _neighbourhood(part: Catalog, context: Context) -> Iterable[Neighbourhood]:
+    return (Neighbourhood(part, context.observed.neighbours),)
+
+
 def _dated(item: Item, context: Context) -> Iterable[JudgedItem]:
     return (JudgedItem(item, context.judged_by.revision),)
 
@@ -112,7 +123,13 @@ def _hits_on_tool(tool: Tool, context: Context) -> Iterable[ClientHits]:
 
 
 DERIVED: Mapping[type, Mapping[type, Derive]] = {
-    Catalog: {Catalog: _itself, ClientHits: _hits_on_server, ModelTexts: _texts},
+    Catalog: {
+        Catalog: _itself,
+        DatedCatalog: _dated_catalog,
+        Neighbourhood: _neighbourhood,
+        ClientHits: _hits_on_server,
+        ModelTexts: _texts,
+    },
     Server: {JudgedItem: _dated},
     Tool: {Item: _itself, Tool: _itself, JudgedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
     Resource: {Item: _itself, Resource: _itself, JudgedItem: _dated},
@@ -120,6 +137,9 @@ DERIVED: Mapping[type, Mapping[type, Derive]] = {
     Prompt: {Item: _itself, Prompt: _itself, JudgedItem: _dated},
 }
 """The subjects of each part of a catalog, in the order of their findings. An observation is its own subject."""
+
+_WHOLE = (Catalog, DatedCatalog, Neighbourhood)
+"""The subjects whose rules run in one row, in the order of the rules: to a report they are all about the catalog."""
 
 OF_CATALOG = frozenset(subject for subjects in DERIVED.values() for subject in subjects)
 """The subjects that every catalog has. All others are observations, and crashes of rules."""
@@ -136,14 +156,14 @@ class Step(NamedTuple):
 @lru_cache(maxsize=32)  # a run with many files has a few plans
 def _steps(rules: tuple[Rule, ...]) -> Mapping[type, list[Step]]:
     """What to check on each part of a catalog and on each observation, by its class."""
-    by_subject: dict[type, list[Rule]] = {}
-    for rule in rules:
-        by_subject.setdefault(rule.subject, []).append(rule)
-    observations = {subject: {subject: _itself} for subject in by_subject if subject not in OF_CATALOG}
-    return {
-        part: [Step(subject, derived[subject], by_subject[subject]) for subject in derived if subject in by_subject]
-        for part, derived in {**DERIVED, **observations}.items()
-    }
+    observations = {rule.subject: {rule.subject: _itself} for rule in rules if rule.subject not in OF_CATALOG}
+    steps = {}
+    for part, derived in {**DERIVED, **observations}.items():
+        places = {subject: 0 if subject in _WHOLE else place for place, subject in enumerate(derived)}
+        about = sorted((rule for rule in rules if rule.subject in places), key=lambda rule: places[rule.subject])
+        groups = groupby(about, key=lambda rule: rule.subject)
+        steps[part] = [Step(subject, derived[subject], list(group)) for subject, group in groups]
+    return steps
 
 
 def check(
@@ -377,7 +397,7 @@ def _why(rule: Rule, catalog: Catalog, observed: Observed, unread: Mapping[str, 
         for key in _lists_read(rule):
             if key in unread:
                 return Unjudged(unread[key])
-    if rule.traits.needs == "neighbours" and not catalog.neighbours:
+    if rule.traits.needs == "neighbours" and not observed.neighbours:
         return Unjudged("no other server of a client configuration was read before", concerns=False)
     if rule.traits.needs == "resources" and not (catalog.resources or catalog.templates):
         return Unjudged("no resources are listed", concerns=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.clients.hits import BrokenPlace
     from mcproof.checks.rule import Rule, S
-    from mcproof.core.catalog.model import Catalog, Item
+    from mcproof.core.catalog.model import Catalog, Item, Neighbour
 
 
 ASSUMED = HANDSHAKE[0]
@@ -43,10 +43,24 @@ class JudgedItem(NamedTuple):
     revision: str
 
 
-def judging_revision(catalog: Catalog) -> JudgingRevision:
-    """The revision that judges a catalog: the user's choice, the negotiated one, or an assumed one."""
-    if catalog.judged_as is not None:
-        return known_revision(catalog.judged_as)
+class DatedCatalog(NamedTuple):
+    """A catalog with the revision that judges it."""
+
+    catalog: Catalog
+    revision: JudgingRevision
+
+
+class Neighbourhood(NamedTuple):
+    """A catalog with the servers of the same client configuration that were read before."""
+
+    catalog: Catalog
+    neighbours: tuple[Neighbour, ...]
+
+
+def judging_revision(catalog: Catalog, chosen: str | None = None) -> JudgingRevision:
+    """The revision that judges a catalog: the one that the user chose, the negotiated one, or an assumed one."""
+    if chosen is not None:
+        return known_revision(chosen)
     revision = catalog.protocol
     if revision is None and isinstance(catalog.server.fields.get("discover"), dict):
         revision = FIRST_STATELESS
@@ -166,6 +180,10 @@ class Observed(NamedTuple):
     """Why there is no list of tools, if there is none."""
     calls_tools: bool = False
     """Whether the run called tools, even if no record came of it."""
+    revision: str | None = None
+    """The protocol revision that the user wants the catalog judged by, whatever it names."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """The servers of the same client configuration that were read before."""
 
     def of(self, kind: type[S]) -> list[S]:
         """The observations of a class."""

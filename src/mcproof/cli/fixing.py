@@ -7,18 +7,17 @@ import sys
 from typing import TYPE_CHECKING
 
 from mcproof.cli.run import ConsoleListener
-from mcproof.core.console import plural, print_lines, safe, safe_line, tell
+from mcproof.core.console import few, plural, print_lines, safe, safe_line, tell
 from mcproof.core.errors import FINDINGS, UsageError
 from mcproof.runs import execute
 from mcproof.runs.events import Event, FixPlanned, RunStarted, TargetFinished, TargetFixed
-from mcproof.runs.planning import few
 from mcproof.runs.requests import FixRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcproof.cli.options import FixOptions
-    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.events import FixedTarget
     from mcproof.runs.requests import CompatRequest, LintRequest
     from mcproof.runs.results import TargetResult
 

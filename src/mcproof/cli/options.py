@@ -15,7 +15,6 @@ from mcproof.cli.command import Option, Options, whole_number, words
 from mcproof.core.errors import ConfigError, UsageError
 from mcproof.core.text.files import leaves_folder
 from mcproof.runs.config import Settings, StoreSettings, settings_for
-from mcproof.runs.planning import given_settings
 from mcproof.runs.requests import CallOptions, GivenArguments, Policy, RuleSelection, SettingsSource
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def parse_calls(options: argparse.Namespace) -> CallOptions:
         allow=words(options.allow),
         deny=words(options.deny),
         allow_writes=options.allow_writes,
-        arguments=tuple(each for word in options.args for each in _given(word)),
+        arguments=tuple(given for word in options.args for given in _given(word)),
         limit=options.max_call_ms / 1000,
         stores_failures=getattr(options, "stores_failures", True),
     )
@@ -296,7 +295,7 @@ def store_settings(source: SettingsSource, database: str | None = None) -> Store
     A configuration that was found in the tree may come from a stranger. It may name a file in its own folder, but
     nothing else: no file elsewhere, and no server that results would be sent to. Raises a ConfigError if it does.
     """
-    given = given_settings(source)
+    given = source.given()
     settings = settings_for(os.curdir) if given is None else given
     if database is not None or settings.store.database is None:
         return settings.store._replace(database=database)

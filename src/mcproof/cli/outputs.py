@@ -64,7 +64,7 @@ class Recorder:
 
     def keep(self, catalog: Catalog | None) -> None:
         """Keep the catalog of a target; None if it could not be read."""
-        from mcproof.runs.loop import catalog_text
+        from mcproof.targets.snapshots import catalog_text
 
         is_there = catalog is not None and (catalog.tools or catalog.server.raw)
         self._catalogs.append(catalog_text(catalog) if catalog is not None and is_there else None)

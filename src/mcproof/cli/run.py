@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.checks.subjects import NO_TOOLS
 from mcproof.cli.options import parse_fixing
 from mcproof.cli.outputs import OutputOptions, Outputs, parse_outputs
-from mcproof.core.console import NORMAL, VERBOSE, Counter, plural, remark, tell
+from mcproof.core.console import (
+    NORMAL,
+    VERBOSE,
+    Counter,
+    interrupts_deferred,
+    listed_names,
+    plural,
+    remark,
+    tell,
+)
 from mcproof.core.errors import FAILED, INTERRUPTED, McproofError
 from mcproof.runs import execute
 from mcproof.runs.events import (
@@ -27,7 +36,6 @@ from mcproof.runs.events import (
     TargetFinished,
     TargetStarted,
 )
-from mcproof.runs.loop import interrupts_deferred
 
 if TYPE_CHECKING:
     import argparse
@@ -126,18 +134,16 @@ class ResultListener(ConsoleListener):
 
 def _tell_skipped(result: TargetResult) -> None:
     """Report the rules that did not run, because the catalog has no list of tools."""
-    for each in result.untested:
-        if each.why == NO_TOOLS:
-            remark(f"{result.target}: {NO_TOOLS}, so skipped: {each.what}")
+    for untested in result.untested:
+        if untested.why == NO_TOOLS:
+            remark(f"{result.target}: {NO_TOOLS}, so skipped: {untested.what}")
 
 
 def _tell_calls(permissions: tuple[Permission, ...]) -> None:
     """Report which tools will be called, before anything is sent."""
-    from mcproof.runs.prove import listed_names
-
-    sure = [each.tool.name for each in permissions if each.is_granted and not each.is_presumed]
-    presumed = [each.tool.name for each in permissions if each.is_granted and each.is_presumed]
-    refused = [each.tool.label for each in permissions if not each.is_granted]
+    sure = [permission.tool.name for permission in permissions if permission.is_granted and not permission.is_presumed]
+    presumed = [permission.tool.name for permission in permissions if permission.is_granted and permission.is_presumed]
+    refused = [permission.tool.label for permission in permissions if not permission.is_granted]
     if sure:
         remark(f"calls {plural(len(sure), 'tool')}: {listed_names(sure)}")
     if presumed:

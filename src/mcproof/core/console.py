@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ QUIET, NORMAL, VERBOSE = -1, 0, 1
 """How much is reported on standard error beside errors."""
 _settings: dict[str, Any] = {"colour": "auto", "verbosity": NORMAL}
 """What the command line asks for. Output is global to a process, and so are its settings."""
+_MOST_NAMED = 12
+"""How many names a message lists."""
+_LONGEST_NAME = 128
+"""How much of a name it shows; the name comes from the server."""
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "help": "36", "dim": "2", "bold": "1", "good": "32"}
 
 
@@ -64,6 +68,26 @@ def shell_word(name: str) -> str:
 def plural(count: int, word: str) -> str:
     """Return a number with its noun, such as "2 tools"."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def few(names: list[str], most: int = 5) -> str:
+    """The first of many names."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def listed_names(names: Iterable[str]) -> str:
+    """The first of some names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - _MOST_NAMED:,} more" if len(listed) > _MOST_NAMED else ""
+    shown = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in listed[:_MOST_NAMED]]
+    return ", ".join(shown) + more or "none"
+
+
+def nearest_or_all(name: str, known: list[str]) -> str:
+    """A hint with the known name closest to `name`, or with all of them."""
+    from mcproof.core.errors import nearest
+
+    return nearest(name, known) or f" (there are {listed_names(known)})"
 
 
 def display_width(text: str) -> int:
@@ -293,3 +317,20 @@ class Counter(ProgressLine):
 
     def step(self, done: int, total: int, label: str) -> None:
         self.show(f"{done:,}/{total:,} {safe(label)[:80]}")
+
+
+@contextmanager
+def interrupts_deferred() -> Iterator[list[object]]:
+    """Defer interrupts until the block ends; yield the list of those that arrive."""
+    import signal
+
+    arrived: list[object] = []
+    try:
+        before = signal.signal(signal.SIGINT, lambda *_: arrived.append(None))
+    except ValueError:  # not the main thread, the only one that is interrupted
+        yield arrived
+        return
+    try:
+        yield arrived
+    finally:
+        signal.signal(signal.SIGINT, before)

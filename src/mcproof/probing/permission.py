@@ -15,13 +15,19 @@ Why a call needs evidence: docs/decisions/0031-permission-needs-evidence.md.
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof.checks.behaviour.effects import DESTRUCTIVE, effect_of
+from mcproof.core.console import listed_names
+from mcproof.core.errors import UsageError, nearest
+from mcproof.core.schema.keywords import ANNOTATION, header_parameters
 from mcproof.core.text.english import words_of
 
 if TYPE_CHECKING:
-    from mcproof.core.catalog.model import Tool
+    from collections.abc import Iterable, Sequence
+
+    from mcproof.core.catalog.model import Catalog, Tool
 
 HOW_TO_ALLOW = "; --allow TOOL allows it"
 """The end of a refusal that an option can override."""
@@ -77,3 +83,54 @@ def _judge(tool: Tool) -> Permission:
     if effect.changes:
         return Permission(tool, False, f"{MAY_CHANGE}{effect.evidence}")
     return Permission(tool, True, f"presumed read-only: {effect.evidence}", True)
+
+
+def refuse_unknown_tools(patterns: Iterable[str], names: list[str]) -> None:
+    """Raise a UsageError if a name or glob pattern matches no tool."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"unknown tool `{pattern}`{nearest(pattern, names)}; there are {listed_names(names)}")
+
+
+def permissions_of(
+    catalog: Catalog,
+    *,
+    tools: Sequence[str] = (),
+    allow: Sequence[str] = (),
+    deny: Sequence[str] = (),
+    allow_writes: bool = False,
+) -> list[Permission]:
+    """The chosen tools, or all, each with whether it may be called. Tools are chosen by name or glob pattern."""
+    drops = catalog.connection is not None and catalog.connection.has_parameter_headers
+    own = [
+        Permission(tool, False, f"clients must drop it: {problem}")
+        if drops and (problem := header_fault(tool)) is not None
+        else permission(
+            tool, allow_writes=allow_writes, is_allowed=_matches(tool, allow), is_denied=_matches(tool, deny)
+        )
+        for tool in catalog.tools
+        if not tools or _matches(tool, tools)
+    ]
+    refused = {given.tool.name: given for given in reversed(own) if not given.is_granted}
+    seen: set[str] = set()
+    permissions = []
+    for given in own:
+        name = given.tool.name
+        granted = given
+        if name and name in seen:
+            granted = Permission(given.tool, False, "another tool has the same name")
+        elif given.is_granted and name in refused:  # which of the two the server would call is unknown
+            granted = Permission(given.tool, False, f"another tool has the same name: {refused[name].reason}")
+        seen.add(name)
+        permissions.append(granted)
+    return permissions
+
+
+def header_fault(tool: Tool) -> str | None:
+    """Why an `x-mcp-header` of a tool is invalid; None if all are valid."""
+    problems = header_parameters(tool.tree).problems if tool.tree is not None else []
+    return f"invalid `{ANNOTATION}`: {problems[0].message}" if problems else None
+
+
+def _matches(tool: Tool, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(tool.name, pattern) for pattern in patterns)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mcproof.checks.diff.drift import Difference
     from mcproof.core.catalog.model import Catalog, Tool
-    from mcproof.runs.diff import LockedTarget, LockOutcome
+    from mcproof.runs.results import LockedTarget, LockOutcome
 
 
 _INDENT = 4

@@ -11,10 +11,10 @@ from mcproof.runs.records import SCHEMA_VERSION, encode, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mcproof.runs.call import OneResponse
+    from mcproof.runs.results import SingleResponse
 
 
-def response_document(response: OneResponse) -> Iterator[str]:
+def response_document(response: SingleResponse) -> Iterator[str]:
     """Write what was sent and the response as received, one member a line."""
     members = {"schema_version": SCHEMA_VERSION, **response._asdict(), "seconds": round(response.seconds, 6)}
     del members["unanswered"]  # also in `asked`
@@ -22,7 +22,7 @@ def response_document(response: OneResponse) -> Iterator[str]:
     yield f"{{{lines}}}\n"
 
 
-def response_text(response: OneResponse, style: Style) -> Iterator[str]:
+def response_text(response: SingleResponse, style: Style) -> Iterator[str]:
     """Render the result, or the error."""
     result = response.result
     if response.error is not None:

@@ -6,32 +6,30 @@ nearest parameter before anything is sent.
 
 from __future__ import annotations
 
-import json
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from mcproof.client.capture import OpenServer, clean
 from mcproof.client.errors import ConnectError
 from mcproof.client.listing import METHODS, Listing, list_everything
-from mcproof.client.questions import AnswerSource, asks_for_input
 from mcproof.client.redaction import hiding, hiding_in_catalogs
-from mcproof.client.session import Response, Session, reports_error
 from mcproof.core.catalog.model import Tool
+from mcproof.core.console import listed_names, nearest_or_all
 from mcproof.core.errors import InputError, UsageError, nearest
-from mcproof.core.observations.connection import cropped, expired_text
-from mcproof.core.schema.validation import Objection, Oracle
-from mcproof.probing.generation.resolver import ConstraintResolver
+from mcproof.core.observations.connection import expired_text
+from mcproof.core.schema.validation import Oracle
+from mcproof.probing.generation.values import ArgumentParser
+from mcproof.probing.permission import header_fault
 from mcproof.runs.events import Listener, MessageSent
 from mcproof.runs.loop import connect_options, one_input
-from mcproof.runs.prove import header_fault, listed_names
+from mcproof.runs.results import SingleResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from mcproof.client.connection import Connection
-    from mcproof.probing.generation.constraints import ArrayConstraints, ValueConstraints
-    from mcproof.runs.config import Settings
-    from mcproof.runs.requests import TargetSelection
+    from mcproof.client.session import Session
+    from mcproof.runs.requests import Method, RunSession, SingleRequest
 
 
 def declared_parameters(schema: dict[str, Any]) -> list[str]:
@@ -41,94 +39,6 @@ def declared_parameters(schema: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
-def worded(objection: Objection, declared: list[str]) -> str:
-    """An objection to arguments, in words; `declared` are the parameters."""
-    where = f"{cropped(objection.pointer)}: " if objection.pointer else ""
-    if objection.missing is not None:
-        return f"{where}`{objection.missing}` is missing"
-    if objection.unexpected is not None:
-        if objection.pointer:
-            return f"{where}`{objection.unexpected}` is not allowed"
-        return f"`{objection.unexpected}` is not a parameter{nearest_or_all(objection.unexpected, declared)}"
-    return f"{where}{cropped(objection.message)}"
-
-
-def nearest_or_all(name: str, known: list[str]) -> str:
-    """A hint with the known name closest to `name`, or with all of them."""
-    return nearest(name, known) or f" (there are {listed_names(known)})"
-
-
-_NO_VALUE: Any = object()
-
-
-class PairParser:
-    """Parses the arguments of one tool."""
-
-    def __init__(self, schema: Any) -> None:
-        self._schema = schema if isinstance(schema, dict) else True
-        self._resolver = ConstraintResolver(self._schema, Oracle(self._schema))
-
-    def parse(self, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-        """The arguments; a repeated key gives a list. Raises a UsageError if the schema expects no list there."""
-        texts: dict[str, list[str]] = {}
-        for key, text in pairs:
-            texts.setdefault(key, []).append(text)
-        return {key: self._argument(key, values) for key, values in texts.items()}
-
-    def _argument(self, key: str, texts: list[str]) -> Any:
-        schemas = self._property(key)
-        if len(texts) == 1:
-            return self._value(texts[0], schemas)
-        array = self._array(schemas)
-        if array is None:
-            raise UsageError(f"`{key}` is given {len(texts)} times, but it is not a list")
-        return [self._value(text, array.item_schemas(number)) for number, text in enumerate(texts)]
-
-    def _property(self, key: str) -> tuple[Any, ...]:
-        """The schemas of a parameter: where it is declared, else those for undeclared ones."""
-        roots = list(self._resolver.alternatives((self._schema,)))
-        declaring = [root for root in roots if root.object.declares(key)]
-        return next((root.object.property_schemas(key) for root in (*declaring, *roots)), ())
-
-    def _array(self, schemas: tuple[Any, ...]) -> ArrayConstraints | None:
-        """The constraints on a value as a list; None if it cannot be one."""
-        ways = self._resolver.alternatives(schemas)
-        return next((way.array for way in ways if way.values is None and way.allows_type_of([])), None)
-
-    def _value(self, text: str, schemas: tuple[Any, ...]) -> Any:
-        """The value of a text: JSON if the schema accepts its type, else a string, else a list of one item."""
-        value = _json(text)
-        ways = list(self._resolver.alternatives(schemas))
-        if value is not _NO_VALUE and any(_allows(way, value) for way in ways):
-            return value
-        if any(_allows(way, text) for way in ways):
-            return text
-        if not isinstance(value, list) and (array := self._array(schemas)) is not None:
-            return [self._value(text, array.item_schemas(0))]
-        return text if value is _NO_VALUE else value
-
-
-def _allows(constraints: ValueConstraints, value: Any) -> bool:
-    """Whether a value has a type that constraints allow; a string need not be one of the allowed values."""
-    if constraints.values is None:
-        return constraints.allows_type_of(value)
-    return any(type(each) is type(value) and (each == value or type(value) is str) for each in constraints.values)
-
-
-def _json(text: str) -> Any:
-    """The value of JSON text that is not a string, or a marker."""
-
-    def refuse(_: str) -> NoReturn:
-        raise ValueError
-
-    try:
-        value = json.loads(text, parse_constant=refuse)
-    except (ValueError, RecursionError):
-        return _NO_VALUE
-    return _NO_VALUE if isinstance(value, str) else value
-
-
-Method = Literal["tools/call", "resources/read", "prompts/get"]
 _LISTS: dict[Method, dict[str, str]] = {
     "tools/call": {"tools": "name"},
     "resources/read": {"resources": "uri", "resourceTemplates": "uriTemplate"},
@@ -143,56 +53,9 @@ _MOST_SHOWN = 5
 """How many mistakes in arguments an error names."""
 
 
-class OneRequest(NamedTuple):
-    """A request for one item of a live server."""
-
-    targets: TargetSelection
-    method: Method
-    item: str
-    """The name of the tool or prompt, or the URI of the resource."""
-    arguments: Mapping[str, Any] = {}
-    pairs: tuple[tuple[str, str], ...] = ()
-    """Arguments as text, to be typed by the schema of the tool."""
-    is_checked: bool = True
-    """Whether an unknown item or invalid arguments are an error before anything is sent."""
-    user: Callable[[AnswerSource | None, Callable[[str], str]], AnswerSource] | None = None
-    """Makes a source of answers that asks the user what another source does not answer; it hides secrets by itself."""
-
-
-class OneResponse(NamedTuple):
-    """What was sent to a server, and its response, without secrets."""
-
-    target: str
-    method: Method
-    params: dict[str, Any]
-    result: Any
-    """None for an error."""
-    error: dict[str, Any] | None
-    seconds: float
-    asked: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
-    """What the server asked before it responded, with the replies."""
-    notifications: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
-    """What the server reported before it responded: log messages, progress, changed lists."""
-    unanswered: str = ""
-    """The first question without an answer, in words."""
-
-    @property
-    def failure(self) -> str:
-        """Why the request failed, in words; empty if it did not."""
-        if self.unanswered:
-            return f"the server {self.unanswered}"
-        if self.error is not None:
-            return f"the server responds with an error: {cropped(_described(self.error))}"
-        result = self.result if isinstance(self.result, dict) else {}
-        if reports_error(result):
-            return "the tool reports an error (`isError`)"
-        if asks_for_input(result):
-            return "the server asks for more input"
-        return ""
-
-
-def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneResponse:
+def send(request: SingleRequest, listen: Listener, _: RunSession) -> SingleResponse:
     """Send a request and return its response. Raises McproofError if nothing was sent, or if nothing came back."""
+    settings = request.settings.here()
     source = one_input(request.targets, settings, listen)
     if source.server is None:
         how = "name a URL, FILE.json#NAME of a client configuration, or `-- COMMAND ARG...`"
@@ -200,11 +63,11 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
     options = connect_options(request.targets, settings.timeout)
     if request.user is not None:
         options = options._replace(answers=request.user(options.answers, hiding(source.server.secrets)))
-    responses: list[OneResponse] = []
+    responses: list[SingleResponse] = []
     faults: list[str] = []
     with OpenServer(source.server, options, options.limits.request) as server:
 
-        async def send() -> None:
+        async def exchange() -> None:
             params = await _Parameters(request, server.session, listen).build()
             notifications = (await server.session.connection()).transport.peer.notifications
             notifications.listener = lambda words: listen(MessageSent(_hiding(server.session)(words)))
@@ -215,25 +78,26 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
             if expired:
                 listen(MessageSent(expired))
             if response.message is None:
-                raise ConnectError(_silence(response), file=source.title)
+                how = "; `--timeout SECONDS` waits longer" if response.timed_out else ""
+                raise ConnectError(f"{response.why}{how}", file=source.title)
             if response.why:
                 listen(MessageSent(f"the response is malformed: {response.why}"))
             shown: dict[str, Any] = {
                 "params": params,
                 "result": response.message.result if response.message.error is None else None,
                 "error": response.message.error,
-                "asked": [each.as_document() for each in response.questions],
+                "asked": [question.as_document() for question in response.questions],
                 "notifications": [{"method": method, "params": values} for method, values in notifications.kept],
                 "unanswered": response.asks,
-                "faults": [each.fault for each in response.questions if each.fault],
+                "faults": [question.fault for question in response.questions if question.fault],
             }
             if shown["error"] is not None:
                 await _hint(request, server.session, listen)
             clean(shown, _hiding(server.session))
             faults.extend(shown.pop("faults"))
-            responses.append(OneResponse(target=source.title, method=request.method, **shown, seconds=seconds))
+            responses.append(SingleResponse(target=source.title, method=request.method, **shown, seconds=seconds))
 
-        if not server.run(send):
+        if not server.run(exchange):
             raise KeyboardInterrupt
         server.close()
     if faults:
@@ -241,18 +105,8 @@ def send_one(request: OneRequest, settings: Settings, listen: Listener) -> OneRe
     return responses[0]
 
 
-def _silence(response: Response) -> str:
-    how = "; `--timeout SECONDS` waits longer" if response.timed_out else ""
-    return f"{response.why}{how}"
-
-
-def _described(error: dict[str, Any]) -> str:
-    code, message = error.get("code"), error.get("message")
-    return f"{message} ({code})" if isinstance(code, int) else str(message)
-
-
 async def _listing(connection: Connection, method: Method) -> Listing:
-    return await list_everything(connection, [each for each in METHODS if each.key in _LISTS[method]])
+    return await list_everything(connection, [lister for lister in METHODS if lister.key in _LISTS[method]])
 
 
 def _items(listing: Listing, method: Method) -> dict[str, dict[str, Any]]:
@@ -271,7 +125,7 @@ def _hiding(session: Session) -> Callable[[str], str]:
     return hiding_in_catalogs(session.server.named_secrets)
 
 
-async def _hint(request: OneRequest, session: Session, listen: Listener) -> None:
+async def _hint(request: SingleRequest, session: Session, listen: Listener) -> None:
     """Name a similar resource if the server refuses one that it does not list."""
     if request.method != "resources/read":
         return
@@ -284,7 +138,7 @@ async def _hint(request: OneRequest, session: Session, listen: Listener) -> None
 class _Parameters:
     """The parameters of a request: the item must exist, and the arguments must match its schema."""
 
-    def __init__(self, request: OneRequest, session: Session, listen: Listener) -> None:
+    def __init__(self, request: SingleRequest, session: Session, listen: Listener) -> None:
         self._request = request
         self._session = session
         self._listen = listen
@@ -301,7 +155,7 @@ class _Parameters:
         else:
             await self._refuse_dropped(item)
             schema = item.get("inputSchema")
-            arguments = {**request.arguments, **PairParser(schema).parse(request.pairs)}
+            arguments = {**request.arguments, **ArgumentParser(schema).parse(request.pairs)}
             mistakes = list(self._tool_mistakes(schema, arguments))
         if mistakes and request.is_checked:
             more = f"; and {len(mistakes) - _MOST_SHOWN:,} more" if len(mistakes) > _MOST_SHOWN else ""
@@ -346,7 +200,7 @@ class _Parameters:
             self._listen(MessageSent(f"the arguments are not checked: {oracle.problem}"))
             return
         objections = oracle.objections(arguments)
-        yield from (worded(each, declared) for each in objections)
+        yield from (objection.worded(declared) for objection in objections)
         for name in arguments if declared and not objections else ():
             if name not in declared:
                 self._listen(MessageSent(f"`{name}` is not a declared parameter{nearest(name, declared)}"))
@@ -354,8 +208,8 @@ class _Parameters:
 
 def _prompt_mistakes(prompt: dict[str, Any], arguments: Iterable[str]) -> list[str]:
     given = prompt.get("arguments")
-    listed = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    known = {each["name"]: each.get("required") is True for each in listed if isinstance(each.get("name"), str)}
+    listed = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+    known = {entry["name"]: entry.get("required") is True for entry in listed if isinstance(entry.get("name"), str)}
     missing = [f"`{name}` is missing" for name, required in known.items() if required and name not in arguments]
     unknown = [name for name in arguments if name not in known]
     return [*missing, *(f"`{name}` is not an argument{nearest_or_all(name, list(known))}" for name in unknown)]

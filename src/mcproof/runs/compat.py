@@ -10,8 +10,7 @@ from mcproof.checks.clients.profiles import choose_clients
 from mcproof.checks.clients.verdicts import improvements, judge_clients
 from mcproof.checks.rules.compat import remedy_for
 from mcproof.core.errors import UsageError
-from mcproof.runs.judging import check_catalog
-from mcproof.runs.loop import Checked, TargetRun
+from mcproof.runs.loop import TargetRun
 from mcproof.runs.results import CompatPayload, Gate
 
 if TYPE_CHECKING:
@@ -21,8 +20,9 @@ if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Listener
+    from mcproof.runs.judging import Checked
     from mcproof.runs.loop import LoadedTarget
-    from mcproof.runs.requests import CompatRequest
+    from mcproof.runs.requests import CompatRequest, RunSession
     from mcproof.runs.results import RunResult, TargetResult
 
 
@@ -32,16 +32,16 @@ class _Judge:
     def __init__(self, request: CompatRequest, profiles: Mapping[str, Profile] | None) -> None:
         self.choice = choose_clients(request.clients, profiles)
         choose_clients(request.require, profiles)
-        self.named = tuple(dict.fromkeys(each.profile for each in self.choice.named))
-        clients = sum(each.kind == "client" for each in self.choice.profiles.values())
+        self.named = tuple(dict.fromkeys(choice.profile for choice in self.choice.named))
+        clients = sum(profile.kind == "client" for profile in self.choice.profiles.values())
         if request.min_clients is not None and request.min_clients > clients:
             raise UsageError(f"--min-clients {request.min_clients}: there are {clients} clients")
         self.checks = ClientChecks(self.choice.all_active(), request.server_key, reported=self.choice.for_compat())
 
 
-def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
+def check_clients(request: CompatRequest, listen: Listener, session: RunSession) -> RunResult:
     """Judge every target of a request for every client."""
-    run = TargetRun(request, listen)
+    run = TargetRun(request, listen, session)
     judges: dict[int, _Judge] = {}
     for plan in run.plans:  # before anything is started: a client may be unknown, or too many required
         if id(plan.profiles) not in judges:
@@ -53,11 +53,10 @@ def check_clients(request: CompatRequest, listen: Listener) -> RunResult:
         hits = CatalogHits(judge.checks, target.catalog)
         outcomes = judge_clients(judge.choice, hits.all())
         payload = CompatPayload(outcomes, _improvements(outcomes, len(target.catalog.tools), judge.named), judge.named)
-        plan = target.plan._replace(clients=hits)
-        result = check_catalog(target.catalog, plan, request.detail, run.tracker, payload, observed=target.observed)
-        if _is_fixable(target.catalog, result, judge.choice, request.server_key):
-            result = result._replace(payload=payload._replace(is_fixable=True))
-        return Checked(result._replace(gates=[*result.gates, *_gates(request, outcomes)]))
+        checked = run.judge(target._replace(plan=target.plan._replace(clients=hits)), payload)
+        if _is_fixable(target.catalog, checked.result, judge.choice, request.server_key):
+            checked = checked._replace(result=checked.result._replace(payload=payload._replace(is_fixable=True)))
+        return checked.with_gates(_gates(request, outcomes))
 
     return run.run(check)
 
@@ -67,9 +66,9 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
     if catalog.source is not None or catalog.connection is not None:
         return False
     rules: dict[str, set[str]] = {}
-    for each in result.findings:
-        if each.rule.fixable:
-            rules.setdefault(each.item_pointer, set()).add(each.rule.id)
+    for finding in result.findings:
+        if finding.rule.fixable:
+            rules.setdefault(finding.item_pointer, set()).add(finding.rule.id)
     to_fix = {tool.index: rules[tool.pointer] for tool in catalog.tools if tool.pointer in rules}
     return bool(to_fix) and is_fixable_for_clients(catalog, choice, to_fix, server_key)
 
@@ -77,16 +76,16 @@ def _is_fixable(catalog: Catalog, result: TargetResult, choice: ClientChoice, se
 def _improvements(outcomes: list[ClientOutcome], tools: int, named: tuple[str, ...]) -> list[Improvement]:
     """What to change, in words."""
     return [
-        each._replace(remedy=remedy_for(each.rule, each.places, each.tools))
-        for each in improvements(outcomes, tools, named)
+        improvement._replace(remedy=remedy_for(improvement.rule, improvement.places, improvement.tools))
+        for improvement in improvements(outcomes, tools, named)
     ]
 
 
 def _gates(request: CompatRequest, outcomes: list[ClientOutcome]) -> Iterator[Gate]:
     """The requested gates: clients in which the server must not break, and how many there must be."""
-    verdicts = {each.client: each.verdict for each in outcomes}
+    verdicts = {outcome.client: outcome.verdict for outcome in outcomes}
     for name in request.require:
         yield Gate(f"require {name}", "does not break", verdicts[name], verdicts[name] != "breaks")
     if request.min_clients is not None:
-        unbroken = sum(each.verdict != "breaks" for each in outcomes if each.kind == "client")
+        unbroken = sum(outcome.verdict != "breaks" for outcome in outcomes if outcome.kind == "client")
         yield Gate("min-clients", request.min_clients, unbroken, unbroken >= request.min_clients)

@@ -134,6 +134,15 @@ class Settings(NamedTuple):
     locations: dict[str, SettingLocation] = {}  # noqa: RUF012
     """The location of each top-level key, of `severity.ID` for each rule and of `targets.NAME` for each target."""
 
+    @property
+    def all_profiles(self) -> Mapping[str, Profile] | None:
+        """The client profiles with those of the configuration; None if it has none."""
+        if not self.client_profiles:
+            return None
+        from mcproof.checks.clients.profiles import known_profiles
+
+        return {**known_profiles(), **self.client_profiles}
+
 
 DEFAULTS = Settings()
 

@@ -7,38 +7,37 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from mcproof import __version__
 from mcproof.checks.diff.changes import report_changes
-from mcproof.checks.diff.drift import CatalogDrift, drift_against
+from mcproof.checks.diff.drift import drift_against
 from mcproof.checks.diff.items import compare_catalogs
 from mcproof.checks.diff.lock import LIVE, LOCK, Lock, ReadFrom, locked_entry
 from mcproof.checks.fixes.snippet_tables import FRAMEWORKS, recognised_frameworks
 from mcproof.core.errors import INTERRUPTED, InputError, McproofError, UsageError
 from mcproof.core.text.files import leaves_folder, write_file
-from mcproof.runs.config import settings_for
 from mcproof.runs.events import Listener, RunFinished, RunStarted, TargetFinished
 from mcproof.runs.exit_code import exit_code
+from mcproof.runs.judging import Checked
 from mcproof.runs.lint import locked_target
-from mcproof.runs.loop import Checked, Clock, LoadedTarget, TargetRun, read_one
-from mcproof.runs.planning import given_settings
-from mcproof.runs.results import DiffPayload, RunResult, TargetResult, Trouble
+from mcproof.runs.loop import Clock, LoadedTarget, TargetRun, read_one
+from mcproof.runs.results import DiffPayload, LockedTarget, LockOutcome, RunResult, TargetResult, Trouble
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.requests import DiffRequest, LockRequest
+    from mcproof.runs.requests import DiffRequest, LockRequest, RunSession
 
 
-def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
+def diff_catalogs(request: DiffRequest, listen: Listener, _: RunSession) -> RunResult:
     """Return the changes between two catalogs as the findings of the new one."""
     clock = Clock()
     new_name = "".join(request.new.names) or "--"
     listen(RunStarted(is_single=True, files=dict.fromkeys((*request.old.names, *request.new.names), "what is read")))
-    settings = given_settings(request.settings) or settings_for(os.curdir)
+    settings = request.settings.here()
     try:
-        old = read_one(request.old, settings.timeout, listen, settings=settings)
-        new = read_one(request.new, settings.timeout, listen, settings=settings)
+        old = read_one(request.old, settings, listen)
+        new = read_one(request.new, settings, listen)
     except UsageError:
         raise
     except McproofError as error:
@@ -57,7 +56,7 @@ def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
         command="diff",
         version=__version__,
         targets=[result],
-        rules=list({each.rule.id: each.rule for each in result.findings}.values()),
+        rules=list({finding.rule.id: finding.rule for finding in result.findings}.values()),
         exit_code=exit_code([result]),
         started=clock.started,
         seconds=clock.seconds,
@@ -66,29 +65,7 @@ def diff_catalogs(request: DiffRequest, listen: Listener) -> RunResult:
     return run
 
 
-LockStatus = Literal["new", "unchanged", "changed", "dropped"]
-
-
-class LockedTarget(NamedTuple):
-    """What locking did to a target."""
-
-    target: str
-    status: LockStatus
-    hash: str
-    """Of the surface; empty if the target was dropped."""
-    counts: dict[str, int]
-    drift: CatalogDrift | None = None
-    """How it differs from what was locked before, if anything was."""
-
-
-class LockOutcome(NamedTuple):
-    """The lock that was written, and what changed in it."""
-
-    file: str
-    targets: list[LockedTarget]
-
-
-def lock_targets(request: LockRequest, listen: Listener) -> LockOutcome:
+def lock_targets(request: LockRequest, listen: Listener, session: RunSession) -> LockOutcome:
     """Lock every target of a request; other entries of the lock stay, unless their file is gone.
 
     Nothing is written unless every target could be read. Raises an error otherwise.
@@ -104,13 +81,13 @@ def lock_targets(request: LockRequest, listen: Listener) -> LockOutcome:
         locked[name] = _outcome(before, name, target.catalog, entries[name]["hash"])
         return Checked(TargetResult(target.catalog.name, counts=target.catalog.counts))
 
-    run = TargetRun(request, listen)
+    run = TargetRun(request, listen, session)
     result = run.run(check)
     if result.exit_code == INTERRUPTED:
         raise KeyboardInterrupt
-    for each in result.failed:
-        if each.trouble is not None:
-            raise each.trouble.as_error()
+    for failed in result.failed:
+        if failed.trouble is not None:
+            raise failed.trouble.as_error()
     for name in _gone(before, locked):
         del entries[name]
         locked[name] = LockedTarget(name, "dropped", "", {})
@@ -141,8 +118,8 @@ def _read_from(catalog: Catalog) -> ReadFrom:
     wire = catalog.connection
     if catalog.source is not None:
         found = {tool.source.framework for tool in catalog.tools if tool.source is not None}
-        return ReadFrom("source", frameworks=tuple(FRAMEWORKS[each] for each in sorted(found & {*FRAMEWORKS})))
-    frameworks = tuple(FRAMEWORKS[each] for each in recognised_frameworks(catalog))
+        return ReadFrom("source", frameworks=tuple(FRAMEWORKS[name] for name in sorted(found & {*FRAMEWORKS})))
+    frameworks = tuple(FRAMEWORKS[name] for name in recognised_frameworks(catalog))
     if wire is None:
         return ReadFrom("snapshot", protocol=catalog.protocol, frameworks=frameworks)
     return ReadFrom(LIVE, wire.transport, wire.era, catalog.protocol, frameworks)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mcproof.checks.clients.fix import KeptHit
+    from mcproof.checks.findings import Finding
+    from mcproof.checks.fixes.source import FixedFile
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.errors import McproofError, Notice
     from mcproof.probing.permission import Permission
-    from mcproof.runs.fix import FixedTarget
     from mcproof.runs.results import AppliedConfiguration, RunResult, TargetResult
     from mcproof.targets.arguments import Input
 
@@ -57,6 +59,26 @@ class CallsPlanned(NamedTuple):
     permissions: tuple[Permission, ...]
 
 
+class FixedTarget(NamedTuple):
+    """A target with its findings fixed."""
+
+    name: str
+    files: list[FixedFile]
+    """The changed files; for a single file, that file even if nothing changed."""
+    applied: int
+    """How many findings are fixed."""
+    made_required: int
+    """How many optional parameters became required."""
+    left: list[Finding]
+    """The findings that need an author; those of a baseline included."""
+    active: list[Finding]
+    """Those of them that count."""
+    catalog: Catalog
+    """The catalog that the findings left are about."""
+    kept: tuple[KeptHit, ...] = ()
+    """What clients refuse and is not edited, with the reasons."""
+
+
 class FixPlanned(NamedTuple):
     """The fixes of a target are known; nothing is written yet."""
 
@@ -75,6 +97,8 @@ class TargetFinished(NamedTuple):
     result: TargetResult
     catalog: Catalog | None = None
     """Its catalog, if one was read."""
+    findings: list[Finding] = []  # noqa: RUF012 (never mutated)
+    """The findings that count, as the rules made them."""
 
 
 class TargetFailed(NamedTuple):

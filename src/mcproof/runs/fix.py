@@ -16,10 +16,10 @@ from mcproof.checks.reporting import report_findings
 from mcproof.core.errors import InputError
 from mcproof.core.text.files import replace_files
 from mcproof.core.text.json_document import Edit, splice
-from mcproof.runs.events import FixPlanned, Listener, TargetFixed
-from mcproof.runs.judging import CatalogFindings, Plan, find_problems
-from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
-from mcproof.runs.requests import CompatRequest, FixRequest
+from mcproof.runs.events import FixedTarget, FixPlanned, Listener, TargetFixed
+from mcproof.runs.judging import CatalogFindings, Checked, Plan, find_problems
+from mcproof.runs.loop import LoadedTarget, TargetRun
+from mcproof.runs.requests import CompatRequest, FixRequest, RunSession
 from mcproof.runs.results import RunResult, TargetResult
 from mcproof.targets.arguments import read_bytes
 from mcproof.targets.snapshots import read_snapshot
@@ -79,8 +79,8 @@ class ClientFixer:
         if not fixes.edits:
             return ClientChanges(file, 0, catalog, found.scored, found.active, fixes.kept)
         after = read_snapshot(file.after, catalog.name)
-        left = [each for each in check(after, plan.rules, plan.clients) if _place(each) not in ignored]
-        active = [each for each in left if _place(each) not in accepted]
+        left = [finding for finding in check(after, plan.rules, plan.clients) if _place(finding) not in ignored]
+        active = [finding for finding in left if _place(finding) not in accepted]
         gone = Counter(map(_place, found.scored))
         gone.subtract(map(_place, left))
         applied = sum(count for count in gone.values() if count > 0)
@@ -104,29 +104,9 @@ def _places(findings: list[Finding]) -> set[tuple[str, str]]:
     return set(map(_place, findings))
 
 
-class FixedTarget(NamedTuple):
-    """A target with its findings fixed."""
-
-    name: str
-    files: list[FixedFile]
-    """The changed files; for a single file, that file even if nothing changed."""
-    applied: int
-    """How many findings are fixed."""
-    made_required: int
-    """How many optional parameters became required."""
-    left: list[Finding]
-    """The findings that need an author; those of a baseline included."""
-    active: list[Finding]
-    """Those of them that count."""
-    catalog: Catalog
-    """The catalog that the findings left are about."""
-    kept: tuple[KeptHit, ...] = ()
-    """What clients refuse and is not edited, with the reasons."""
-
-
-def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
+def fix_targets(request: FixRequest, listen: Listener, session: RunSession) -> RunResult:
     """Fix every target of a request; the result has the findings that are left."""
-    run = TargetRun(request.check, listen)
+    run = TargetRun(request.check, listen, session)
     clients = ClientFixer(request.check, run.plans) if isinstance(request.check, CompatRequest) else None
 
     def check(target: LoadedTarget) -> Checked:
@@ -141,7 +121,7 @@ def fix_targets(request: FixRequest, listen: Listener) -> RunResult:
         else:
             fix = _fix_snapshot if catalog.source is None else _fix_source
             fixed = fix(target, found, keep_optional=request.keep_optional)
-        changed = [(each.file, each.before, each.after) for each in fixed.files if each.before != each.after]
+        changed = [(file.file, file.before, file.after) for file in fixed.files if file.before != file.after]
         listen(FixPlanned(fixed))
         if request.writes and changed:
             for file, _, _ in changed:
@@ -171,7 +151,7 @@ def _fix_snapshot(target: LoadedTarget, found: CatalogFindings, *, keep_optional
     catalog, findings = target.catalog, found.scored
     changes = fix_snapshot(catalog, findings, keep_optional=keep_optional)
     file = edited_file(catalog, changes.edits)
-    fixed = [each for each in findings if each.fix is not None]
+    fixed = [finding for finding in findings if finding.fix is not None]
     return _fixed_target(catalog, found, fixed, [file], changes.made_required)
 
 
@@ -209,7 +189,7 @@ def _fixed_target(
         files=files,
         applied=len(fixed),
         made_required=made_required,
-        left=[each for each in found.scored if id(each) not in identities],
-        active=[each for each in found.active if id(each) not in identities],
+        left=[finding for finding in found.scored if id(finding) not in identities],
+        active=[finding for finding in found.active if id(finding) not in identities],
         catalog=catalog,
     )

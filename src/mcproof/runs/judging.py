@@ -19,12 +19,11 @@ from mcproof.core.observations.probes import ItemProbes
 from mcproof.runs.results import Descriptions, Gate, LintPayload, Scores, TargetResult, Weakness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from mcproof.checks.baseline import Baseline
     from mcproof.checks.clients.hits import CatalogHits, ClientChecks
     from mcproof.checks.clients.profiles import Profile
-    from mcproof.checks.engine import KeptFindings
     from mcproof.checks.findings import Finding
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.ignores import IgnoreFor, IgnoreTracker, Suppression
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from mcproof.runs.requests import Detail
     from mcproof.runs.results import Payload
 
-_LINT = LintPayload()
+LINT = LintPayload()
 WEAKEST = 3
 """How many of the worst descriptions a result names."""
 
@@ -73,21 +72,22 @@ class CatalogFindings(NamedTuple):
     @property
     def active(self) -> list[Finding]:
         """The findings that are not suppressed."""
-        return [each for each, why in zip(self.findings, self.suppressions, strict=True) if why is None]
+        return [finding for finding, why in zip(self.findings, self.suppressions, strict=True) if why is None]
 
     @property
     def scored(self) -> list[Finding]:
         """The findings that cost points: all that configuration and comments do not ignore. A baseline only accepts."""
         return [
-            each
-            for each, why in zip(self.findings, self.suppressions, strict=True)
+            finding
+            for finding, why in zip(self.findings, self.suppressions, strict=True)
             if why is None or why.by == ACCEPTED
         ]
 
 
 def _crashed(findings: list[Finding]) -> frozenset[str]:
-    reports = [each.evidence for each in findings if each.rule.id == CRASHED and each.evidence is not None]
-    return frozenset(each["rule"] for each in reports)
+    return frozenset(
+        finding.evidence["rule"] for finding in findings if finding.rule.id == CRASHED and finding.evidence is not None
+    )
 
 
 def find_problems(
@@ -95,13 +95,12 @@ def find_problems(
     plan: Plan,
     tracker: IgnoreTracker,
     observed: Observed = NOTHING,
-    kept: KeptFindings | None = None,
 ) -> CatalogFindings:
-    """Run the rules, then apply configuration, comments and baseline; `kept` has findings of an earlier check."""
-    findings = check(catalog, plan.rules, plan.clients, observed, kept)
+    """Run the rules, then apply configuration, comments and baseline."""
+    findings = check(catalog, plan.rules, plan.clients, observed)
     failed = _crashed(findings)
     if plan.ignored:
-        findings = [each for each in findings if not is_ignored(each.rule, plan.ignored)]
+        findings = [finding for finding in findings if not is_ignored(finding.rule, plan.ignored)]
     suppressions: list[Suppression | None] = [None] * len(findings)
     # A rule that crashed may have missed findings, so nothing about it counts as stale or unused.
     ran = [rule for rule in plan.rules if rule.id not in failed] if failed else plan.rules
@@ -116,19 +115,35 @@ def find_problems(
     return CatalogFindings(findings, suppressions, failed)
 
 
+class Checked(NamedTuple):
+    """The result of a target, partial if the user interrupted the check."""
+
+    result: TargetResult
+    findings: list[Finding] = []  # noqa: RUF012 (never mutated)
+    """The findings that count, as the rules made them."""
+    catalog: Catalog | None = None
+    """The catalog that was checked; the run adds it."""
+    is_interrupted: bool = False
+
+    def with_gates(self, gates: Iterable[Gate]) -> Checked:
+        """The same with more gates."""
+        return self._replace(result=self.result._replace(gates=[*self.result.gates, *gates]))
+
+
 def check_catalog(
     catalog: Catalog,
     plan: Plan,
     detail: Detail,
     tracker: IgnoreTracker,
-    payload: Payload = _LINT,
+    payload: Payload = LINT,
     *,
     observed: Observed = NOTHING,
     summarize: Callable[[CatalogFindings, Mapping[str, Unjudged]], Payload] | None = None,
-) -> TargetResult:
+) -> Checked:
     """Return the result of one catalog and what was observed besides; `summarize` makes a payload."""
     start = perf_counter()
     found = find_problems(catalog, plan, tracker, observed)
+    active = found.active
     needs = _needs(tuple(plan.rules))
     unjudged = unjudged_rules(needs.observation, catalog, observed)
     suppressed_any = any(found.suppressions)
@@ -142,14 +157,14 @@ def check_catalog(
     )
     grade, tokens = _scores(catalog, plan, found) if detail.scores else (None, None)
     info = catalog.server_info
-    return TargetResult(
+    result = TargetResult(
         target=catalog.name,
         server={key: info[key] for key in ("name", "version") if isinstance(info.get(key), str) and info[key]},
         protocol=catalog.protocol,
         connection=_connection(catalog),
         counts=catalog.counts,
-        findings=[each for each in reported if each.suppression is None] if suppressed_any else reported,
-        suppressed=[each for each in reported if each.suppression is not None] if suppressed_any else [],
+        findings=[finding for finding in reported if finding.suppression is None] if suppressed_any else reported,
+        suppressed=[finding for finding in reported if finding.suppression is not None] if suppressed_any else [],
         scores=Scores(
             grade=grade,
             tokens=tokens,
@@ -161,8 +176,9 @@ def check_catalog(
         untested=[*plan.left_out, *_unobserved(needs, unjudged, observed)],
         seconds=perf_counter() - start,
         payload=payload if summarize is None else summarize(found, unjudged),
-        code_help=_code_help(catalog, found.active),
+        code_help=_code_help(catalog, active),
     )
+    return Checked(result, active)
 
 
 def _code_help(catalog: Catalog, findings: list[Finding]) -> list[CodeHelp]:
@@ -195,7 +211,7 @@ def _scores(catalog: Catalog, plan: Plan, found: CatalogFindings) -> tuple[Grade
 @lru_cache(maxsize=32)
 def _runs_whole(ruleset: str, rules: tuple[Rule, ...], left_out: tuple[Untested, ...]) -> bool:
     """Whether all rules of a ruleset run that the user did not leave out, and at least one."""
-    ignored = {name for each in left_out for name in each.rules}
+    ignored = {name for left in left_out for name in left.rules}
     running = {rule.id for rule in rules if rule.ruleset == ruleset}
     return bool(running) and {rule.id for rule in rules_of(ruleset)} - ignored <= running
 
@@ -214,15 +230,15 @@ def _descriptions(catalog: Catalog) -> Descriptions:
 
     judged = list(map(judge, catalog.tools))
     scores = description_scores(judged)
-    lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda each: each[1]))
+    lowest = dict(nsmallest(WEAKEST, scores.items(), key=lambda scored: scored[1]))
     weakest: dict[str, Weakness] = {}
-    for each in judged:
-        label = each.tool.label
-        if label in lowest and label not in weakest and each.score == lowest[label]:
-            reasons = each.explained().reasons
+    for description in judged:
+        label = description.tool.label
+        if label in lowest and label not in weakest and description.score == lowest[label]:
+            reasons = description.explained().reasons
             if reasons:
                 weakest[label] = Weakness(label, lowest[label], reasons[0])
-    return Descriptions(scores, sorted(weakest.values(), key=lambda each: each.score))
+    return Descriptions(scores, sorted(weakest.values(), key=lambda weakness: weakness.score))
 
 
 def _gates(plan: Plan, grade: Grade | None, tokens: TokenCost | None) -> list[Gate]:

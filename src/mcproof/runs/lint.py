@@ -5,22 +5,23 @@ The targets of a request are read by `loop`, and one catalog is judged by `judgi
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mcproof.core.console import shell_word
 from mcproof.core.errors import InputError, UsageError
-from mcproof.runs.judging import check_catalog
-from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
+from mcproof.runs.loop import TargetRun
 from mcproof.runs.planning import compares
 from mcproof.runs.requests import GradeRequest, LintRequest
-from mcproof.runs.results import Gate, GradePayload, LintPayload, RunResult
+from mcproof.runs.results import Gate, GradePayload, RunResult
 
 if TYPE_CHECKING:
     from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.checks.diff.lock import Lock
     from mcproof.core.catalog.model import Catalog
     from mcproof.runs.events import Listener
+    from mcproof.runs.judging import Checked
+    from mcproof.runs.loop import LoadedTarget
+    from mcproof.runs.requests import RunSession
     from mcproof.targets.arguments import Input
 
 
@@ -95,28 +96,20 @@ def _read_capture(against: str, inputs: list[Input]) -> Catalog:
     return read_catalog(Input(against))
 
 
-def check_targets(request: LintRequest | GradeRequest, listen: Listener) -> RunResult:
+def check_targets(request: LintRequest | GradeRequest, listen: Listener, session: RunSession) -> RunResult:
     """Check every target of a request."""
-    run = TargetRun(request, listen)
-    is_grading = isinstance(request, GradeRequest)
-    detail = request.detail._replace(scores=True) if is_grading else request.detail
-    payload = GradePayload() if is_grading else LintPayload()
-    if isinstance(request, LintRequest) and compares(request):
-        return run.run(
-            partial(_compare, DriftReferences(run.inputs, locked=request.locked, against=request.against), run, request)
-        )
+    if isinstance(request, GradeRequest):
+        request = request._replace(detail=request.detail._replace(scores=True))
+    run = TargetRun(request, listen, session)
+    if isinstance(request, GradeRequest):
+        return run.run(lambda target: run.judge(target, GradePayload()))
+    if not compares(request):
+        return run.run(run.judge)
+    references = DriftReferences(run.inputs, locked=request.locked, against=request.against)
 
-    def check(target: LoadedTarget) -> Checked:
-        return Checked(
-            check_catalog(target.catalog, target.plan, detail, run.tracker, payload, observed=target.observed)
-        )
+    def compare(target: LoadedTarget) -> Checked:
+        drift = references.drift(target.source, target.catalog)
+        observed = target.observed if drift is None else target.observed.with_values(drift)
+        return run.judge(target, observed=observed).with_gates(references.gates(drift))
 
-    return run.run(check)
-
-
-def _compare(references: DriftReferences, run: TargetRun, request: LintRequest, target: LoadedTarget) -> Checked:
-    """Check a target, and compare it with its earlier state."""
-    drift = references.drift(target.source, target.catalog)
-    observed = target.observed if drift is None else target.observed.with_values(drift)
-    result = check_catalog(target.catalog, target.plan, request.detail, run.tracker, observed=observed)
-    return Checked(result._replace(gates=[*result.gates, *references.gates(drift)]))
+    return run.run(compare)

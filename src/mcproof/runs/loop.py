@@ -6,7 +6,6 @@ An interrupt keeps the results so far. Times and interrupts at the end of a run 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +14,7 @@ from mcproof.checks.ignores import IgnoreTracker
 from mcproof.checks.reporting import rule_facts
 from mcproof.checks.subjects import Observed, observed_by_reading
 from mcproof.core.catalog.model import Catalog, Neighbour
-from mcproof.core.console import plural
+from mcproof.core.console import few, interrupts_deferred, plural
 from mcproof.core.errors import (
     FAILED,
     INTERRUPTED,
@@ -30,7 +29,6 @@ from mcproof.core.observations.connection import expired_text
 from mcproof.core.observations.probes import ItemProbes
 from mcproof.core.protocol import REVISIONS
 from mcproof.core.text.files import leaves_folder
-from mcproof.runs.config import DEFAULTS, Settings
 from mcproof.runs.events import (
     ConfigurationApplied,
     Listener,
@@ -42,25 +40,29 @@ from mcproof.runs.events import (
     TargetFailed,
     TargetFinished,
     TargetStarted,
-    ignore,
 )
 from mcproof.runs.exit_code import exit_code
-from mcproof.runs.planning import Planner, few, resolve_target, shown_target
-from mcproof.runs.requests import CheckRequest, FuzzRequest, LockRequest, ProbeRequest, TargetSelection
-from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
+from mcproof.runs.judging import LINT, Checked, check_catalog
+from mcproof.runs.planning import Planner, named_target
+from mcproof.runs.requests import FuzzRequest, LockRequest, ProbeRequest
+from mcproof.runs.results import CatalogRead, RunResult, TargetResult, Trouble, empty_payload
 from mcproof.targets.arguments import Input, SkippedFiles, find_inputs, is_single, read_catalog
+from mcproof.targets.snapshots import LiveCatalogs, NoCatalogError, listed_catalog, refuse_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mcproof.checks.findings import RuleFacts
+    from mcproof.checks.subjects import Unjudged
     from mcproof.client.capture import OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.observations.connection import ConnectionFacts
-    from mcproof.runs.judging import Plan
+    from mcproof.runs.config import Settings
+    from mcproof.runs.judging import CatalogFindings, Plan
+    from mcproof.runs.requests import CaptureRequest, CheckRequest, Detail, ReadRequest, RunSession, TargetSelection
+    from mcproof.runs.results import Payload
     from mcproof.targets.arguments import Target
-    from mcproof.targets.snapshots import LiveCatalogs
 
 
 class Clock:
@@ -76,23 +78,6 @@ class Clock:
         return perf_counter() - self._start
 
 
-@contextmanager
-def interrupts_deferred() -> Iterator[list[object]]:
-    """Defer interrupts until the block ends; yield the list of those that arrive."""
-    import signal
-
-    arrived: list[object] = []
-    try:
-        before = signal.signal(signal.SIGINT, lambda *_: arrived.append(None))
-    except ValueError:  # not the main thread, the only one that is interrupted
-        yield arrived
-        return
-    try:
-        yield arrived
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def inputs_of(
     names: Iterable[Target],
     targets: TargetSelection,
@@ -102,21 +87,17 @@ def inputs_of(
     as_one: bool = False,
 ) -> list[Input]:
     """The inputs behind some targets and documents; see `find_inputs`."""
-    documents = [Input(each.name, data=each.data) for each in targets.documents]
-    return [*find_inputs(names, targets.live, command=command, skipped=skipped, as_one=as_one), *documents]
+    documents = [Input(document.name, data=document.data) for document in targets.documents]
+    inputs = find_inputs(names, targets.live, command=command, skipped=skipped, as_one=as_one)
+    return [*inputs, *documents, *targets.inputs]
 
 
 def is_single_target(names: Iterable[Target], targets: TargetSelection, inputs: list[Input]) -> bool:
     """Whether the user names one target, as opposed to several or a folder of them."""
     if len(inputs) > 1 or any(source.folder for source in inputs):
         return False
-    others = ["--"] * (bool(targets.live.command) + len(targets.documents))
+    others = ["--"] * (bool(targets.live.command) + len(targets.documents) + len(targets.inputs))
     return not targets.live.all_configured and len([*names, *others]) == 1
-
-
-def is_file(source: Input) -> bool:
-    """Whether an input is a file or a folder, as opposed to standard input, a server or a document."""
-    return not source.is_stdin and source.server is None and source.data is None
 
 
 def connect_options(targets: TargetSelection, timeout: float | None) -> ConnectOptions:
@@ -148,13 +129,7 @@ def omissions(catalog: Catalog) -> list[Notice]:
     return [Notice("not-checked", what, file, line) for file, line, _, what in catalog.source.omissions]
 
 
-def refuse_partial(catalog: Catalog) -> None:
-    """Raise an InputError if a server did not serve all it declares: a part must not pass for the whole."""
-    if catalog.missing is not None:
-        raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
-
-
-def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: Listener = ignore) -> Input:
+def one_input(targets: TargetSelection, settings: Settings, listen: Listener) -> Input:
     """The only input behind some targets, whose names may come from the configuration.
 
     Raises an error if there are several, or if it cannot be read.
@@ -174,25 +149,48 @@ def one_input(targets: TargetSelection, settings: Settings = DEFAULTS, listen: L
 
 
 def resolved_names(targets: TargetSelection, settings: Settings, listen: Listener) -> list[Target]:
-    """The named targets, names from the configuration resolved."""
-    return [_resolved(name, settings, listen) for name in targets.names]
+    """The named targets, names from the configuration resolved, which is reported."""
+    resolved: list[Target] = []
+    for name in targets.names:
+        target, messages = named_target(name, settings)
+        resolved.append(target)
+        for message in messages:
+            listen(MessageSent(message))
+    return [*resolved, *targets.servers]
 
 
-def _resolved(name: str, settings: Settings, listen: Listener) -> Target:
-    """A target by its name in the configuration, which is reported; or as it is."""
-    target = resolve_target(name, settings)
-    if target is not name:
-        listen(MessageSent(f"{name}: {shown_target(target)} ({settings.locations[f'targets.{name}']})"))
-    return target
+def read_target(request: CaptureRequest, listen: Listener, _: RunSession) -> Catalog:
+    """Read the catalog of the only target of a request."""
+    return read_one(request.targets, request.settings.here(), listen, is_part_allowed=request.is_part_allowed)
+
+
+def read_targets(request: ReadRequest, listen: Listener, _: RunSession) -> list[CatalogRead]:
+    """Read the catalogs of all targets of a request; one that cannot be read does not hide the others."""
+    settings = request.settings.here()
+    inputs = inputs_of(resolved_names(request.targets, settings, listen), request.targets, as_one=True)
+    live = None
+    if any(source.server is not None for source in inputs):
+        options = connect_options(request.targets, settings.timeout)
+        live = LiveCatalogs(inputs, options, lambda *done: listen(ProgressMade(done[0], len(inputs), done[1])))
+        if live.interrupted:
+            raise KeyboardInterrupt
+    return [_read(source, live) for source in inputs]
+
+
+def _read(source: Input, live: LiveCatalogs | None) -> CatalogRead:
+    """Read the whole catalog of one of several inputs, or keep the error."""
+    try:
+        catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
+        if catalog is None:
+            raise KeyboardInterrupt
+        refuse_part(catalog)
+    except McproofError as error:
+        return CatalogRead(source, None, error)
+    return CatalogRead(source, catalog)
 
 
 def read_one(
-    targets: TargetSelection,
-    timeout: float | None,
-    listen: Listener,
-    *,
-    settings: Settings = DEFAULTS,
-    is_partial_allowed: bool = False,
+    targets: TargetSelection, settings: Settings, listen: Listener, *, is_part_allowed: bool = False
 ) -> Catalog:
     """Read the catalog of exactly one target: a file, a document or a live server."""
     source = one_input(targets, settings, listen)
@@ -201,29 +199,12 @@ def read_one(
         for notice in omissions(read):
             listen(NoticeRaised(notice))
         return read
-    from mcproof.targets.snapshots import LiveCatalogs
-
-    catalog = LiveCatalogs([source], connect_options(targets, timeout), lambda *_: None).catalog(source)
+    catalog = LiveCatalogs([source], connect_options(targets, settings.timeout), lambda *_: None).catalog(source)
     if catalog is None:
         raise KeyboardInterrupt
-    if not is_partial_allowed:
-        refuse_partial(catalog)
+    if not is_part_allowed:
+        refuse_part(catalog)
     return catalog
-
-
-def catalog_text(catalog: Catalog) -> str:
-    """The text of the catalog, without a JSON-RPC envelope; a bare list of tools becomes an object.
-
-    Serialising the values again would lose what Python cannot represent, such as very large numbers.
-    """
-    document = catalog.document
-    if catalog.server.raw:
-        whole = catalog.server.pointer
-    else:
-        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
-    span = document.spans([whole])[whole]
-    text = document.text[span.start : span.end]
-    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"
 
 
 if TYPE_CHECKING:
@@ -237,29 +218,18 @@ class LoadedTarget(NamedTuple):
     source: Input
     catalog: Catalog
     plan: Plan
+    observed: Observed
+    """What was observed while the catalog was read."""
     server: OpenServer | None = None
     """The server that the catalog was listed from, still open, if the run calls its tools."""
-
-    @property
-    def observed(self) -> Observed:
-        """What was observed while the catalog was read."""
-        return observed_by_reading(self.catalog)
-
-
-class Checked(NamedTuple):
-    """The result of a target, partial if the user interrupted the check."""
-
-    result: TargetResult
-    is_interrupted: bool = False
-    catalog: Catalog | None = None
-    """The catalog that was checked; the run adds it."""
 
 
 class TargetRun:
     """One pass over the targets of a request."""
 
-    def __init__(self, request: CheckRequest | LockRequest, listen: Listener) -> None:
-        self._planner = Planner(request)
+    def __init__(self, request: CheckRequest | LockRequest, listen: Listener, session: RunSession) -> None:
+        self._planner = Planner(request, session.contents)
+        self._detail = request.detail
         self._targets = self._planner.targets
         refuse_unknown_protocol(self._targets.protocol)
         self._listen = listen
@@ -268,32 +238,42 @@ class TargetRun:
         self._neighbours: dict[str, list[Neighbour]] = {}
         """The servers that were read, by the client configuration that names them."""
         command = self._planner.kind.command
-        self._inputs = inputs_of(self._names, self._targets, command=command, skipped=self._skipped)
+        self.inputs = inputs_of(self._names, self._targets, command=command, skipped=self._skipped)
         # All plans first: an error in the configuration of the last target is reported before any work is done.
-        self._plans = [self._planner.plan_for(source) for source in self._inputs]
+        self.plans = [self._planner.plan_for(source) for source in self.inputs]
         self._updates_baseline = request.policy.updates_baseline
         self._call_limit = request.calls.limit if isinstance(request, ProbeRequest | FuzzRequest) else None
-        self._has_live = any(source.server is not None for source in self._inputs)
+        self._has_live = any(source.server is not None for source in self.inputs)
         self._is_interrupted = False
         self._remarks: dict[Notice, None] = {}
         """Notices about targets: source that was not checked, sessions that have expired."""
         self.tracker = IgnoreTracker()
         self._recover: Recovery | None = None
 
-    @property
-    def inputs(self) -> list[Input]:
-        """The inputs behind the targets."""
-        return self._inputs
+    def judge(
+        self,
+        target: LoadedTarget,
+        payload: Payload = LINT,
+        *,
+        observed: Observed | None = None,
+        detail: Detail | None = None,
+        summarize: Callable[[CatalogFindings, Mapping[str, Unjudged]], Payload] | None = None,
+    ) -> Checked:
+        """Check the catalog of a target by its plan, and what was observed: at least what reading it has shown."""
+        return check_catalog(
+            target.catalog,
+            target.plan,
+            detail or self._detail,
+            self.tracker,
+            payload,
+            observed=target.observed if observed is None else observed,
+            summarize=summarize,
+        )
 
     @property
     def connect_options(self) -> ConnectOptions:
         """How to connect to the live servers among the targets."""
         return connect_options(self._targets, self._planner.timeout)
-
-    @property
-    def plans(self) -> list[Plan]:
-        """The plan of each target."""
-        return self._plans
 
     def add_messages(self, messages: Iterable[str]) -> None:
         """Add messages for the user, which are sent when the run starts."""
@@ -306,8 +286,8 @@ class TargetRun:
         """
         self._recover = recover
         clock = Clock()
-        single = is_single_target(self._names, self._targets, self._inputs)
-        self._listen(RunStarted(single, tuple(self._inputs), self._files()))
+        single = is_single_target(self._names, self._targets, self.inputs)
+        self._listen(RunStarted(single, tuple(self.inputs), self._files()))
         configurations = list(self._planner.configurations())
         for configuration in configurations:
             self._listen(ConfigurationApplied(configuration))
@@ -351,20 +331,24 @@ class TargetRun:
 
     def _files(self) -> dict[str, str]:
         """The files that this run needs, each with its role."""
-        read = {each.name: "what is read" for each in self._inputs if is_file(each)}
-        return {**read, **{each.file: "the baseline" for each in self._planner.baselines()}}
+        read = {
+            source.name: "what is read"
+            for source in self.inputs
+            if not (source.is_stdin or source.server is not None or source.data is not None)
+        }
+        return {**read, **{baseline.file: "the baseline" for baseline in self._planner.baselines()}}
 
     def _check_all(self, check: Callable[[LoadedTarget], Checked]) -> list[TargetResult]:
         results: list[TargetResult] = []
-        total = len(self._inputs)
+        total = len(self.inputs)
         try:
             live = self._list_servers()
-            for number, (source, plan) in enumerate(zip(self._inputs, self._plans, strict=True), 1):
+            for number, (source, plan) in enumerate(zip(self.inputs, self.plans, strict=True), 1):
                 self._listen(TargetStarted(number, total, source.name))
                 checked = self._check(source, plan, check, live)
                 if checked is not None:
                     results.append(checked.result)
-                    self._listen(TargetFinished(checked.result, checked.catalog))
+                    self._listen(TargetFinished(checked.result, checked.catalog, checked.findings))
                     self._is_interrupted |= checked.is_interrupted
             if live is not None and live.interrupted:
                 raise KeyboardInterrupt
@@ -385,7 +369,7 @@ class TargetRun:
 
             configured = list(configured_servers(files, self._planner.kind.command))
             self._skipped.servers += configured
-            files = [file for file in files if file not in {each.where for each in configured}]
+            files = [file for file in files if file not in {server.where for server in configured}]
         if len(files) == 1:
             self._listen(MessageSent(f"skipped {files[0]} (not a catalog)"))
         elif files:
@@ -395,17 +379,16 @@ class TargetRun:
 
     def _list_servers(self) -> LiveCatalogs | None:
         """List the catalogs of all live servers at once; None if there are none, or if the run calls their tools."""
-        if not self._has_live or self._call_limit is not None:
+        unread = [source for source in self.inputs if source.server is not None and source.catalog is None]
+        if not unread or self._call_limit is not None:
             return None
-        from mcproof.targets.snapshots import LiveCatalogs
-
-        compares = any(rule.traits.compares_lists for plan in self._plans for rule in plan.rules)
+        compares = any(rule.traits.compares_lists for plan in self.plans for rule in plan.rules)
         options = self.connect_options._replace(compares_lists=compares)
-        return LiveCatalogs(self._inputs, options, self._report_listed)
+        return LiveCatalogs(unread, options, self._report_listed)
 
     def _report_listed(self, done: int, label: str) -> None:
-        if len(self._inputs) > 1:
-            self._listen(ProgressMade(done, len(self._inputs), label))
+        if len(self.inputs) > 1:
+            self._listen(ProgressMade(done, len(self.inputs), label))
 
     def _check(
         self, source: Input, plan: Plan, check: Callable[[LoadedTarget], Checked], live: LiveCatalogs | None
@@ -415,7 +398,7 @@ class TargetRun:
         try:
             if self._call_limit is not None and source.server is not None:
                 return self._check_open(source, plan, check, source.server, self._call_limit)
-            if live is not None and source.server is not None:
+            if live is not None and source.server is not None and source.catalog is None:
                 catalog = live.catalog(source)
             else:
                 catalog = read_catalog(source, whole=needs_all)
@@ -423,17 +406,15 @@ class TargetRun:
                 return None
             self._remarks.update(dict.fromkeys(omissions(catalog)))
             if needs_all:
-                refuse_partial(catalog)
-            catalog.judged_as = self._targets.protocol
-            self._add_neighbours(source, catalog)
-            checked = check(LoadedTarget(source, catalog, plan))
+                refuse_part(catalog)
+            checked = check(LoadedTarget(source, catalog, plan, self._observed(source, catalog)))
             self._note_expired(source, catalog.connection)
             return checked._replace(catalog=catalog)
         except McproofError as error:
             recovered = self._recover(source, plan, error) if self._recover is not None else None
             if recovered is not None:
                 return recovered
-            if _is_skippable(source, error):
+            if source.folder and isinstance(error, NoCatalogError):  # any file of a folder, which is no error
                 if not source.is_source:
                     self._skipped.files.append(source.name)
                 return None
@@ -452,22 +433,22 @@ class TargetRun:
     ) -> Checked:
         """Check a server whose tools are called: one process is listed, called and closed."""
         from mcproof.client.capture import OpenServer
-        from mcproof.targets.snapshots import listed_catalog
 
         with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
-            catalog.judged_as = self._targets.protocol
-            self._add_neighbours(source, catalog)
-            checked = check(LoadedTarget(source, catalog, plan, open_server))
+            checked = check(LoadedTarget(source, catalog, plan, self._observed(source, catalog), open_server))
         self._note_expired(source, open_server.facts)
         return checked._replace(catalog=catalog)
 
-    def _add_neighbours(self, source: Input, catalog: Catalog) -> None:
-        """Tell a catalog which servers of its client configuration were read before it."""
-        if source.origin is not None and source.origin.line is not None:
-            known = self._neighbours.setdefault(source.origin.file, [])
-            catalog.neighbours = tuple(known)
-            known.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
+    def _observed(self, source: Input, catalog: Catalog) -> Observed:
+        """What was observed while a catalog was read: its connection, and the servers that were read before it."""
+        observed = observed_by_reading(catalog)._replace(revision=self._targets.protocol)
+        if source.origin is None or source.origin.line is None:
+            return observed
+        before = self._neighbours.setdefault(source.origin.file, [])
+        observed = observed._replace(neighbours=tuple(before))
+        before.append(Neighbour(source.title, tuple(tool.name for tool in catalog.tools if tool.name)))
+        return observed
 
     def _note_expired(self, source: Input, connection: ConnectionFacts | None) -> None:
         """Keep a notice about a server that has ended sessions."""
@@ -482,7 +463,7 @@ class TargetRun:
             yield from self._stale_entries()
         if all(result.trouble is None for result in results):  # else a target is missing that may need it
             yield from self._unused_ignores()
-        yield from (Notice("not-checked", each.message, each.where, None) for each in self._skipped.servers)
+        yield from (Notice("not-checked", server.message, server.where, None) for server in self._skipped.servers)
         yield from (Notice(*remark) for remark in self.tracker.notices.values() if remark is not None)
         yield from self._remarks
 
@@ -513,10 +494,3 @@ class TargetRun:
         ran = [rule for rule in self._planner.rules() if self._has_live or rule.ruleset != "wire"]
         ran = [rule for rule in ran if self._planner.kind.calls_tools or rule.subject is not ItemProbes]
         return list({rule.id: rule_facts(rule) for rule in ran}.values())
-
-
-def _is_skippable(source: Input, error: McproofError) -> bool:
-    """Whether an input is a file of a folder that is not a catalog, which is not an error."""
-    from mcproof.targets.snapshots import NoCatalogError
-
-    return bool(source.folder) and isinstance(error, NoCatalogError)

@@ -3,93 +3,47 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from mcproof.checks.rule import CRASHED, RULESETS, Thresholds, choose_rules, find_rule, rules_named
-from mcproof.core.console import shell_word
+from mcproof.core.console import few, shell_word
 from mcproof.core.errors import ConfigError, Untested, UsageError
 from mcproof.core.text.files import leaves_folder
-from mcproof.runs.config import DEFAULTS, SettingsFinder, directory_of, read_settings
+from mcproof.runs.config import SettingsFinder, directory_of
 from mcproof.runs.judging import Plan
 from mcproof.runs.requests import (
-    CompatRequest,
-    FuzzRequest,
+    KINDS,
     GradeRequest,
     LintRequest,
     LockRequest,
-    ProbeRequest,
-    ProveRequest,
     RuleSelection,
     ScanRequest,
-    SchemaLintRequest,
 )
-from mcproof.runs.results import BROKEN, AppliedConfiguration
-from mcproof.targets.arguments import is_live
+from mcproof.runs.results import AppliedConfiguration
+from mcproof.targets.arguments import configured_target, is_live, shown_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from mcproof.checks.baseline import Baseline
     from mcproof.checks.clients.hits import ClientChecks
-    from mcproof.checks.clients.profiles import Profile
     from mcproof.checks.rule import Rule
     from mcproof.core.errors import SettingLocation
     from mcproof.runs.config import Settings
-    from mcproof.runs.requests import CheckRequest, SettingsSource, TargetSelection
+    from mcproof.runs.requests import CheckRequest, TargetSelection
     from mcproof.targets.arguments import Input, Target
 
 Value = TypeVar("Value")
-
-
-class RunKind(NamedTuple):
-    """What a kind of run checks by default."""
-
-    command: str
-    rulesets: tuple[str, ...]
-    fail_on: str = "error"
-    is_selectable: bool = False
-    """Whether the configuration may choose the rulesets."""
-    is_grading: bool = False
-    """Whether the grade is the result, and may have gates."""
-    calls_tools: bool = False
-
-    @property
-    def uses_fail_on(self) -> bool:
-        """Whether the configured `fail-on` applies; runs with a verdict of their own have no level that fails."""
-        return not self.calls_tools and self.fail_on != "never"
-
-
 DRIFT_RULES = ("TRU-201", "TRU-202", "TRU-203", "TRU-204")
 """What `lint` runs besides, if it compares with an earlier state."""
-DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default)
-LINT = RunKind("lint", DEFAULT_RULESETS, is_selectable=True)
-SCHEMA_LINT = RunKind("schema-lint", ("strict", "catalog"), fail_on="note")
-GRADE = RunKind("grade", ("grade", "catalog"), is_grading=True)
-COMPAT = RunKind("compat", ("compat", "catalog"))
-SCAN = RunKind("scan", ("trust", "catalog"), fail_on="never")
-LOCK = RunKind("lock", ("catalog",))
-PROBE = RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True)
-PROVE = RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True)
-FUZZ = RunKind("fuzz", ("wire",), fail_on=BROKEN, calls_tools=True)
-
-_KINDS: dict[type, RunKind] = {
-    LintRequest: LINT,
-    SchemaLintRequest: SCHEMA_LINT,
-    GradeRequest: GRADE,
-    CompatRequest: COMPAT,
-    ScanRequest: SCAN,
-    LockRequest: LOCK,
-    ProbeRequest: PROBE,
-    ProveRequest: PROVE,
-    FuzzRequest: FUZZ,
-}
 
 
 class Planner:
     """The plans of one run: one for each configuration that applies to its targets."""
 
-    def __init__(self, request: CheckRequest | LockRequest, finder: SettingsFinder | None = None) -> None:
-        self.kind = _KINDS[type(request)]
+    def __init__(self, request: CheckRequest | LockRequest, contents: Mapping[str, bytes]) -> None:
+        """Prepare to plan; `contents` replaces that of files, by their absolute paths."""
+        self.kind = KINDS[type(request)]
         self.targets = _only_named(request.targets)
         self._policy = request.policy
         self._selection = request.rules if isinstance(request, LintRequest | ScanRequest) else RuleSelection()
@@ -99,8 +53,8 @@ class Planner:
         self._gates = (request.min_grade, request.max_tokens) if isinstance(request, GradeRequest) else (None, None)
         self._plans: dict[tuple[str | None, str | None], Plan] = {}
         self._baselines: dict[str, Baseline] = {}
-        self._finder = finder or SettingsFinder(top=request.policy.settings.top)
-        self._given = given_settings(request.policy.settings)
+        self._finder = SettingsFinder(contents, request.policy.settings.top)
+        self._given = request.policy.settings.given()
         self._here = self._given or self._finder.settings_for(os.curdir)
         self.timeout = _first(request.targets.timeout, self._here.timeout)
         self._applied: dict[str, dict[str, SettingLocation]] = {}
@@ -142,9 +96,8 @@ class Planner:
         return os.path.dirname(self._here.file) if self.targets.is_empty and self._here.file is not None else None
 
     def _resolve(self, name: str) -> Target:
-        target = resolve_target(name, self._here, is_live_allowed=self.targets.live.uses_configured)
-        if target is not name:
-            self.messages.append(f"{name}: {shown_target(target)} ({self._here.locations[f'targets.{name}']})")
+        target, message = named_target(name, self._here, is_live_allowed=self.targets.live.uses_configured)
+        self.messages += message
         return target
 
     def plan_for(self, source: Input) -> Plan:
@@ -166,14 +119,14 @@ class Planner:
     def configurations(self) -> Iterator[AppliedConfiguration]:
         """The configurations that change what is checked, each with its keys that do."""
         kind = self.kind
-        if kind is LOCK:
+        if kind.command == "lock":
             return
         keys = ["ignore", "severity", "ignore-for"]
         keys += ["rulesets", "select", "clients"] if kind.is_selectable else []
-        keys += ["client-profiles"] if kind.is_selectable or kind is COMPAT else []
+        keys += ["client-profiles"] if kind.is_selectable or kind.command == "compat" else []
         keys += ["min-grade", "max-tokens"] if kind.is_grading else []
         keys += ["fail-on"] if kind.uses_fail_on else []
-        keys += ["scan"] if kind is SCAN else []
+        keys += ["scan"] if kind.command == "scan" else []
         keys += [] if self._policy.baseline is not None else ["baseline"]
         for file, locations in self._applied.items():
             if applied := [key for key in locations if key in keys]:
@@ -189,16 +142,16 @@ class Planner:
         clients = (self._clients or settings.clients) if kind.is_selectable else ()
         try:
             ignored = [*selection.ignore, *ignored_by_settings]
-            usual = kind is LINT and not rulesets
+            usual = kind.is_selectable and not rulesets
             rules = choose_rules(rulesets or kind.rulesets, select=select, ignore=ignored, in_lint=usual)
         except UsageError as error:
             if not ignored_by_settings or selection.ignore:
                 raise
             raise _at_ignore(settings, error.message) from None
-        if kind is LINT and self.compares:
+        if kind.is_selectable and self.compares:
             running, left_out = {rule.id for rule in rules}, {rule.id for rule in rules_named(ignored)}
             rules += [rule for rule in rules_named(DRIFT_RULES) if rule.id not in running | left_out]
-        if kind is SCAN and all(rule.id != CRASHED for rule in rules):
+        if kind.command == "scan" and all(rule.id != CRASHED for rule in rules):
             rules.append(find_rule(CRASHED))  # a rule that crashed must not count as passed, whatever is ignored
         if kind.is_grading and all(rule.ruleset != "grade" for rule in rules):
             raise _at_ignore(settings, "nothing to grade: `ignore` names every rule of the grade")
@@ -213,8 +166,8 @@ class Planner:
             max_tokens=_first(max_tokens, settings.max_tokens) if kind.is_grading else None,
             ignored=frozenset() if select else frozenset(rule.id for rule in rules_named(ignored)),
             left_out=tuple(self._left_out(rules, ignored_by_settings, settings)),
-            clients=self._client_checks(clients, settings) if _has_client_rules(rules) else None,
-            profiles=all_profiles(settings),
+            clients=self._client_checks(clients, settings) if any(rule.ruleset == "compat" for rule in rules) else None,
+            profiles=settings.all_profiles,
             thresholds=Thresholds()._replace(**settings.thresholds),
         )
 
@@ -225,7 +178,7 @@ class Planner:
         from mcproof.checks.clients.hits import ClientChecks
         from mcproof.checks.clients.profiles import choose_clients
 
-        choice = choose_clients(clients, all_profiles(settings))
+        choice = choose_clients(clients, settings.all_profiles)
         self.messages += choice.version_messages()
         return ClientChecks(choice.for_lint())
 
@@ -267,22 +220,17 @@ class Planner:
         return [rule for plan in self._plans.values() for rule in plan.rules]
 
 
+def named_target(name: str, settings: Settings, *, is_live_allowed: bool = False) -> tuple[Target, list[str]]:
+    """A target by its name in the configuration, with a message that says so; or as it is."""
+    target = configured_target(name, settings.targets, settings.locations, is_live_allowed=is_live_allowed)
+    if target is name:
+        return name, []
+    return target, [f"{name}: {shown_target(target)} ({settings.locations[f'targets.{name}']})"]
+
+
 def compares(request: CheckRequest) -> bool:
     """Whether a run compares its targets with an earlier state."""
     return isinstance(request, LintRequest | ScanRequest) and (request.locked or request.against is not None)
-
-
-def all_profiles(settings: Settings) -> Mapping[str, Profile] | None:
-    """The client profiles with those of a configuration; None if it has none."""
-    if not settings.client_profiles:
-        return None
-    from mcproof.checks.clients.profiles import known_profiles
-
-    return {**known_profiles(), **settings.client_profiles}
-
-
-def _has_client_rules(rules: list[Rule]) -> bool:
-    return any(rule.ruleset == "compat" for rule in rules)
 
 
 def _only_named(targets: TargetSelection) -> TargetSelection:
@@ -290,49 +238,6 @@ def _only_named(targets: TargetSelection) -> TargetSelection:
     if targets.is_empty and not targets.live.uses_configured:
         return targets._replace(live=targets.live._replace(all_configured=False))
     return targets
-
-
-def given_settings(source: SettingsSource) -> Settings | None:
-    """The settings for every target, if the request names a file or disables configuration."""
-    if source.file is not None:
-        return read_settings(source.file)
-    return DEFAULTS if source.is_disabled else None
-
-
-def resolve_target(name: str, settings: Settings, *, is_live_allowed: bool = False) -> Target:
-    """Replace a name from the configuration with its target; files come first.
-
-    Raises a UsageError for a live server named like a file: whoever types `tools.json` means the file.
-    """
-    if os.path.lexists(name) or name not in settings.targets:
-        return name
-    target = settings.targets[name]
-    if is_live(target) and not is_live_allowed and _is_like_a_path(name):
-        raise UsageError(
-            f"there is no file `{name}`; {settings.locations[f'targets.{name}']} gives this name to a live server, "
-            "which needs --live"
-        )
-    return target
-
-
-def _is_like_a_path(name: str) -> bool:
-    return name.endswith((".json", ".py")) or any(mark in name for mark in ("/", os.sep, "#", "://"))
-
-
-def shown_target(target: Target) -> str:
-    """A target of the configuration as text, without the secrets of a URL or a command."""
-    from mcproof.client.redaction import redacted_command, redacted_text
-
-    if isinstance(target, str):
-        return redacted_text(target) if "://" in target else target
-    if "url" in target.entry:
-        return redacted_text(target.entry["url"])
-    return " ".join(map(shell_word, redacted_command([target.entry["command"], *target.entry["args"]])))
-
-
-def few(names: list[str], most: int = 5) -> str:
-    """The first of many names."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
 
 
 def _refuse_foreign_baseline(settings: Settings) -> None:

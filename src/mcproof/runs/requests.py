@@ -1,19 +1,24 @@
-"""Run requests: the typed, frozen input of every kind of run.
+"""Run requests: the typed, frozen input of every kind of run, and which function runs each.
 
-The command line and `mcproof.api` build requests; `runs.execute` runs them. Nothing else passes options on.
+The command line, `mcproof.api` and the services build requests; `runs.execute` runs them. Nothing else passes options
+on.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from mcproof.checks.rule import RULESETS
 from mcproof.core.observations.probes import MAX_CALLS
-from mcproof.targets.arguments import LiveOptions
+from mcproof.runs.results import BROKEN
+from mcproof.targets.arguments import Input, LiveOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mcproof.client.questions import AnswerSource
+    from mcproof.runs.config import Settings
     from mcproof.targets.client_config import ConfiguredServer
 
 
@@ -33,6 +38,8 @@ class TargetSelection(NamedTuple):
     servers: tuple[ConfiguredServer, ...] = ()
     """Live servers that a configuration names, to be reached although no name is typed."""
     documents: tuple[CatalogDocument, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    """What the caller has found or read in its own way, such as the text in an editor."""
     timeout: float | None = None
     """Seconds to wait for a response; None for the configured or default limit."""
     start_timeout: float | None = None
@@ -44,7 +51,15 @@ class TargetSelection(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.names or self.servers or self.live.command or self.documents)
+        return not (self.names or self.servers or self.live.command or self.documents or self.inputs)
+
+
+class RunSession(NamedTuple):
+    """What a caller of several runs has besides the files."""
+
+    # Nothing of a run is kept for the next: a plan takes 0.1 ms, and 1.5 with a configuration to read.
+    contents: Mapping[str, bytes] = {}
+    """The unsaved texts of an editor, by absolute path."""
 
 
 class RuleSelection(NamedTuple):
@@ -62,6 +77,20 @@ class SettingsSource(NamedTuple):
     is_disabled: bool = False
     top: str | None = None
     """The highest folder that is searched; None for no limit."""
+
+    def given(self) -> Settings | None:
+        """The settings for every target, if a file is named or configuration is disabled."""
+        from mcproof.runs.config import DEFAULTS, read_settings
+
+        if self.file is not None:
+            return read_settings(self.file)
+        return DEFAULTS if self.is_disabled else None
+
+    def here(self) -> Settings:
+        """The settings for the working directory."""
+        from mcproof.runs.config import settings_for
+
+        return self.given() or settings_for(os.curdir)
 
 
 class Policy(NamedTuple):
@@ -268,6 +297,109 @@ class DiffRequest(NamedTuple):
     settings: SettingsSource = SettingsSource()
 
 
+Method = Literal["tools/call", "resources/read", "prompts/get"]
+
+
+class SingleRequest(NamedTuple):
+    """Send a live server one request: call a tool, read a resource, get a prompt."""
+
+    targets: TargetSelection
+    method: Method
+    item: str
+    """The name of the tool or prompt, or the URI of the resource."""
+    arguments: Mapping[str, Any] = {}
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Arguments as text, to be typed by the schema of the tool."""
+    is_checked: bool = True
+    """Whether an unknown item or invalid arguments are an error before anything is sent."""
+    user: Callable[[AnswerSource | None, Callable[[str], str]], AnswerSource] | None = None
+    """Makes a source of answers that asks the user what another source does not answer; it hides secrets by itself."""
+    settings: SettingsSource = SettingsSource()
+
+
+class CaptureRequest(NamedTuple):
+    """Read the catalog of one target, and judge nothing."""
+
+    targets: TargetSelection
+    settings: SettingsSource = SettingsSource()
+    is_part_allowed: bool = False
+    """Whether a server need not serve all that it declares."""
+
+
+class ReadRequest(NamedTuple):
+    """Read the catalogs of targets of which some may fail; a source file is what it defines itself."""
+
+    targets: TargetSelection
+    settings: SettingsSource = SettingsSource()
+
+
+class ReplayRequest(NamedTuple):
+    """Send a stored failure again."""
+
+    id: str
+    """Its id, or the beginning of it."""
+    targets: TargetSelection
+    """The server to send it to; empty for the one that failed."""
+    is_trusted: bool = False
+    """Whether the server that its file names is started, although somebody else stored it."""
+    suite: str | None = None
+    """The suite to add the failure to as a test, instead of sending it."""
+    settings: SettingsSource = SettingsSource()
+
+
 CheckRequest = LintRequest | GradeRequest | CompatRequest | ScanRequest | ProbeRequest | FuzzRequest
 """The requests that check catalogs against rules."""
 RunRequest = CheckRequest | FixRequest | SuiteRequest | DiffRequest
+"""The requests whose result is that of a run."""
+
+RUNNERS: Mapping[type, str] = {
+    LintRequest: "mcproof.runs.lint:check_targets",
+    SchemaLintRequest: "mcproof.runs.lint:check_targets",
+    GradeRequest: "mcproof.runs.lint:check_targets",
+    CompatRequest: "mcproof.runs.compat:check_clients",
+    ScanRequest: "mcproof.runs.scan:scan_targets",
+    FixRequest: "mcproof.runs.fix:fix_targets",
+    DiffRequest: "mcproof.runs.diff:diff_catalogs",
+    LockRequest: "mcproof.runs.diff:lock_targets",
+    ProbeRequest: "mcproof.runs.prove:call_server",
+    ProveRequest: "mcproof.runs.prove:call_server",
+    FuzzRequest: "mcproof.runs.prove:call_server",
+    SuiteRequest: "mcproof.runs.suites:run_suites",
+    SingleRequest: "mcproof.runs.call:send",
+    CaptureRequest: "mcproof.runs.loop:read_target",
+    ReadRequest: "mcproof.runs.loop:read_targets",
+    ReplayRequest: "mcproof.runs.replay:replay_failure",
+}
+"""The module and function of each kind of run. They are strings, because `lint` must start without the others."""
+
+
+class RunKind(NamedTuple):
+    """What a kind of run checks by default."""
+
+    command: str
+    rulesets: tuple[str, ...]
+    fail_on: str = "error"
+    is_selectable: bool = False
+    """Whether the configuration may choose the rulesets."""
+    is_grading: bool = False
+    """Whether the grade is the result, and may have gates."""
+    calls_tools: bool = False
+
+    @property
+    def uses_fail_on(self) -> bool:
+        """Whether the configured `fail-on` applies; runs with a verdict of their own have no level that fails."""
+        return not self.calls_tools and self.fail_on != "never"
+
+
+_DEFAULT_RULESETS = tuple(ruleset.name for ruleset in RULESETS.values() if ruleset.is_default)
+KINDS: Mapping[type, RunKind] = {
+    LintRequest: RunKind("lint", _DEFAULT_RULESETS, is_selectable=True),
+    SchemaLintRequest: RunKind("schema-lint", ("strict", "catalog"), fail_on="note"),
+    GradeRequest: RunKind("grade", ("grade", "catalog"), is_grading=True),
+    CompatRequest: RunKind("compat", ("compat", "catalog")),
+    ScanRequest: RunKind("scan", ("trust", "catalog"), fail_on="never"),
+    LockRequest: RunKind("lock", ("catalog",)),
+    ProbeRequest: RunKind("probe", ("wire",), fail_on=BROKEN, calls_tools=True),
+    ProveRequest: RunKind("prove", ("strict", "wire"), fail_on=BROKEN, calls_tools=True),
+    FuzzRequest: RunKind("fuzz", ("wire",), fail_on=BROKEN, calls_tools=True),
+}

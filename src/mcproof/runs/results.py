@@ -7,21 +7,29 @@ Why one result serves all formats: docs/decisions/0013-one-result-many-formats.m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from mcproof.checks.findings import LEVELS, Level, ReportedFinding, RuleFacts
 from mcproof.core.errors import McproofError, Notice, Untested, located
+from mcproof.core.observations.connection import cropped
 from mcproof.core.stored_form import Position, Text, member, record
 
 if TYPE_CHECKING:
     from mcproof.checks.clients.verdicts import ClientOutcome, Improvement
+    from mcproof.checks.diff.drift import CatalogDrift
     from mcproof.checks.fixes.snippets import CodeHelp
     from mcproof.checks.scores.grade import Grade
     from mcproof.checks.scores.tokens import TokenCost
     from mcproof.checks.scores.trust import Trust
     from mcproof.checks.texts.tool_graph import ToolGraph
+    from mcproof.core.catalog.model import Catalog
     from mcproof.probing.outcomes import Cell, Fuzzing, ProbeResult
+    from mcproof.probing.probes.failures import StoredFailure
+    from mcproof.probing.replay import ReplayResult
+    from mcproof.runs.requests import Method
+    from mcproof.targets.arguments import Input
     from mcproof.testing.outcomes import TestResult
+    from mcproof.testing.suites.regression import RegressionTest
 
 
 Kind = Literal["lint", "grade", "compat", "scan", "diff", "probe", "prove", "fuzz", "suite"]
@@ -413,3 +421,78 @@ class RunResult(NamedTuple):
     def failed(self) -> list[TargetResult]:
         """The targets that could not be checked."""
         return [each for each in self.targets if each.trouble is not None]
+
+
+class CatalogRead(NamedTuple):
+    """A target whose catalog was read, or the reason why it was not."""
+
+    source: Input
+    catalog: Catalog | None
+    trouble: McproofError | None = None
+
+
+class ReplayOutcome(NamedTuple):
+    """A stored failure that was sent again, or added to a suite."""
+
+    failed: StoredFailure
+    replayed: ReplayResult | None = None
+    test: RegressionTest | None = None
+
+
+class SingleResponse(NamedTuple):
+    """What was sent to a server, and its response, without secrets."""
+
+    target: str
+    method: Method
+    params: dict[str, Any]
+    result: Any
+    """None for an error."""
+    error: dict[str, Any] | None
+    seconds: float
+    asked: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
+    """What the server asked before it responded, with the replies."""
+    notifications: list[dict[str, Any]] = []  # noqa: RUF012 (never mutated)
+    """What the server reported before it responded: log messages, progress, changed lists."""
+    unanswered: str = ""
+    """The first question without an answer, in words."""
+
+    @property
+    def failure(self) -> str:
+        """Why the request failed, in words; empty if it did not."""
+        from mcproof.client.questions import asks_for_input
+        from mcproof.client.session import reports_error
+
+        if self.unanswered:
+            return f"the server {self.unanswered}"
+        if self.error is not None:
+            code, message = self.error.get("code"), self.error.get("message")
+            described = f"{message} ({code})" if isinstance(code, int) else str(message)
+            return f"the server responds with an error: {cropped(described)}"
+        result = self.result if isinstance(self.result, dict) else {}
+        if reports_error(result):
+            return "the tool reports an error (`isError`)"
+        if asks_for_input(result):
+            return "the server asks for more input"
+        return ""
+
+
+LockStatus = Literal["new", "unchanged", "changed", "dropped"]
+
+
+class LockedTarget(NamedTuple):
+    """What locking did to a target."""
+
+    target: str
+    status: LockStatus
+    hash: str
+    """Of the surface; empty if the target was dropped."""
+    counts: dict[str, int]
+    drift: CatalogDrift | None = None
+    """How it differs from what was locked before, if anything was."""
+
+
+class LockOutcome(NamedTuple):
+    """The lock that was written, and what changed in it."""
+
+    file: str
+    targets: list[LockedTarget]

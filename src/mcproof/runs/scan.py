@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.diff.drift import CatalogDrift
 from mcproof.checks.rule import CRASHED, VERDICTS, rules_of
 from mcproof.checks.scores.trust import trust_score
-from mcproof.checks.subjects import Observed, Unjudged, observed_by_reading
+from mcproof.checks.subjects import Observed, Unjudged
 from mcproof.checks.texts.tool_graph import graph_of
 from mcproof.client.endpoints import Endpoint, UrlEndpoint
 from mcproof.client.errors import ConnectError
@@ -18,9 +18,9 @@ from mcproof.core.observations.perimeter import AuthorizationFacts, Exposure, Pe
 from mcproof.core.observations.probes import ReadCalls, ResourceBodies
 from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 from mcproof.core.text.json_document import JsonText
-from mcproof.runs.judging import CatalogFindings, Plan, check_catalog
+from mcproof.runs.judging import CatalogFindings, Checked, Plan
 from mcproof.runs.lint import DriftReferences
-from mcproof.runs.loop import Checked, LoadedTarget, TargetRun
+from mcproof.runs.loop import LoadedTarget, TargetRun
 from mcproof.runs.results import Gate, RunResult, ScanPayload, TargetResult, Trouble
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mcproof.client.connect import ConnectOptions
     from mcproof.core.errors import McproofError
     from mcproof.runs.events import Listener
-    from mcproof.runs.requests import Detail, ScanRequest
+    from mcproof.runs.requests import Detail, RunSession, ScanRequest
     from mcproof.targets.arguments import Input
 
 
@@ -57,10 +57,11 @@ class Scanned(NamedTuple):
         return self._replace(observed=self.observed.with_values(value))
 
 
-def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
+def observe_target(target: LoadedTarget, options: ConnectOptions, *, is_deep: bool = False) -> Scanned:
     """Observe a target whose catalog was read."""
     from mcproof.checks.advisories import known_software
 
+    source, catalog = target.source, target.catalog
     values: list[Any] = [
         known_software(catalog, endpoint=source.server, source=source.name if source.is_source else None)
     ]
@@ -70,7 +71,7 @@ def observe_target(source: Input, catalog: Catalog, options: ConnectOptions, *, 
         values += [flows_of(catalog.source), configuration_of(catalog.source, source.name)]
     if source.server is not None:
         values += observe_live(source.server, options, catalog, is_deep=is_deep)
-    observed = observed_by_reading(catalog).with_values(*values)._replace(missing=_missing(source))
+    observed = target.observed.with_values(*values)._replace(missing=_missing(source))
     return Scanned(observed, _exposure(source, observed))
 
 
@@ -143,17 +144,17 @@ _LEFT_OUT = Unjudged("left out by the user")
 _CRASH = Unjudged(f"the rule crashed, see {CRASHED}", is_crash=True)
 
 
-def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
+def scan_targets(request: ScanRequest, listen: Listener, session: RunSession) -> RunResult:
     """Judge every target of a request by what can be observed of it."""
-    run = TargetRun(request, listen)
+    run = TargetRun(request, listen, session)
     references = DriftReferences(run.inputs, locked=request.locked, against=request.against)
 
     def check(target: LoadedTarget) -> Checked:
         drift = references.drift(target.source, target.catalog)
-        scanned = observe_target(target.source, target.catalog, run.connect_options, is_deep=request.deep)
+        scanned = observe_target(target, run.connect_options, is_deep=request.deep)
         if drift is not None:
             scanned = scanned.with_value(drift)
-        return judge(target.catalog, target.plan, scanned, references.gates(drift), request.detail)
+        return judge(target, scanned).with_gates(references.gates(drift))
 
     def recover(source: Input, plan: Plan, error: McproofError) -> Checked | None:
         """Judge a server at a URL that could not be listed by its perimeter.
@@ -165,18 +166,20 @@ def scan_targets(request: ScanRequest, listen: Listener) -> RunResult:
         if scanned is None:
             return None
         catalog = Catalog(source.title, JsonText("{}", {}), tools=[], origin=source.origin)
-        checked = judge(catalog, plan, scanned, [], request.detail._replace(lines=False))
+        # There is no text whose lines could be shown.
+        checked = judge(
+            LoadedTarget(source, catalog, plan, scanned.observed), scanned, request.detail._replace(lines=False)
+        )
         return checked if is_seen_from_outside(source, scanned) else Checked(_unconnected(checked.result, error))
 
-    def judge(catalog: Catalog, plan: Plan, scanned: Scanned, gates: list[Gate], detail: Detail) -> Checked:
-        summarize = partial(_payload, catalog, plan, scanned.exposure)
-        result = check_catalog(catalog, plan, detail, run.tracker, observed=scanned.observed, summarize=summarize)
-        payload = result.payload
+    def judge(target: LoadedTarget, scanned: Scanned, detail: Detail | None = None) -> Checked:
+        summarize = partial(_payload, target.catalog, target.plan, scanned.exposure)
+        checked = run.judge(target, observed=scanned.observed, detail=detail, summarize=summarize)
+        payload = checked.result.payload
         if payload.kind != "scan" or payload.trust is None:
             raise ValueError("not a result of a scan")
         verdict, limit = payload.trust.verdict, request.fails_on
-        gate = Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))
-        return Checked(result._replace(gates=[*result.gates, gate, *gates]))
+        return checked.with_gates([Gate("verdict", limit, verdict, VERDICTS.index(verdict) < VERDICTS.index(limit))])
 
     return run.run(check, recover)
 

@@ -23,7 +23,7 @@ from mcproof.testing.suites.snapshots import SnapshotStore, snapshot_file, snaps
 if TYPE_CHECKING:
     from mcproof.core.errors import Notice
     from mcproof.runs.events import Listener
-    from mcproof.runs.requests import SuiteRequest
+    from mcproof.runs.requests import RunSession, SuiteRequest
     from mcproof.testing.suites.model import Suite, SuiteTest
 
 NO_CATALOG = {"tools": 0, "resources": 0, "templates": 0, "prompts": 0}
@@ -42,7 +42,7 @@ class _SuiteRun(NamedTuple):
     notices: tuple[Notice, ...] = ()
 
 
-def run_suites(request: SuiteRequest, listen: Listener) -> RunResult:
+def run_suites(request: SuiteRequest, listen: Listener, _: RunSession) -> RunResult:
     """Run the tests that a request selects, suite by suite. Raises SuiteError if a suite is invalid."""
     clock = Clock()
     suites = [read_suite(file, os.environ) for file in request.files]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mcproof.client.endpoints import AccessOptions
 from mcproof.core.catalog.model import Origin
-from mcproof.core.errors import InputError, reason_of
+from mcproof.core.console import shell_word
+from mcproof.core.errors import InputError, UsageError, reason_of
 from mcproof.core.text.files import open_in_checkout
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from mcproof.client.endpoints import Endpoint
     from mcproof.core.catalog.model import Catalog
+    from mcproof.core.errors import SettingLocation
     from mcproof.targets.client_config import ConfiguredServer
     from mcproof.targets.folders import LeftOut
 
@@ -202,6 +204,40 @@ def configured_name(target: str) -> tuple[str, str] | None:
             if os.path.isfile(file := "#".join(parts[:number])):
                 return file, "#".join(parts[number:])
     return None
+
+
+def configured_target(
+    name: str,
+    configured: Mapping[str, Target],
+    locations: Mapping[str, SettingLocation],
+    *,
+    is_live_allowed: bool = False,
+) -> Target:
+    """Replace a name from the configuration with its target; files come first.
+
+    Raises a UsageError for a live server named like a file: whoever types `tools.json` means the file.
+    """
+    if os.path.lexists(name) or name not in configured:
+        return name
+    target = configured[name]
+    is_like_a_path = name.endswith((".json", ".py")) or any(mark in name for mark in ("/", os.sep, "#", "://"))
+    if is_live(target) and not is_live_allowed and is_like_a_path:
+        raise UsageError(
+            f"there is no file `{name}`; {locations[f'targets.{name}']} gives this name to a live server, "
+            "which needs --live"
+        )
+    return target
+
+
+def shown_target(target: Target) -> str:
+    """A target of the configuration as text, without the secrets of a URL or a command."""
+    from mcproof.client.redaction import redacted_command, redacted_text
+
+    if isinstance(target, str):
+        return redacted_text(target) if "://" in target else target
+    if "url" in target.entry:
+        return redacted_text(target.entry["url"])
+    return " ".join(map(shell_word, redacted_command([target.entry["command"], *target.entry["args"]])))
 
 
 def _is_source(target: str) -> bool:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mcproof.client.capture import Capture, OpenServer
     from mcproof.client.connect import ConnectOptions
     from mcproof.client.errors import ConnectError
+    from mcproof.core.catalog.model import Origin
+    from mcproof.core.observations.connection import ConnectionFacts
     from mcproof.targets.arguments import Input
 
 
@@ -61,9 +63,29 @@ def listed_catalog(server: OpenServer, source: Input) -> Catalog:
 
 def captured_catalog(capture: Capture, source: Input) -> Catalog:
     """The catalog of a capture that was just made."""
-    catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), source.title)
-    catalog.connection, catalog.origin = capture.connection, source.origin
-    return catalog
+    text = capture.text.encode("utf-8", "surrogatepass")
+    return read_snapshot(text, source.title, connection=capture.connection, origin=source.origin)
+
+
+def refuse_part(catalog: Catalog) -> None:
+    """Raise an InputError if a server did not serve all it declares: a part must not pass for the whole."""
+    if catalog.missing is not None:
+        raise InputError(f"not the whole catalog: {catalog.missing}", file=catalog.name)
+
+
+def catalog_text(catalog: Catalog) -> str:
+    """The text of the catalog, without a JSON-RPC envelope; a bare list of tools becomes an object.
+
+    Serialising the values again would lose what Python cannot represent, such as very large numbers.
+    """
+    document = catalog.document
+    if catalog.server.raw:
+        whole = catalog.server.pointer
+    else:
+        whole = catalog.tools[0].pointer.rpartition("/")[0].removesuffix("/tools")
+    span = document.spans([whole])[whole]
+    text = document.text[span.start : span.end]
+    return f'{{"tools": {text}}}\n' if text.startswith("[") else f"{text}\n"
 
 
 def _placed(error: McproofError, source: Input) -> McproofError:
@@ -92,14 +114,23 @@ class NoCatalogError(InputError):
     """Valid JSON that is not a catalog."""
 
 
-def read_snapshot(data: bytes, name: str, *, is_certain: bool = True) -> Catalog:
+def read_snapshot(
+    data: bytes,
+    name: str,
+    *,
+    is_certain: bool = True,
+    connection: ConnectionFacts | None = None,
+    origin: Origin | None = None,
+) -> Catalog:
     """Read the catalog in `data`. Raises an InputError with the location of the first error.
 
-    Unless the user means it for `is_certain`, a list of something else than tools is not a catalog.
+    Unless `is_certain`, a list of something else than tools is not a catalog. A catalog that was just listed comes with
+    its connection and the place that names its server.
     """
     document = JsonText.parse(text_of(data, name), name)
     document.byte_order_mark = data[: len(BYTE_ORDER_MARK)] if data.startswith(BYTE_ORDER_MARK) else b""
     catalog = _catalog_of(document, name)
+    catalog.connection, catalog.origin = connection, origin
     # A folder has much JSON that is no catalog: docs/decisions/0038-one-report-per-server.md.
     if not is_certain and not _is_evident(catalog):
         raise _no_catalog(document.value, name)

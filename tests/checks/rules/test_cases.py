@@ -63,9 +63,8 @@ def rules_to_run(rule: Rule) -> list[Rule]:
 
 
 def findings(rule: Rule, text: str) -> list[Finding]:
-    catalog = read_snapshot(text.encode(), "case.json")
-    if rule.ruleset == "wire":
-        catalog.connection = asyncio.run(connection_of({}))
+    connection = asyncio.run(connection_of({})) if rule.ruleset == "wire" else None
+    catalog = read_snapshot(text.encode(), "case.json", connection=connection)
     found = check(catalog, rules_to_run(rule), EVERY_CLIENT, observed_by_reading(catalog))
     return [finding for finding in found if finding.rule.id == rule.id]
 
@@ -75,8 +74,8 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
     if case.crash is not None:
         return [problem.at or "" for problem in rule.check(RuleCrash(**case.crash))]
     if case.wire is not None and rule.ruleset == "compat":
-        catalog = read_snapshot(b'{"tools": [{"name": "one"}]}', "case.json")
-        catalog.connection = asyncio.run(connection_of(case.wire))
+        connection = asyncio.run(connection_of(case.wire))
+        catalog = read_snapshot(b'{"tools": [{"name": "one"}]}', "case.json", connection=connection)
         return [finding.pointer for finding in check(catalog, [rule], EVERY_CLIENT)]
     if case.wire is not None:
         return [problem.at for problem in rule.check(asyncio.run(connection_of(case.wire)))]
@@ -93,8 +92,8 @@ def pointers(rule: Rule, case: RuleCase) -> list[str]:
         ]
     if case.neighbours is not None:
         catalog = read_snapshot(json.dumps(case.catalog).encode(), "case.json")
-        catalog.neighbours = tuple(Neighbour(server, tuple(tools)) for server, tools in case.neighbours.items())
-        return [finding.pointer for finding in check(catalog, [rule])]
+        neighbours = tuple(Neighbour(server, tuple(tools)) for server, tools in case.neighbours.items())
+        return [finding.pointer for finding in check(catalog, [rule], observed=Observed(neighbours=neighbours))]
     if case.source is not None:
         with TemporaryDirectory() as folder:
             catalog = source_catalog(case.source, folder)

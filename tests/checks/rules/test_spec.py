@@ -13,7 +13,7 @@ from mcproof.checks.reporting import report_findings
 from mcproof.checks.rule import SpecTraits, find_rule, rules_of
 from mcproof.checks.rulebook import cases_of
 from mcproof.checks.rules.spec.demand import address_of
-from mcproof.checks.subjects import JudgedItem, judging_revision
+from mcproof.checks.subjects import JudgedItem, Observed, judging_revision
 from mcproof.core.protocol import REVISIONS
 from mcproof.targets.snapshots import read_snapshot
 
@@ -29,14 +29,12 @@ HEADER = {
 }
 
 
-def catalog_of(document: Any, revision: str | None = None) -> Catalog:
-    catalog = read_snapshot(json.dumps(document).encode(), "case.json")
-    catalog.judged_as = revision
-    return catalog
+def catalog_of(document: Any) -> Catalog:
+    return read_snapshot(json.dumps(document).encode(), "case.json")
 
 
 def found(document: Any, revision: str | None = None, *rulesets: str) -> list[Finding]:
-    return check(catalog_of(document, revision), rules_of(*(rulesets or ("spec",))))
+    return check(catalog_of(document), rules_of(*(rulesets or ("spec",))), observed=Observed(revision=revision))
 
 
 def levels(document: Any, revision: str | None = None) -> dict[str, str]:
@@ -65,7 +63,7 @@ def test_the_handshake_names_the_revision_that_judges(document: Any, expected: t
 
 
 def test_the_user_chooses_another_revision() -> None:
-    assert judging_revision(catalog_of(handshake(FIRST), STATELESS)) == (STATELESS, False)
+    assert judging_revision(catalog_of(handshake(FIRST)), STATELESS) == (STATELESS, False)
 
 
 def test_an_external_reference_is_an_error_only_in_the_revision_that_forbids_it() -> None:
@@ -188,7 +186,7 @@ def test_the_choice_of_rules_hides_nothing(rule: Any, revision: str) -> None:
     for case in [*cases.bad, *cases.good]:
         if case.snapshot is None:
             continue
-        catalog = catalog_of(json.loads(case.snapshot), revision)
+        catalog = catalog_of(json.loads(case.snapshot))
         items = [catalog.server, *catalog.tools, *catalog.resources, *catalog.templates, *catalog.prompts]
         every = [
             (item.pointer, problem.at)
@@ -196,7 +194,8 @@ def test_the_choice_of_rules_hides_nothing(rule: Any, revision: str) -> None:
             if item.kind in rule.own(SpecTraits).kinds and _can_run(rule, item)
             for problem in rule.check(JudgedItem(item, revision))
         ]
-        chosen = [(each.item.pointer, each.pointer) for each in check(catalog, [rule])]
+        run = check(catalog, [rule], observed=Observed(revision=revision))
+        chosen = [(finding.item.pointer, finding.pointer) for finding in run]
         assert sorted(chosen) == sorted(every)
 
 
@@ -230,5 +229,5 @@ def test_hostile_items_are_checked_in_one_pass() -> None:
 
 def test_a_user_severity_comes_before_that_of_a_problem() -> None:
     rule = find_rule("SPEC-016").with_severity("note")
-    (finding,) = check(catalog_of([EXTERNAL], STATELESS), [rule])
+    (finding,) = check(catalog_of([EXTERNAL]), [rule], observed=Observed(revision=STATELESS))
     assert finding.level == "note"

@@ -20,17 +20,19 @@ from mcproof.client.peer import Peer
 from mcproof.client.session import Session
 from mcproof.core.catalog.model import Server, Tool
 from mcproof.core.observations.probes import ItemProbes
+from mcproof.core.observations.responses import OutputContract
 from mcproof.probing.attacks.cases import FAMILIES, HostileCase, ServerFolders, StringArgument
 from mcproof.probing.attacks.effects import observe
 from mcproof.probing.attacks.run import ToolAttacker
 from mcproof.probing.attacks.traps import Traps
+from mcproof.probing.calls import CallPlan
 from mcproof.probing.fuzz.tool import FuzzPlan, ToolFuzzer
 from mcproof.probing.generation.cases import GeneratedCase
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import Sender
-from mcproof.probing.probes.cases import ProbeCase
+from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase
 from mcproof.probing.probes.prove import record_of
-from mcproof.probing.probes.session import NO_SUCH_TOOL
+from mcproof.probing.probes.responses import seen_response
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -140,25 +142,30 @@ async def _tried(
         with mock.patch.object(promises, "open_transport", return_value=_opened(session.transport)):
             case, response = await special(session)
         _check_shown(method, sent, session.transport.sent[0])
-        return ItemProbes(Server({}, ""), [record_of(Server({}, ""), case, response, probe, revision)], revision)
+        return ItemProbes(Server({}, ""), [_recorded(Server({}, ""), case, response, probe, revision)], revision)
     if probe in OF_SERVER:
         assert (what, method, sent) == REQUESTS[probe], "a page shows what is really sent"
         response = await session.send(method, sent)
         case = ProbeCase(probe, what, "rejection", sent)
-        return ItemProbes(Server({}, ""), [record_of(Server({}, ""), case, response, method, revision)], revision)
+        return ItemProbes(Server({}, ""), [_recorded(Server({}, ""), case, response, method, revision)], revision)
     item = Tool({"name": sent["name"], **(tool or {})}, "/tools/0")
     arguments = sent["arguments"]
     if probe in FAMILIES:
         return ItemProbes(item, await _attacked(item, probe, what, arguments, answer, revision), revision)
     response = await session.send(method, sent)
     if probe == "fuzz":
-        called = ToolFuzzer(item, revision, FuzzPlan([], {}, 0, 1, PATIENCE), [])
+        called = ToolFuzzer(item, revision, FuzzPlan(CallPlan([], {}, PATIENCE), 0, 1), [])
         generated = GeneratedCase(arguments, not keyword, what, keyword, pointer)
         called._add(called.judged(1, generated, response, session))
         return ItemProbes(item, called.records(), revision)
     expects = expects or ("success" if probe == "baseline" else "rejection")
     case = ProbeCase(probe, what, expects, arguments, keyword=keyword, schema_pointer=place)
-    return ItemProbes(item, [record_of(item, case, response, method, revision)], revision)
+    return ItemProbes(item, [_recorded(item, case, response, method, revision)], revision)
+
+
+def _recorded(item: Any, case: ProbeCase, response: Any, method: str, revision: str) -> ProbeRecord:
+    output = OutputContract(item.fields.get("outputSchema")) if method == "tools/call" else None
+    return record_of(case, seen_response(response, case.sent_arguments(), revision, output))
 
 
 async def _attacked(
@@ -178,7 +185,7 @@ async def _attacked(
         attacker = ToolAttacker(item, None, traps, 0)
         if seen.outcome != "clean":
             attacker._keep(case, seen, Sender(session))
-        return attacker.records({}, 1.0)
+        return attacker.records(CallPlan([], {}, 1.0))
 
 
 def _check_shown(method: str, shown: Any, really: bytes) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,7 +11,6 @@ from mcproof.services.lsp.documents import OpenDocuments
 from services.lsp.random_edits import PROJECT, changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from mcproof.services.lsp.analysis import Analysis
@@ -88,34 +86,3 @@ def test_an_edit_of_many_tools_shows_what_a_fresh_analysis_shows(tmp_path: Path,
     after = checked(analyst, tmp_path, "server.py", {"server.py": edited})
     assert after == checked(Analyst(), tmp_path, "server.py", {"server.py": edited})
     assert checked(analyst, tmp_path, "server.py", {"server.py": text}) == before
-
-
-def test_an_edit_checks_only_its_own_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = 'from fastmcp import FastMCP\n\napp = FastMCP("many")\n\n\n'
-    text += "".join(TOOL.format(number=number) for number in range(20))
-    (tmp_path / "server.py").write_text(text, encoding="utf-8")
-    analyst = Analyst()
-    walked = counted(monkeypatch, "mcproof.core.catalog.model.SchemaTree")
-    checked(analyst, tmp_path, "server.py", {"server.py": text})
-    assert walked() == 20
-    checked(analyst, tmp_path, "server.py", {"server.py": text.replace("book 7 by", "the book 7 by")})
-    assert walked() == 1
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], int]:
-    """Count the calls of a function; return what returns their number since the last time."""
-    module, _, attribute = name.rpartition(".")
-    original = getattr(import_module(module), attribute)
-    calls = []
-
-    def call(*args: Any, **given: Any) -> Any:
-        calls.append(args)
-        return original(*args, **given)
-
-    def since() -> int:
-        number = len(calls)
-        calls.clear()
-        return number
-
-    monkeypatch.setattr(name, call)
-    return since

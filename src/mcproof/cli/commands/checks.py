@@ -23,8 +23,9 @@ from mcproof.cli.run import ConsoleListener, run_request
 from mcproof.cli.target_options import CONFIGURED_LIVE, LIVE, TARGETS, TARGETS_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines
 from mcproof.core.errors import OK, InputError, UsageError
-from mcproof.runs.planning import COMPAT, GRADE, LINT, SCAN, SCHEMA_LINT
+from mcproof.runs import execute
 from mcproof.runs.requests import (
+    KINDS,
     CompatRequest,
     DiffRequest,
     GradeRequest,
@@ -71,11 +72,10 @@ def _diff(options: argparse.Namespace) -> int:
 def _lock(options: argparse.Namespace) -> int:
     request = LockRequest(parse_targets(options, *options.targets), Policy(parse_config(options)))
     from mcproof.report.listings import lock_document, lock_lines
-    from mcproof.runs.diff import lock_targets
 
     listener = ConsoleListener()
     try:
-        outcome = lock_targets(request, listener)
+        outcome = execute(request, listener)
     finally:
         listener.clear()
     if options.format == "json":
@@ -101,7 +101,7 @@ COMMANDS = (
                 RULES,
                 "--ruleset NAME",
                 f"the rulesets to run, comma-separated, repeatable: {', '.join(RULESETS)} or all "
-                f"(default {','.join(LINT.rulesets)})",
+                f"(default {','.join(KINDS[LintRequest].rulesets)})",
                 repeatable=True,
             ),
             Option(
@@ -115,7 +115,7 @@ COMMANDS = (
             ),
             SELECTION,
             *COMPARISON,
-            policy(LINT.fail_on),
+            policy(KINDS[LintRequest].fail_on),
             STRICT_FIXING,
             *_COMMON,
         ),
@@ -136,7 +136,7 @@ mcproof lint --locked  fail if anything changed since `mcproof lock`
     Command(
         "schema-lint",
         "Check how strictly input schemas constrain calls, and tighten them.",
-        (TARGETS, STRICT_FIXING, SELECTION, policy(SCHEMA_LINT.fail_on), *_COMMON),
+        (TARGETS, STRICT_FIXING, SELECTION, policy(KINDS[SchemaLintRequest].fail_on), *_COMMON),
         usage=TARGETS_USAGE,
         examples="""\
 mcproof schema-lint tools.json  report; exit 1 on any finding
@@ -163,7 +163,7 @@ left too, with the reason. In Python source, the fix changes schemas that are on
                 to="max_tokens",
                 type=whole_number("tokens"),
             ),
-            policy(GRADE.fail_on),
+            policy(KINDS[GradeRequest].fail_on),
             *_COMMON,
         ),
         usage=TARGETS_USAGE,
@@ -208,7 +208,7 @@ mcproof grade tools.json --min-grade B  fail below B
                 type=whole_number("clients"),
             ),
             CLIENT_FIXING,
-            policy(COMPAT.fail_on),
+            policy(KINDS[CompatRequest].fail_on),
             *_COMMON,
         ),
         usage=TARGETS_USAGE,
@@ -238,7 +238,7 @@ mcproof compat tools.json --diff  the edits that help clients and harm none
                 "Observing", "--deep", "also call up to 3 tools that are read-only by their own annotation", to="deep"
             ),
             SELECTION,
-            policy(SCAN.fail_on),
+            policy(KINDS[ScanRequest].fail_on),
             *_COMMON,
         ),
         usage=TARGETS_USAGE,

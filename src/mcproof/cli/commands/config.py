@@ -16,8 +16,8 @@ from mcproof.core.console import Style, display_width, print_lines
 from mcproof.core.errors import OK, UsageError
 from mcproof.runs.config import directory_of, settings_for
 from mcproof.runs.config_keys import KEYS
-from mcproof.runs.planning import given_settings, resolve_target, shown_target
 from mcproof.runs.records import SCHEMA_VERSION
+from mcproof.targets.arguments import shown_target
 
 if TYPE_CHECKING:
     import argparse
@@ -45,13 +45,13 @@ def _config(options: argparse.Namespace) -> int:
 
 
 def _settings(target: str | None, source: SettingsSource) -> Settings:
-    given = given_settings(source)
+    given = source.given()
     if given is not None:
         return given
     here = settings_for(os.curdir)
     if target is None:
         return here
-    resolved = resolve_target(target, here, is_live_allowed=True)  # only shown
+    resolved = target if os.path.lexists(target) else here.targets.get(target, target)
     return settings_for(directory_of(resolved)) if isinstance(resolved, str) else here
 
 
@@ -104,7 +104,7 @@ def _document(settings: Settings) -> dict[str, Any]:
             ],
             _line(settings, "severity"),
         ),
-        "ignore-for": _Shown([_ignore_record(each) for each in settings.ignores], _line(settings, "ignore-for")),
+        "ignore-for": _Shown([_ignore_record(ignore) for ignore in settings.ignores], _line(settings, "ignore-for")),
         "targets": _Shown(
             [
                 {"name": name, "target": shown_target(target), "line": _line(settings, f"targets.{name}")}
@@ -112,14 +112,14 @@ def _document(settings: Settings) -> dict[str, Any]:
             ],
             _line(settings, "targets"),
         ),
-        "watch": _Shown([_watch_record(each) for each in settings.watches], _line(settings, "watch")),
+        "watch": _Shown([_watch_record(watch) for watch in settings.watches], _line(settings, "watch")),
     }
     return {
         "schema_version": SCHEMA_VERSION,
         "file": settings.file,
         "settings": {
-            key: {"value": each.value, "from": DEFAULT if each.line is None else settings.file, "line": each.line}
-            for key, each in ((key, shown[key]) for key in KEYS)
+            key: {"value": value, "from": DEFAULT if line is None else settings.file, "line": line}
+            for key, (value, line) in ((key, shown[key]) for key in KEYS)
         },
     }
 
@@ -163,11 +163,11 @@ def _lines(settings: Settings, style: Style) -> Iterator[str]:
     severities = settings.severity.items()
     rows = [[rule, word, origin(_line(settings, f"severity.{rule}"))] for rule, word in severities]
     yield from _table("severity", rows, style)
-    yield from _table("ignore-for", [_ignore_row(each, style) for each in settings.ignores], style)
+    yield from _table("ignore-for", [_ignore_row(ignore, style) for ignore in settings.ignores], style)
     targets = settings.targets.items()
     rows = [[name, shown_target(target), origin(_line(settings, f"targets.{name}"))] for name, target in targets]
     yield from _table("targets", rows, style)
-    yield from _table("watch", [_watch_row(each) for each in settings.watches], style)
+    yield from _table("watch", [_watch_row(watch) for watch in settings.watches], style)
 
 
 _UNITS = {"limits": " s"}

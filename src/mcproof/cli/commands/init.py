@@ -13,19 +13,21 @@ from mcproof.cli.options import CALLS, PERMISSIONS
 from mcproof.cli.outputs import COLOR, OUTPUT, VERBOSITY, refuse_unwritable
 from mcproof.cli.run import run_check
 from mcproof.cli.target_options import LIVE, SERVER_USAGE, header_variables, parse_targets
-from mcproof.core.console import Counter, Style, plural, print_document, remark, shell_word
-from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, McproofError, UsageError
+from mcproof.core.console import Counter, Style, listed_names, plural, print_document, remark, shell_word
+from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
+from mcproof.runs import execute
 from mcproof.runs.config import settings_for
-from mcproof.runs.loop import connect_options, inputs_of, refuse_partial
-from mcproof.runs.planning import resolve_target, shown_target
-from mcproof.runs.requests import CallOptions, TargetSelection
+from mcproof.runs.events import ProgressMade
+from mcproof.runs.requests import CallOptions, ReadRequest, SettingsSource, TargetSelection
+from mcproof.runs.results import CatalogRead
+from mcproof.targets.arguments import configured_target, shown_target
 
 if TYPE_CHECKING:
     import argparse
 
     from mcproof.core.catalog.model import Catalog
+    from mcproof.runs.events import Event
     from mcproof.targets.arguments import Input, Target
-    from mcproof.targets.snapshots import LiveCatalogs
     from mcproof.testing.suites.drafts import Draft
     from mcproof.testing.suites.new_suite import EntryOptions, FirstServer, FirstSuite, SecretVariables, UniqueNames
 
@@ -76,14 +78,6 @@ class _Options(NamedTuple):
     """The environment variables that headers refer to."""
 
 
-class _Found(NamedTuple):
-    """A target that was read, or the reason why it was not."""
-
-    source: Input
-    catalog: Catalog | None
-    trouble: McproofError | None = None
-
-
 def _init(parsed: argparse.Namespace) -> int:
     options = _parse(parsed)
     file = options.file
@@ -100,7 +94,7 @@ def _init(parsed: argparse.Namespace) -> int:
 
         write_file(file, suite.text.encode())
     _tell_next(suite, servers, variables, file)
-    return FAILED if any(each.trouble is not None for each in found) else OK
+    return FAILED if any(read.trouble is not None for read in found) else OK
 
 
 def _parse(options: argparse.Namespace) -> _Options:
@@ -121,7 +115,8 @@ def _parse(options: argparse.Namespace) -> _Options:
 
 
 def _target(name: str) -> Target:
-    target = resolve_target(name, settings_for(os.curdir))
+    settings = settings_for(os.curdir)
+    target = configured_target(name, settings.targets, settings.locations)
     if target is not name:
         remark(f"{name}: {shown_target(target)}")
     if isinstance(target, str) and os.path.isdir(target):
@@ -149,47 +144,41 @@ def _output(given: str | None, target: Target | None, *, force: bool) -> str:
     return file
 
 
-def _read(parsed: _Options) -> list[_Found]:
+def _read(options: _Options) -> list[CatalogRead]:
     """Read the catalogs of the target; one that cannot be read does not hide the others."""
-    targets = parsed.targets
-    inputs = inputs_of(parsed.resolved, targets, as_one=True)
-    live = None
-    if any(source.server is not None for source in inputs):
-        from mcproof.targets.snapshots import LiveCatalogs
+    counter = Counter()
 
-        counter = Counter()
-        options = connect_options(targets, settings_for(os.curdir).timeout)
-        live = LiveCatalogs(inputs, options, lambda done, label: counter.step(done, len(inputs), label))
-        counter.clear()
-        if live.interrupted:
-            raise KeyboardInterrupt
+    def listen(event: Event) -> None:
+        if isinstance(event, ProgressMade):
+            counter.step(*event)
+
+    # The name in the configuration is resolved here, because the file to write depends on it.
+    timeout = options.targets.timeout or settings_for(os.curdir).timeout
+    targets = options.targets._replace(
+        names=tuple(target for target in options.resolved if isinstance(target, str)),
+        servers=tuple(target for target in options.resolved if not isinstance(target, str)),
+        timeout=timeout,
+    )
+    reads = execute(ReadRequest(targets, SettingsSource(is_disabled=True)), listen)
+    counter.clear()
     found = []
-    for source in inputs:
-        try:
-            found.append(_Found(source, _catalog(source, live)))
-        except McproofError as error:
-            if len(inputs) == 1:
-                raise
-            remark(str(error))
-            found.append(_Found(source, None, error))
-    if all(each.catalog is None for each in found):
-        raise InputError("nothing to write a suite for: no server has responded", file="".join(targets.names) or None)
+    for read in reads:
+        catalog, trouble = read.catalog, read.trouble
+        if catalog is not None and not (catalog.tools or catalog.resources or catalog.templates or catalog.prompts):
+            message = "nothing to test: the catalog has no tools, resources or prompts"
+            trouble = InputError(message, file=read.source.title)
+        if trouble is not None:
+            if len(reads) == 1:
+                raise trouble
+            remark(str(trouble))
+        found.append(read if trouble is None else CatalogRead(read.source, None, trouble))
+    if all(read.catalog is None for read in found):
+        names = "".join(options.targets.names)
+        raise InputError("nothing to write a suite for: no server has responded", file=names or None)
     return found
 
 
-def _catalog(source: Input, live: LiveCatalogs | None) -> Catalog:
-    from mcproof.targets.arguments import read_catalog
-
-    catalog = live.catalog(source) if live is not None and source.server is not None else read_catalog(source)
-    if catalog is None:
-        raise KeyboardInterrupt
-    refuse_partial(catalog)
-    if not (catalog.tools or catalog.resources or catalog.templates or catalog.prompts):
-        raise InputError("nothing to test: the catalog has no tools, resources or prompts", file=source.title)
-    return catalog
-
-
-def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
+def _servers(found: list[CatalogRead], options: _Options) -> tuple[list[FirstServer], SecretVariables]:
     """The servers with their entries and tests; the tests of live servers are tried."""
     from mcproof.testing.suites.new_suite import EntryOptions, FirstServer, SecretVariables, UniqueNames
 
@@ -198,17 +187,17 @@ def _servers(found: list[_Found], options: _Options) -> tuple[list[FirstServer],
     folder = "" if options.file == "-" else os.path.dirname(options.file)
     _refuse_unknown(found, options.permissions)
     server_names, test_names = UniqueNames(), UniqueNames()
-    is_alone = sum(each.catalog is not None for each in found) == 1
+    is_alone = sum(read.catalog is not None for read in found) == 1
     servers = []
-    for each in found:
-        name = server_names.unique(_name(each.source))
-        if each.catalog is None:
-            servers.append(FirstServer(name, name, [], trouble=str(each.trouble)))
+    for read in found:
+        name = server_names.unique(_name(read.source))
+        if read.catalog is None:
+            servers.append(FirstServer(name, name, [], trouble=str(read.trouble)))
             continue
-        entry = _entry(each.source, each.catalog, name, variables, folder, way)
-        label = each.source.title if each.source.server is None else each.source.server.label
-        drafts = _drafts(each, options.permissions, test_names, "" if is_alone else f" of {name}")
-        servers.append(FirstServer(name, label, entry, drafts, each.catalog))
+        entry = _entry(read.source, read.catalog, name, variables, folder, way)
+        label = read.source.title if read.source.server is None else read.source.server.label
+        drafts = _drafts(read, options.permissions, test_names, "" if is_alone else f" of {name}")
+        servers.append(FirstServer(name, label, entry, drafts, read.catalog))
     if options.calls:
         servers = _tried(servers, found, way)
     return servers, variables
@@ -240,38 +229,39 @@ def _entry(
         raise InputError(f"the server entry cannot be written to a suite: {error}", file=source.title) from None
 
 
-def _refuse_unknown(found: list[_Found], permissions: CallOptions) -> None:
+def _refuse_unknown(found: list[CatalogRead], permissions: CallOptions) -> None:
     """Raise a UsageError if no server has a tool that the user allows or denies."""
-    from mcproof.runs.prove import refuse_unknown_tools
+    from mcproof.probing.permission import refuse_unknown_tools
 
-    names = [tool.name for each in found if each.catalog is not None for tool in each.catalog.tools if tool.name]
+    names = [tool.name for read in found if read.catalog is not None for tool in read.catalog.tools if tool.name]
     refuse_unknown_tools((*permissions.allow, *permissions.deny), names)
 
 
-def _drafts(found: _Found, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
+def _drafts(found: CatalogRead, permissions: CallOptions, names: UniqueNames, suffix: str) -> list[Draft]:
     from mcproof.client.redaction import hiding_whole
-    from mcproof.runs.prove import permissions_of
+    from mcproof.probing.permission import permissions_of
     from mcproof.testing.suites.drafts import drafts_of
 
     if found.catalog is None:
         return []
     hide = hiding_whole(found.source.server.secrets if found.source.server is not None else ())
-    return drafts_of(found.catalog, permissions_of(found.catalog, permissions), names, hide, suffix)
+    permitted = permissions_of(found.catalog, allow=permissions.allow, deny=permissions.deny)
+    return drafts_of(found.catalog, permitted, names, hide, suffix)
 
 
-def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -> list[FirstServer]:
+def _tried(servers: list[FirstServer], found: list[CatalogRead], way: EntryOptions) -> list[FirstServer]:
     """Try the tests of live servers; the calls are announced first."""
     from mcproof.testing.suites.drafts import TrialServer, try_drafts
     from mcproof.testing.suites.runner import RunOptions
 
-    live = [at for at, each in enumerate(found) if each.source.server is not None and each.catalog is not None]
+    live = [at for at, read in enumerate(found) if read.source.server is not None and read.catalog is not None]
     on_trial = [
         TrialServer(servers[at].name, server, servers[at].drafts)
         for at in live
         if (server := found[at].source.server) is not None
     ]
-    for each in on_trial:
-        _tell_calls(each.drafts, "" if len(servers) == 1 else f"{each.name}: ")
+    for trial in on_trial:
+        _tell_calls(trial.drafts, "" if len(servers) == 1 else f"{trial.name}: ")
     counter = Counter()
     drafts = try_drafts(on_trial, way, RunOptions(), counter.step) if on_trial else []
     counter.clear()
@@ -281,7 +271,6 @@ def _tried(servers: list[FirstServer], found: list[_Found], way: EntryOptions) -
 
 
 def _tell_calls(drafts: list[Draft], of: str) -> None:
-    from mcproof.runs.prove import listed_names
     from mcproof.testing.suites.model import METHODS
 
     tools = [draft for draft in drafts if draft.block == "tools"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,20 +12,17 @@ from mcproof.cli.outputs import CHECK_OUTPUTS, TEXT_OR_JSON, VERBOSITY
 from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import LIVE, SERVER, SERVER_USAGE, parse_targets
 from mcproof.core.console import Style, print_document, print_lines, remark, wrapped
-from mcproof.core.errors import FAILED, FINDINGS, OK, InputError, UsageError
+from mcproof.core.errors import FAILED, FINDINGS, OK, UsageError
 from mcproof.core.observations.probes import MAX_CALLS
-from mcproof.runs.config import settings_for
-from mcproof.runs.loop import connect_options, inputs_of, resolved_names
-from mcproof.runs.planning import FUZZ, PROBE
-from mcproof.runs.requests import FuzzRequest, ProbeRequest, ProveRequest, TargetSelection
+from mcproof.runs import execute
+from mcproof.runs.requests import KINDS, FuzzRequest, ProbeRequest, ProveRequest, ReplayRequest
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
-    from mcproof.client.endpoints import Endpoint
     from mcproof.probing.probes.failures import StoredFailure
     from mcproof.probing.replay import ReplayResult
+    from mcproof.testing.suites.regression import RegressionTest
 
 
 CASES = "Cases"
@@ -39,18 +35,13 @@ def _replay(options: argparse.Namespace) -> int:
         raise UsageError("--all names several servers; a failure has one")
     if options.id is None:
         return _list(as_json=options.format == "json")
-    from mcproof.probing.probes.failures import is_own, load, whole_id
-    from mcproof.probing.replay import replay
-
     targets = parse_targets(options, *([] if options.target is None else [options.target]), needs_server=True)
-    failed = load(whole_id(options.id))
-    server = _server(failed, targets)
-    if targets.is_empty and not options.trust and not is_own(failed.id):
-        raise UsageError(_distrust(failed, server))
-    if options.to_suite is not None:
-        return _write_test(failed, server, options.to_suite, as_json=options.format == "json")
-    remark(f"sends {failed.method} to {server.label}")
-    result = replay(failed, server, connect_options(targets, None))
+    request = ReplayRequest(options.id, targets, is_trusted=options.trust, suite=options.to_suite)
+    failed, result, test = execute(request, ConsoleListener())
+    if test is not None:
+        return _show_test(failed, test, options.to_suite, as_json=options.format == "json")
+    if result is None:
+        raise ValueError("neither sent nor written")
     if options.format == "json":
         print_document([_document(failed, result)])
     else:
@@ -58,12 +49,9 @@ def _replay(options: argparse.Namespace) -> int:
     return _CODES[result.verdict]
 
 
-def _write_test(failed: StoredFailure, server: Endpoint, file: str, *, as_json: bool) -> int:
-    from mcproof.client.redaction import hiding
+def _show_test(failed: StoredFailure, test: RegressionTest, file: str, *, as_json: bool) -> int:
     from mcproof.runs.records import SCHEMA_VERSION, encode, printable
-    from mcproof.testing.suites.regression import write_regression_test
 
-    test = write_regression_test(failed, server, file, hiding(server.secrets), os.environ)
     if as_json:
         record = {"schema_version": SCHEMA_VERSION, "id": failed.id, "suite": file, "test": test.name}
         print_document([printable(encode({**record, "unset_variables": list(test.unset)})) + "\n"])
@@ -81,87 +69,26 @@ def _list(*, as_json: bool) -> int:
 
     failures = stored()
     if as_json:
-        listed = [{"id": each.id, "tool": each.tool, "outcome": each.outcome, "what": each.what} for each in failures]
+        listed = [
+            {"id": failed.id, "tool": failed.tool, "outcome": failed.outcome, "what": failed.what}
+            for failed in failures
+        ]
         print_document([printable(encode({"schema_version": SCHEMA_VERSION, "stored": listed})) + "\n"])
         return OK
     if not failures:
         remark(f"nothing is stored in {FOLDER}; `mcproof probe`, `prove` and `fuzz` store failures")
         return OK
     style = Style.of(sys.stdout)
-    width = max(len(each.outcome) for each in failures)
-    print_lines((f"{each.id}  {each.outcome:{width}}  {_summary(each, style)}\n" for each in failures), sys.stdout)
+    width = max(len(failed.outcome) for failed in failures)
+    print_lines(
+        (f"{failed.id}  {failed.outcome:{width}}  {_summary(failed, style)}\n" for failed in failures), sys.stdout
+    )
     return OK
 
 
 def _summary(failed: StoredFailure, style: Style) -> str:
     where = f"{style.text(failed.tool, 80)}: " if failed.tool is not None else ""
     return f"{where}{style.text(failed.what)}"
-
-
-def _server(failed: StoredFailure, targets: TargetSelection) -> Endpoint:
-    """The server that the command line names, or else the one that failed."""
-    if targets.is_empty:
-        targets = _stored_target(failed.target, targets)
-    names = resolved_names(targets, settings_for(os.curdir), ConsoleListener())
-    for source in inputs_of(names, targets):
-        if source.obstacle is not None:
-            raise source.obstacle
-        if source.server is not None:
-            return source.server
-    raise UsageError("a failure is sent to a live server: a URL, FILE.json#NAME, or `-- COMMAND ARG...`")
-
-
-def _distrust(failed: StoredFailure, server: Endpoint) -> str:
-    """Why a failure is not sent to the server that its file names, which may be any command."""
-    names = failed.target.get("env")
-    given = f" with {', '.join(map(str, names))}" if isinstance(names, list) and names else ""
-    return (
-        f"you did not store {failed.id} in this folder, so nothing is sent to `{server.label}`{given}; "
-        "name the server (TARGET, or `-- COMMAND ARG...`), or use --trust"
-    )
-
-
-def _stored_target(stored: dict[str, object], targets: TargetSelection) -> TargetSelection:
-    """The target of a stored failure, with the options of the command line."""
-    live = targets.live
-    if isinstance(command := stored.get("command"), list) and all(isinstance(word, str) for word in command):
-        _refuse_redacted(stored, "`-- COMMAND ARG...`")
-        cwd = stored.get("cwd")
-        live = live._replace(
-            command=tuple(command),
-            environment={**_environment(stored, live.environment), **live.environment},
-            directory=live.directory or (cwd if isinstance(cwd, str) else None),
-        )
-        return targets._replace(live=live)
-    _refuse_redacted(stored, "the URL")
-    sent = stored.get("headers")
-    names = [str(name) for name in sent] if isinstance(sent, list) else []
-    missing = [name for name in names if name.lower() not in map(str.lower, live.headers)]
-    if missing:
-        raise UsageError(f"the failure had headers, whose values are not stored: --header '{missing[0]}: ...'")
-    target = stored.get("target") or stored.get("url")
-    if not isinstance(target, str):
-        raise InputError("the stored failure does not name its server; name a TARGET")
-    return targets._replace(names=(target,))
-
-
-def _refuse_redacted(stored: dict[str, object], what: str) -> None:
-    if stored.get("complete") is False:
-        raise UsageError(f"the server was named with a secret, which is not stored; name it again: {what}")
-
-
-def _environment(stored: dict[str, object], given: Mapping[str, str]) -> dict[str, str]:
-    """The variables that the server was given, with their current values."""
-    names = stored.get("env")
-    found = {}
-    for name in names if isinstance(names, list) else ():
-        if not isinstance(name, str) or not name.isprintable() or not name.isascii():
-            raise InputError("the stored failure has an invalid variable name; name a TARGET")
-        if name in os.environ:
-            found[name] = os.environ[name]
-        elif name not in given:
-            raise UsageError(f"the server was given the variable {name}, whose value is not stored: --env {name}=VALUE")
-    return found
 
 
 def _text(failed: StoredFailure, result: ReplayResult, style: Style) -> list[str]:
@@ -219,7 +146,7 @@ _PROBING = (
         default=1024 * 1024,
     ),
     Option(CALLS, "--max-time SECONDS", "stop after this time", to="max_seconds", type=seconds),
-    policy(PROBE.fail_on),
+    policy(KINDS[ProbeRequest].fail_on),
     CHECK_OUTPUTS,
     LIVE,
 )
@@ -299,7 +226,7 @@ mcproof prove --output report.html -- python server.py  a page with every reques
             ),
             CALL_OPTIONS,
             SECURITY,
-            policy(FUZZ.fail_on),
+            policy(KINDS[FuzzRequest].fail_on),
             CHECK_OUTPUTS,
             LIVE,
         ),

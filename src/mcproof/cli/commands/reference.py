@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,6 @@ from mcproof.cli.outputs import TEXT_OR_JSON
 from mcproof.core.console import Style, print_lines, remark
 from mcproof.core.errors import OK, UsageError, nearest
 from mcproof.report.listings import advisory_document, advisory_lines, client_document, client_page, client_table
-from mcproof.runs.config import settings_for
-from mcproof.runs.planning import all_profiles, given_settings
 from mcproof.runs.records import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -35,15 +32,14 @@ if TYPE_CHECKING:
 def _advisories(options: argparse.Namespace) -> int:
     table = advisory_table()
     wanted = {name.lower() for name in options.packages}
-    chosen = [each for each in table.advisories if not wanted or each.package in wanted]
+    chosen = [advisory for advisory in table.advisories if not wanted or advisory.package in wanted]
     if options.format == "json":
         sys.stdout.write(json.dumps(advisory_document(chosen, table.checked), indent=2) + "\n")
     else:
         print_lines(advisory_lines(chosen, table.checked, Style.of(sys.stdout)), sys.stdout)
-        for name in sorted(wanted - {each.package for each in chosen}):
-            remark(
-                f"no advisory about {name} is in the table{nearest(name, [each.package for each in table.advisories])}"
-            )
+        packages = [advisory.package for advisory in table.advisories]
+        for name in sorted(wanted - {advisory.package for advisory in chosen}):
+            remark(f"no advisory about {name} is in the table{nearest(name, packages)}")
     return OK
 
 
@@ -70,7 +66,7 @@ def _clients(options: argparse.Namespace) -> int:
 
 def _profiles(source: SettingsSource) -> Mapping[str, Profile]:
     """The profiles, with those of the configuration of this folder."""
-    return all_profiles(given_settings(source) or settings_for(os.curdir)) or known_profiles()
+    return source.here().all_profiles or known_profiles()
 
 
 _RULE_VALUES = ("RULE", "ID")
@@ -104,22 +100,22 @@ def _bash() -> Iterator[str]:
         '    local words="" flags=""',
         "    COMPREPLY=()",
         "    if [[ $COMP_CWORD -eq 1 ]]; then",
-        f'        words="{" ".join([*(each.name for each in commands), "--help", "--version"])}"',
+        f'        words="{" ".join([*(command.name for command in commands), "--help", "--version"])}"',
         "    else",
         '        case "$command $before" in',
     )
-    for each in commands:
-        for option in each.listed:
+    for command in commands:
+        for option in command.listed:
             for flag in option.flags:
                 if words := _words_of(option):
-                    yield f'            "{each.name} {flag}") words="{" ".join(words)}" ;;'
+                    yield f'            "{command.name} {flag}") words="{" ".join(words)}" ;;'
                 elif option.value:
-                    yield f'            "{each.name} {flag}") ;;'
+                    yield f'            "{command.name} {flag}") ;;'
     yield from ("            *)", '                case "$command" in')
-    for each in commands:
-        flags = [flag for option in each.listed for flag in option.flags]
-        values = [word for positional in each.positionals for word in _words_of(positional)]
-        yield f'                    {each.name}) words="{" ".join(values)}" flags="{" ".join(flags)}" ;;'
+    for command in commands:
+        flags = [flag for option in command.listed for flag in option.flags]
+        values = [word for positional in command.positionals for word in _words_of(positional)]
+        yield f'                    {command.name}) words="{" ".join(values)}" flags="{" ".join(flags)}" ;;'
     yield from (
         "                esac ;;",
         "        esac",
@@ -139,8 +135,8 @@ def _zsh() -> Iterator[str]:
         "    local -a commands",
         "    commands=(",
     )
-    for each in all_commands():
-        yield f"        {_single_quoted(f'{each.name}:{SUMMARIES[each.name]}')}"
+    for command in all_commands():
+        yield f"        {_single_quoted(f'{command.name}:{SUMMARIES[command.name]}')}"
     yield from (
         "    )",
         "    if (( CURRENT == 2 )); then",
@@ -152,10 +148,10 @@ def _zsh() -> Iterator[str]:
         "    (( CURRENT-- ))",
         "    case $command in",
     )
-    for each in all_commands():
-        specs = [spec for option in each.listed for spec in _zsh_option(option)]
-        specs += [_zsh_positional(positional) for positional in each.positionals]
-        yield f"        {each.name}) _arguments {' '.join(map(_single_quoted, specs))} ;;"
+    for command in all_commands():
+        specs = [spec for option in command.listed for spec in _zsh_option(option)]
+        specs += [_zsh_positional(positional) for positional in command.positionals]
+        yield f"        {command.name}) _arguments {' '.join(map(_single_quoted, specs))} ;;"
     yield from ("    esac", "}", '_mcproof "$@"')
 
 
@@ -181,13 +177,13 @@ def _zsh_text(text: str) -> str:
 
 def _fish() -> Iterator[str]:
     yield "# Completion of mcproof for fish."
-    for each in all_commands():
-        name, summary = each.name, _single_quoted(SUMMARIES[each.name])
+    for command in all_commands():
+        name, summary = command.name, _single_quoted(SUMMARIES[command.name])
         yield f"complete -c mcproof -f -n __fish_use_subcommand -a {name} -d {summary}"
-        for option in each.listed:
+        for option in command.listed:
             if option.flags:
-                yield from _fish_option(each, option)
-        for positional in each.positionals:
+                yield from _fish_option(command, option)
+        for positional in command.positionals:
             if words := _words_of(positional):
                 listed = _single_quoted(" ".join(words))
                 yield f"complete -c mcproof -f -n '__fish_seen_subcommand_from {name}' -a {listed}"
@@ -248,8 +244,8 @@ def _rule(rule: Rule, style: Style) -> str:
     width = max(len(label) for label, _ in facts_of(rule))
     lines += [f"  {label:{width}}  {value}" for label, value in facts_of(rule)]
     lines += ["", f"{style.paint('Why', 'bold')}  {rule.why}", f"{style.paint('Fix', 'bold')}  {rule.advice}"]
-    for each in example_help(rule.id):
-        lines += [f"     {style.paint(f'{each.framework}, {each.place}:', 'dim')}", _indented(each.code, 7)]
+    for example in example_help(rule.id):
+        lines += [f"     {style.paint(f'{example.framework}, {example.place}:', 'dim')}", _indented(example.code, 7)]
     cases = cases_of(rule)
     for heading, listed in (("Reported", cases.bad), ("Not reported", cases.good)):
         lines += ["", style.paint(heading, "bold")]

@@ -13,12 +13,15 @@ from mcproof.cli.run import ConsoleListener
 from mcproof.cli.target_options import CATALOG, LIVE, SERVER_USAGE, parse_targets
 from mcproof.core.console import Style, plural, print_document, print_lines, remark, tell
 from mcproof.core.errors import FINDINGS, OK, UsageError
-from mcproof.runs.call import Method, OneRequest, send_one
-from mcproof.runs.config import settings_for
-from mcproof.runs.loop import catalog_text, read_one
+from mcproof.runs import execute
+from mcproof.runs.requests import CaptureRequest, SingleRequest
+from mcproof.targets.snapshots import catalog_text
 
 if TYPE_CHECKING:
     import argparse
+
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.runs.requests import Method
 
 
 _TARGET = (
@@ -38,7 +41,7 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
         from mcproof.cli.terminal_user import TerminalUser
 
         request = request._replace(user=TerminalUser)
-    response = send_one(request, settings_for(os.curdir), ConsoleListener())
+    response = execute(request, ConsoleListener())
     if options.format == "json":
         from mcproof.report.responses import response_document
 
@@ -53,7 +56,7 @@ def _send(options: argparse.Namespace, method: Method, item: str) -> int:
     return FINDINGS if response.failure else OK
 
 
-def _request(options: argparse.Namespace, method: Method, item: str) -> OneRequest:
+def _request(options: argparse.Namespace, method: Method, item: str) -> SingleRequest:
     if options.all:
         raise UsageError("--all names several servers; a request goes to one")
     names = () if options.server_command else tuple(options.words[:1])
@@ -64,7 +67,7 @@ def _request(options: argparse.Namespace, method: Method, item: str) -> OneReque
     targets = parse_targets(options, *names, needs_server=True)
     name, *arguments = words
     values, pairs = _arguments(arguments)
-    return OneRequest(
+    return SingleRequest(
         targets=targets,
         method=method,
         item=name,
@@ -100,9 +103,7 @@ def _capture(options: argparse.Namespace) -> int:
         options.output = None
     if options.output is not None:
         _refuse_output(options.output, options.target)
-    targets = parse_targets(options, *([] if options.target is None else [options.target]))
-    settings = settings_for(os.curdir)
-    catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings)
+    catalog = _read(options)
     data = catalog_text(catalog).encode("utf-8", "backslashreplace")
     if options.output is None:
         sys.stdout.flush()
@@ -114,6 +115,12 @@ def _capture(options: argparse.Namespace) -> int:
     write_file(options.output, data)
     remark(f"{options.output}: {plural(len(catalog.tools), 'tool')} captured")
     return OK
+
+
+def _read(options: argparse.Namespace, *, is_part_allowed: bool = False) -> Catalog:
+    """Read the catalog of the one target."""
+    targets = parse_targets(options, *([] if options.target is None else [options.target]))
+    return execute(CaptureRequest(targets, is_part_allowed=is_part_allowed), ConsoleListener())
 
 
 def _refuse_output(file: str, target: str | None) -> None:
@@ -129,9 +136,7 @@ def _tools(options: argparse.Namespace) -> int:
         raise UsageError("--all names several servers; `mcproof tools` lists one")
     if options.target is None and not options.server_command:
         raise UsageError("nothing to list: name a TARGET, or put `-- COMMAND ARG...` at the end")
-    targets = parse_targets(options, *([] if options.target is None else [options.target]))
-    settings = settings_for(os.curdir)
-    catalog = read_one(targets, settings.timeout, ConsoleListener(), settings=settings, is_partial_allowed=True)
+    catalog = _read(options, is_part_allowed=True)
     if catalog.missing is not None:
         tell(f"not the whole catalog: {catalog.missing}")
     from mcproof.report.listings import listing_document, tool_listing, tool_table

@@ -119,7 +119,7 @@ class SourceTool(NamedTuple):
 
     def knows_all(self, pointer: str) -> bool:
         """Whether also nothing inside the value at a pointer is unknown."""
-        return self.knows(pointer) and not any(each.startswith(f"{pointer}/") for each in self.unknown)
+        return self.knows(pointer) and not any(unknown.startswith(f"{pointer}/") for unknown in self.unknown)
 
 
 class SourceMap(NamedTuple):
@@ -368,10 +368,6 @@ class Catalog:
         """What the connection showed while it was read from a live server; None if it was not."""
         self.source: SourceMap | None = None
         """The location of each part and other facts from source, if it was read from Python source."""
-        self.judged_as: str | None = None
-        """The protocol revision that the user wants it judged by, whatever it names."""
-        self.neighbours: tuple[Neighbour, ...] = ()
-        """The servers of the same client configuration that were read before."""
         self.origin = origin
         """Where a live server is named, since its catalog is not in a file."""
 
@@ -450,12 +446,10 @@ class Catalog:
             tools.setdefault(tool.source.server if tool.source is not None else 0, []).append(tool)
         if len(tools) < 2:
             return [self]
-        parts = [Catalog(self.name, self.document, tools=each) for each in tools.values()]
+        parts = [Catalog(self.name, self.document, tools=own) for own in tools.values()]
         first = parts[0]
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
         first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
-        for part in parts:
-            part.judged_as, part.neighbours = self.judged_as, self.neighbours
         return parts
 
     @property
@@ -491,7 +485,7 @@ def unread_lists(catalog: Catalog) -> dict[str, str]:
     facts = catalog.connection
     if facts is not None:
         failed = {method for method, _ in facts.unserved}
-        cut_off = {each.method for each in facts.anomalies if each.kind in _CUT_OFF}
+        cut_off = {anomaly.method for anomaly in facts.anomalies if anomaly.kind in _CUT_OFF}
         for key, method in METHODS.items():
             if method in failed:
                 unread[key] = f"`{method}` was not served, or only in part"

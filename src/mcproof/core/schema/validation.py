@@ -81,6 +81,20 @@ class Objection(NamedTuple):
     unexpected: str | None = None
     """The property that is not allowed."""
 
+    def worded(self, declared: list[str]) -> str:
+        """It in words, about the arguments of a call; `declared` are the parameters."""
+        from mcproof.core.console import nearest_or_all
+        from mcproof.core.observations.connection import cropped
+
+        where = f"{cropped(self.pointer)}: " if self.pointer else ""
+        if self.missing is not None:
+            return f"{where}`{self.missing}` is missing"
+        if self.unexpected is not None:
+            if self.pointer:
+                return f"{where}`{self.unexpected}` is not allowed"
+            return f"`{self.unexpected}` is not a parameter{nearest_or_all(self.unexpected, declared)}"
+        return f"{where}{cropped(self.message)}"
+
 
 class Oracle:
     """Two validators for one schema: `format` is an assertion in one, an annotation in the other.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.errors import ConnectError
+from mcproof.core.catalog.model import Tool
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import (
     FAILURE_OF,
@@ -28,6 +28,7 @@ from mcproof.probing.attacks.cases import (
 )
 from mcproof.probing.attacks.effects import AttackResult, injection, observe
 from mcproof.probing.attacks.traps import Traps
+from mcproof.probing.calls import Called, Campaign, in_silence, run
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.generation.values import valid_arguments
 from mcproof.probing.outcomes import ProbeResult
@@ -36,12 +37,13 @@ from mcproof.probing.probes.failures import StoredFailure
 from mcproof.probing.probes.responses import HOW_TO_ANSWER, signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
-    from mcproof.core.catalog.model import Catalog, Item, Tool
-    from mcproof.probing.permission import Permission
+    from mcproof.core.catalog.model import Catalog
+    from mcproof.probing.calls import CallPlan, Job, Progress
+    from mcproof.probing.outcomes import Failure
 
 
 MOST_LOST = 5
@@ -70,10 +72,10 @@ class HostileFailure(NamedTuple):
         """The problem, and what was sent."""
         return f"{self.problem} ({self.case.description})"
 
-    def stored(self, target: dict[str, Any], limit: float) -> StoredFailure:
+    def stored(self, calls: CallPlan) -> StoredFailure:
         """The failure as it is stored for replay."""
         return StoredFailure.of(
-            target,
+            calls.target,
             tool=self.tool.name,
             probe=self.case.family,
             method="tools/call",
@@ -82,9 +84,13 @@ class HostileFailure(NamedTuple):
             what=self.case.description,
             is_valid=True,
             answer=self.response,
-            limit=limit,
+            limit=calls.limit,
             recipe={"path": list(self.case.argument.path), "base": self.case.base},
         )
+
+    def reported(self, stored: StoredFailure) -> Failure:
+        """The failure for the result."""
+        return stored.reported(self.case.arguments, self.sentence, self.times, self.response)
 
 
 class ToolAttacker:
@@ -223,9 +229,9 @@ class ToolAttacker:
         counts["clean"] = sum(self.sent.values()) - sum(counts.values())
         return counts
 
-    def records(self, target: dict[str, Any], limit: float) -> list[ProbeRecord]:
+    def records(self, calls: CallPlan) -> list[ProbeRecord]:
         """The failures as probe records, and a record of each family that had no effect."""
-        failed = [_record(failure, failure.stored(target, limit).id) for failure in self.failures]
+        failed = [_record(failure, failure.stored(calls).id) for failure in self.failures]
         harmless = [family for family in self.sent if all(record.probe != family for record in failed)]
         return [*failed, *(ProbeRecord(family, "hostile arguments", "response", "accepted") for family in harmless)]
 
@@ -262,79 +268,62 @@ _NOT_LOCAL = "the server does not run on this machine, so that it reaches neithe
 _NO_MARKER = "no folder was found that the server may not read, and in which mcproof may write"
 
 
-class AttackPlan(NamedTuple):
-    """Which tools to attack, and how long."""
-
-    permissions: list[Permission]
-    arguments: dict[str, dict[str, Any]]
-    """Valid arguments from the user, by tool."""
-    limit: float
-    """Seconds until a response is due."""
-    seconds: float | None = None
-    """The time limit of all attacks."""
-    target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
-    """How to find the server again, for stored failures."""
-
-
-def attack(server: OpenServer, plan: AttackPlan, progress: Callable[[int, int, str], None]) -> AttackRun:
+def attack(server: OpenServer, calls: CallPlan, progress: Progress) -> AttackRun:
     """Attack the tools of an open server that may be called; an interrupt keeps the results so far."""
-    run = AttackRun(server.session.new_session(), plan, progress)
-    if not server.is_interrupted:
-        server.run(lambda: run.run(lambda: server.is_interrupted))
-    run.was_interrupted = server.is_interrupted
-    return run
+    attacks = AttackRun(server.session.new_session(), calls, progress)
+    run(server, attacks)
+    return attacks
 
 
-class AttackRun:
-    """The attacks on all tools that may be called, and their results."""
+class AttackRun(Campaign[Tool]):
+    """The attacks on all tools that may be called, one after the other over one session, and their results."""
 
-    def __init__(
-        self, session: Session, plan: AttackPlan, progress: Callable[[int, int, str], None] = lambda *_: None
-    ) -> None:
+    def __init__(self, session: Session, calls: CallPlan, progress: Progress = in_silence) -> None:
+        super().__init__(session, calls, progress, 0.0)
         self.attackers: list[ToolAttacker] = []
         """The tools attacked so far."""
         self.unexplained: list[Response] = []
         """Ends of the server that no single call explains."""
-        self.was_interrupted = False
-        self._session = session
-        self._plan = plan
-        self._progress = progress
-        self._permitted = [permission.tool for permission in plan.permissions if permission.is_granted]
+        self._permitted = [permission.tool for permission in calls.permissions if permission.is_granted]
         self._folders = folders_of(session.server)
         self._has_marker = True
-        self._gone = ""
 
-    async def run(self, is_interrupted: Callable[[], bool] = lambda: False) -> None:
+    def jobs(self) -> Sequence[Job]:
+        return [self._attack]
+
+    async def _attack(self) -> None:
         """Attack all tools. The traps and the process are removed in every case."""
-        deadline = None if self._plan.seconds is None else monotonic() + self._plan.seconds
         try:
             async with Traps(self._folders) as traps:
                 self._has_marker = traps.has_marker
-                await self._attack_all(traps, lambda: deadline is not None and monotonic() > deadline)
+                await self._attack_all(traps)
         finally:
-            await self._session.close(at_once=is_interrupted())
+            await self._session.close(at_once=self.is_interrupted())
 
-    async def _attack_all(self, traps: Traps, is_late: Callable[[], bool]) -> None:
+    async def _attack_all(self, traps: Traps) -> None:
         sender = Sender(self._session, pings=False)
         try:
-            for number, tool in enumerate(self._permitted):
-                self._progress(number, len(self._permitted), tool.name)
-                attacker = ToolAttacker(tool, self._plan.arguments.get(tool.name), traps, len(self._folders.folders))
+            for tool in self._permitted:
+                attacker = ToolAttacker(tool, self._calls.arguments.get(tool.name), traps, len(self._folders.folders))
                 self.attackers.append(attacker)
-                await attacker.run(sender, is_late)
+                self._show_progress()
+                await attacker.run(sender, self._limit.is_over)
             await sender.finish()
         except ConnectError as error:
-            self._gone = f"the server is gone: {error.message}"
+            self.trouble = f"the server is gone: {error.message}"
         finally:
             for attacker in self.attackers:
                 attacker.settle(sender)
             self.unexplained = sender.unexplained
 
+    def _label(self) -> tuple[int, int, str]:
+        return len(self.attackers) - 1, len(self._permitted), self.attackers[-1].tool.name
+
     def failures(self) -> list[tuple[HostileFailure, StoredFailure]]:
         """The failures and how they are stored, effects first."""
         failures = [failure for attacker in self.attackers for failure in attacker.failures]
         failures.sort(key=lambda failure: failure.outcome != "injection")
-        return [(failure, failure.stored(self._plan.target, self._plan.limit)) for failure in failures]
+        return [(failure, failure.stored(self._calls)) for failure in failures]
 
     def outcomes(self) -> dict[str, int]:
         """How many hostile calls had each outcome."""
@@ -348,26 +337,23 @@ class AttackRun:
         """How many hostile calls each tool was sent."""
         return {attacker.tool.name: sum(attacker.sent.values()) for attacker in self.attackers}
 
-    def with_records(self, item_probes: list[ItemProbes], catalog: Catalog) -> list[ItemProbes]:
-        """The probe records of a run with those of the attacks."""
+    def called(self, catalog: Catalog) -> Called:
+        """What the attacks showed, and what was left out."""
+        revision = catalog.protocol
         ends = [ProbeRecord("calls", SEVERAL, "response", end.outcome, response=end.why) for end in self.unexplained]
-        of_item: dict[int, ItemProbes] = {id(probes.item): probes for probes in item_probes}
-        additions: list[tuple[Item, list[ProbeRecord]]] = [(catalog.server, ends)] if ends else []
-        additions += [
-            (attacker.tool, attacker.records(self._plan.target, self._plan.limit)) for attacker in self.attackers
+        item_probes = [ItemProbes(catalog.server, ends, revision)] if ends else []
+        item_probes += [
+            ItemProbes(attacker.tool, attacker.records(self._calls), revision) for attacker in self.attackers
         ]
-        for item, records in additions:
-            earlier = of_item.get(id(item)) or ItemProbes(item, [], catalog.protocol)
-            of_item[id(item)] = earlier._replace(records=[*earlier.records, *records])
-        return list(of_item.values())
+        return Called(item_probes, [stored for _, stored in self.failures()], list(self._untested()))
 
     def probe_results(self) -> list[ProbeResult]:
         """A result for each tool and family."""
         return [result for attacker in self.attackers for result in _results(attacker)]
 
-    def untested(self) -> Iterator[Untested]:
+    def _untested(self) -> Iterator[Untested]:
         """What was left out, and why."""
-        why = self._gone or ("interrupted" if self.was_interrupted else "not reached")
+        why = self.trouble or ("interrupted" if self.is_interrupted() else "not reached")
         if self._permitted and not self._folders.is_local:
             yield Untested("path traversal and request forgery", _NOT_LOCAL)
         elif self._permitted and not self._has_marker:

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Tool
-    from mcproof.probing.permission import Permission
+    from mcproof.probing.calls import CallPlan
+    from mcproof.probing.outcomes import Failure
 
 
 class SentCase(NamedTuple):
@@ -203,21 +204,10 @@ _OUTCOME_OF: dict[CaseOutcome, Outcome] = {failure: outcome for outcome, failure
 class FuzzPlan(NamedTuple):
     """Which cases to send to a server."""
 
-    permissions: list[Permission]
-    arguments: dict[str, dict[str, Any]]
-    """Valid arguments from the user, by tool."""
+    calls: CallPlan
     seed: int
     cases: int
     """The number of cases for each tool."""
-    limit: float
-    """Seconds until a response is due."""
-    seconds: float | None = None
-    """The time limit of the whole run."""
-    processes: int = 1
-    target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
-    """How to find the server again, for stored failures."""
-    is_strict: bool = False
-    """Whether values that servers commonly convert must be rejected, too."""
 
 
 class FoundFailure(NamedTuple):
@@ -231,10 +221,10 @@ class FoundFailure(NamedTuple):
     response: str
     times: int
 
-    def stored(self, plan: FuzzPlan) -> StoredFailure:
+    def stored(self, calls: CallPlan) -> StoredFailure:
         """The failure as it is stored for replay."""
         return StoredFailure.of(
-            plan.target,
+            calls.target,
             tool=self.tool.name,
             probe="fuzz",
             method="tools/call",
@@ -243,8 +233,14 @@ class FoundFailure(NamedTuple):
             what=self.case.description,
             is_valid=self.case.is_valid,
             answer=self.response,
-            limit=plan.limit,
+            limit=calls.limit,
         )
+
+    def reported(self, stored: StoredFailure) -> Failure:
+        """The failure for the result."""
+        problem = self.judgement.problem
+        what = f"{self.case.description}: {problem}" if self.case.description else problem
+        return stored.reported(self.case.arguments, what, self.times, self.response)
 
 
 def cases_of(
@@ -344,7 +340,7 @@ class ToolFuzzer:
     def _remaining(self) -> Iterator[GeneratedCase]:
         """The cases that were not taken yet."""
         name = self.tool.name
-        base = self._plan.arguments.get(name)
+        base = self._plan.calls.arguments.get(name)
         # The generators start from the beginning, so what was taken before is passed over.
         skipped = self._taken
         number = 0
@@ -381,7 +377,7 @@ class ToolFuzzer:
                 self.stopped += f", without a response to {cropped(as_json(pending[0].case.arguments))}"
                 # A call that computes for minutes uses up the time before its hang is confirmed. Such a run must not
                 # pass.
-                self._is_overdue = monotonic() - pending[0].since > self._plan.limit
+                self._is_overdue = monotonic() - pending[0].since > self._plan.calls.limit
 
     def _count(self, slice_: CaseSlice) -> None:
         slice_.is_counted = True
@@ -570,10 +566,10 @@ class ToolFuzzer:
             request=as_json(case.arguments),
             response=failure.response,
             flaws=flaws,
-            failure=failure.stored(self._plan).id if judgement.outcome != "clean" else None,
+            failure=failure.stored(self._plan.calls).id if judgement.outcome != "clean" else None,
             times=failure.times,
             argument=case.argument,
-            is_lenient=case.is_lenient and not self._plan.is_strict,
+            is_lenient=case.is_lenient and not self._plan.calls.is_strict,
         )
 
     def _schema_pointer(self, case: GeneratedCase) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, UNKNOWN_METHOD
+from mcproof.core.observations.probes import MAX_CALLS
 from mcproof.probing.generation.constraints import TYPES, deep_copy
 from mcproof.probing.generation.mutations import MutationPoint, value_at, with_value
 from mcproof.probing.generation.violations import Promise, schema_pointer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from mcproof.core.catalog.model import Tool
     from mcproof.core.observations.probes import Expectation
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.outcomes import Column
     from mcproof.probing.probes.negative import NegativeChecks
 
@@ -48,12 +50,25 @@ _COLUMN_OF_KEYWORD: dict[str, Column] = {
     "maxLength": "size",
     "maxItems": "size",
 }
+NO_SUCH_TOOL = "mcproof_no_such_tool"
 _LARGEST = 64 * 1024 * 1024
 
 
 def column_of(keyword: str) -> Column:
     """The column of the contract matrix that a promise belongs to."""
     return _COLUMN_OF_KEYWORD.get(keyword, "values")
+
+
+class ProbePlan(NamedTuple):
+    """Which probes to send to a server."""
+
+    calls: CallPlan
+    checks: list[str]
+    explores: bool
+    """Whether to test every promise, and what is not promised, for the contract matrix."""
+    size: int
+    max_calls: int = MAX_CALLS
+    """How many probes `explores` sends to a tool."""
 
 
 class ProbeCase(NamedTuple):

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.findings import identity_of
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.core.errors import InputError, reason_of
-from mcproof.core.observations.probes import ALL_OUTCOMES
+from mcproof.core.observations.probes import ALL_OUTCOMES, cropped_value, excerpt
 from mcproof.core.text.files import state_folder, write_file
+from mcproof.probing.outcomes import Failure
 from mcproof.probing.probes.responses import with_repeated, without_repeated
 
 if TYPE_CHECKING:
@@ -143,6 +144,19 @@ class StoredFailure(NamedTuple):
             answer=answer,
             max_call_ms=round(limit * 1000),
             recipe=recipe or {},
+        )
+
+    def reported(self, arguments: Any, what: str, times: int, response: str) -> Failure:
+        """The failure for the result, cropped; `what` is wrong with the response."""
+        return Failure(
+            id=self.id,
+            tool=self.tool,
+            outcome=self.outcome,
+            arguments=cropped_value(arguments),
+            replay=f"mcproof replay {self.id}",
+            what=what,
+            times=times,
+            response=excerpt(response),
         )
 
 

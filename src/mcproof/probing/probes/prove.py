@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcproof.core.console import plural
 from mcproof.core.errors import Untested
 from mcproof.core.observations.probes import CHECKS, SEVERAL, ItemProbes, ProbeRecord, as_json
-from mcproof.core.observations.responses import OutputContract
+from mcproof.probing.calls import Called, run, run_within
 from mcproof.probing.outcomes import Cell, Column, ProbeResult, Verdict
 from mcproof.probing.probes import promises
-from mcproof.probing.probes.cases import FAULT_OF, PROBE_OF, ProbeCase, SkippedProbe, ToolProbes, column_of
+from mcproof.probing.probes.cases import FAULT_OF, PROBE_OF, ProbeCase, ProbePlan, SkippedProbe, ToolProbes, column_of
 from mcproof.probing.probes.failures import StoredFailure
 from mcproof.probing.probes.negative import SCHEMA_CHECKS
 from mcproof.probing.probes.promises import PROVE_CHECKS
@@ -25,21 +25,21 @@ from mcproof.probing.probes.responses import (
     Showing,
     failed_as,
     passed,
-    seen_response,
     showing,
 )
-from mcproof.probing.probes.session import INTERRUPTED, ProbePlan, ProbeSession
+from mcproof.probing.probes.session import INTERRUPTED, ProbeSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcproof.checks.findings import ReportedFinding
     from mcproof.client.capture import OpenServer
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item
+    from mcproof.probing.calls import Progress
     from mcproof.probing.generation.violations import Promise
     from mcproof.probing.permission import Permission
-    from mcproof.probing.probes.sending import Incomplete, SentProbe
+    from mcproof.probing.probes.session import SentProbe
 
 
 class Trial(NamedTuple):
@@ -197,34 +197,27 @@ _BASELINE_OUTCOMES = {"rejected": "is rejected", "hang": "times out"}
 class Proof(NamedTuple):
     """The result of probing one server."""
 
-    item_probes: list[ItemProbes]
+    called: Called
     probes: list[ProbeResult]
     matrix: list[Cell]
-    untested: list[Untested]
-    stored: list[StoredFailure]
-    incomplete: Incomplete = ""
-    """Why requests are missing; empty if none are."""
-    was_cut: bool = False
-    """Whether requests were pending when the time was up, so that the state of the server is unknown."""
 
 
-def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Callable[[int, int, str], None]) -> Proof:
+def prove(catalog: Catalog, server: OpenServer, plan: ProbePlan, progress: Progress) -> Proof:
     """Probe an open server; an interrupt keeps the results so far.
 
-    The probes go to the process that was listed, and to others after a while. Further processes are started only for
-    the two probes that need their own connection (`not_json`, `bad_version`), to find out which request ended the
-    server (`blame`), and to replace a server that has ended.
+    Two probes need a connection of their own: `not_json` and `bad_version`.
     """
     probing = ProbeSession(catalog, server.session, plan, progress)
-    if not server.run(probing.send_all):
+    run(server, probing)
+    if server.is_interrupted:
         probing.trouble = INTERRUPTED
     return _Evidence(catalog, plan, probing).proof()
 
 
 async def prove_over(catalog: Catalog, session: Session, plan: ProbePlan) -> Proof:
-    """Async variant of `prove` over a session, which stays open; the caller handles interrupts."""
-    probing = ProbeSession(catalog, session, plan, lambda *_: None)
-    await probing.send_all()
+    """Probe over a session, which stays open, in this event loop."""
+    probing = ProbeSession(catalog, session, plan)
+    await run_within(probing)
     return _Evidence(catalog, plan, probing).proof()
 
 
@@ -241,19 +234,14 @@ class _Evidence:
     def proof(self) -> Proof:
         results = [self._result(sent, None) for sent in self._sent_to(self._catalog.server)]
         matrix: list[Cell] = []
-        for permission in self._plan.permissions:
+        for permission in self._plan.calls.permissions:
             results += self._rows(permission)
             if self._plan.explores:
                 matrix += self._cells(permission)
-        return Proof(
-            item_probes=self._item_probes(),  # which also stores the failures
-            probes=results,
-            matrix=matrix,
-            untested=list(self._untested()),
-            stored=list(self._stored.values()),
-            incomplete=self._probing.incomplete,
-            was_cut=self._probing.was_cut,
-        )
+        item_probes = self._item_probes()  # which also stores the failures
+        stored, untested = list(self._stored.values()), list(self._untested())
+        called = Called(item_probes, stored, untested, self._probing.incomplete, self._probing.was_cut)
+        return Proof(called, results, matrix)
 
     def _sent_to(self, item: Item) -> list[SentProbe]:
         return self._of_item.get(id(item), [])
@@ -338,7 +326,7 @@ class _Evidence:
     def _item_probes(self) -> list[ItemProbes]:
         item_probes: list[ItemProbes] = []
         revision = self._catalog.protocol
-        for item in (self._catalog.server, *(permission.tool for permission in self._plan.permissions)):
+        for item in (self._catalog.server, *(permission.tool for permission in self._plan.calls.permissions)):
             records = [record for sent in self._sent_to(item) if (record := self._record(sent)) is not None]
             if item is self._catalog.server:
                 records += [
@@ -356,7 +344,7 @@ class _Evidence:
             return None
         flaws = tuple(flaw._replace(detail=self._probing.redacted(flaw.detail)) for flaw in seen.flaws)
         seen = seen._replace(text=self._probing.redacted(seen.text), flaws=flaws)
-        return _record(case, seen)._replace(failure=self._store(sent, case, seen))
+        return record_of(case, seen)._replace(failure=self._store(sent, case, seen))
 
     def _store(self, sent: SentProbe, case: ProbeCase, seen: SeenResponse) -> str | None:
         """Store a failure; its id, or None if the probe did not fail."""
@@ -365,7 +353,7 @@ class _Evidence:
             return None
         tool = sent.item.name if sent.item.kind == "tool" else None
         failed = StoredFailure.of(
-            self._plan.target,
+            self._plan.calls.target,
             tool=tool,
             probe=case.probe,
             method=sent.method,
@@ -374,14 +362,14 @@ class _Evidence:
             what=case.description,
             is_valid=case.expects == "success",
             answer=seen.text,
-            limit=self._plan.limit,
+            limit=self._plan.calls.limit,
         )
         self._stored[failed.id] = failed
         return failed.id
 
     def _untested(self) -> Iterator[Untested]:
         """The tools that were not tested, or only in part."""
-        for permission in self._plan.permissions:
+        for permission in self._plan.calls.permissions:
             tool = permission.tool
             what, sent, probes = f"tool {tool.label}", self._sent_to(tool), self._probing.tool_probes.get(id(tool))
             if not permission.is_granted:
@@ -401,13 +389,8 @@ class _Evidence:
                 yield Untested(f"{what}, in part", f"{left_out} left out: --max-calls {limit:,}")
 
 
-def record_of(item: Item, case: ProbeCase, response: Response, method: str, revision: str | None) -> ProbeRecord:
+def record_of(case: ProbeCase, seen: SeenResponse) -> ProbeRecord:
     """The record of a case and its response, which may still contain secrets."""
-    output = OutputContract(item.fields.get("outputSchema")) if method == "tools/call" else None
-    return _record(case, seen_response(response, case.sent_arguments(), revision, output))
-
-
-def _record(case: ProbeCase, seen: SeenResponse) -> ProbeRecord:
     return ProbeRecord(
         probe=case.probe,
         description=case.description,

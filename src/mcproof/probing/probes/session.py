@@ -8,101 +8,152 @@ something are called one at a time.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.client.errors import ConnectError
 from mcproof.client.waiting import all_of
 from mcproof.core.console import plural
-from mcproof.core.observations.probes import MAX_CALLS
+from mcproof.core.observations.probes import SERVER_LOST, Outcome
 from mcproof.core.observations.responses import OutputContract
+from mcproof.probing.calls import Campaign, Incomplete, WorkerPool, in_silence
 from mcproof.probing.generation.cases import fuller_arguments
 from mcproof.probing.probes import promises
 from mcproof.probing.probes.blame import AT_ONCE, SETTLE, NumberedRequest, Sender
-from mcproof.probing.probes.cases import ProbeCase, SkippedProbe, ToolProbes
+from mcproof.probing.probes.cases import NO_SUCH_TOOL, ProbeCase, ProbePlan, SkippedProbe, ToolProbes
 from mcproof.probing.probes.negative import checks_of_tool
 from mcproof.probing.probes.promises import probes_of_promises
 from mcproof.probing.probes.responses import is_doubtful, seen_response
-from mcproof.probing.probes.sending import CaseSpan, Incomplete, SentProbe, TimeLimit, ToolRun, WorkerPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
 
     from mcproof.client.session import Response, Session
     from mcproof.core.catalog.model import Catalog, Item, Tool
+    from mcproof.probing.calls import Job, Progress
+    from mcproof.probing.generation.violations import Promise
     from mcproof.probing.permission import Permission
     from mcproof.probing.probes.promises import ProtocolProbe
     from mcproof.probing.probes.responses import SeenResponse
 
-NO_SUCH_TOOL = "mcproof_no_such_tool"
 START_DELAY = 0.2
 """Seconds of work after which a further server process is started."""
-_PROGRESS_INTERVAL = 0.1
 _FEWEST_SUSPECTS = 3
 """How many of the last spans of cases are tried at least if the server has ended."""
 INTERRUPTED, OUT_OF_TIME = "interrupted", "time limit reached"
 _INCOMPLETE: dict[str, Incomplete] = {INTERRUPTED: "interrupted", OUT_OF_TIME: "out of time"}
 
 
-class ProbePlan(NamedTuple):
-    """Which probes to send to a server."""
-
-    permissions: list[Permission]
-    """The selected tools, each with its permission."""
-    checks: list[str]
-    explores: bool
-    """Whether to test every promise, and what is not promised, for the contract matrix."""
-    arguments: dict[str, dict[str, Any]]
-    """Valid arguments from the user, by tool."""
-    size: int
-    limit: float
-    """Seconds until a response is due."""
-    target: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
-    """How to find the server again, for stored failures."""
-    max_calls: int = MAX_CALLS
-    """How many probes `explores` sends to a tool."""
-    is_strict: bool = False
-    """Whether values that servers commonly convert must be rejected, too."""
-    seconds: float | None = None
-    """The time limit of the whole run."""
-    processes: int = 1
-    """How many server processes are called at once."""
+SPAN = 8
+"""How many cases of a tool a worker takes at once."""
+MOST_CRASHES, MOST_HANGS = 5, 3
+"""After how many crashes or hangs a tool is not called any more."""
 
 
-class ProbeSession:
+class SentProbe(NamedTuple):
+    """A case that was sent and what was seen of the response, or a skipped one. Large values are not kept."""
+
+    item: Item
+    case: ProbeCase | SkippedProbe
+    params: dict[str, Any] = {}  # noqa: RUF012 (never mutated)
+    """The parameters of a request that calls no tool."""
+    number: tuple[int, int] = (0, 0)
+    """The sender, and its number of the request."""
+    seen: SeenResponse | None = None
+    method: str = "tools/call"
+
+
+class ToolRun:
+    """The probes of one tool, and what was sent of them."""
+
+    def __init__(self, permission: Permission, probes: ToolProbes) -> None:
+        self.permission = permission
+        self.tool = permission.tool
+        self.probes = probes
+        self.output = OutputContract(self.tool.fields.get("outputSchema"))
+        self.valid: list[SentProbe] = []
+        self.sent: dict[int, SentProbe] = {}
+        """The cases that were sent, by their position."""
+        self.slices_left = 0
+        self.is_done = False
+
+    def slices(self) -> list[CaseSpan]:
+        """The cases to send, in parts; skipped ones are recorded."""
+        cases = self.probes.cases
+        for at, case in enumerate(cases):
+            if isinstance(case, SkippedProbe):
+                self.sent[at] = SentProbe(self.tool, case)
+        positions = [at for at, case in enumerate(cases) if isinstance(case, ProbeCase)]
+        slices = [CaseSpan(self, positions[at : at + SPAN]) for at in range(0, len(positions), SPAN)]
+        self.slices_left = len(slices)
+        return slices
+
+    def is_superfluous(self, position: int) -> bool:
+        """Whether a case is not to be sent: its promise is known to end the server, or too many cases have."""
+        case = self.probes.cases[position]
+        lost, broken = _losses(sent for at, sent in self.sent.items() if at < position)
+        return _is_lost(lost) or (isinstance(case, ProbeCase) and bool(case.keyword) and case.promise in broken)
+
+    def in_order(self, corrected: Callable[[SentProbe], SentProbe]) -> tuple[list[SentProbe], bool]:
+        """What was sent, without cases that would not have been sent one after the other; whether that is all."""
+        valid = list(map(corrected, self.valid))
+        counted: list[SentProbe] = []
+        for _, sent in sorted(self.sent.items()):
+            probe = corrected(sent)
+            lost, broken = _losses(counted)
+            if isinstance(probe.case, SkippedProbe) or not (
+                _is_lost(lost) or (probe.case.keyword and probe.case.promise in broken)
+            ):
+                counted.append(probe)
+        lost, _ = _losses(counted)
+        is_stopped = _is_lost(lost) and len(counted) < len(self.probes.cases)
+        return [*valid, *counted], is_stopped
+
+
+class CaseSpan(NamedTuple):
+    """Some cases of a tool, by their positions."""
+
+    run: ToolRun
+    positions: list[int]
+
+
+def _losses(sent: Iterable[SentProbe]) -> tuple[Counter[Outcome], set[Promise]]:
+    """How often the server was lost, and the promises whose violation caused it."""
+    lost: Counter[Outcome] = Counter()
+    broken: set[Promise] = set()
+    for probe in sent:
+        if isinstance(probe.case, ProbeCase) and probe.seen is not None and probe.seen.outcome in SERVER_LOST:
+            lost[probe.seen.outcome] += 1
+            broken.add(probe.case.promise)
+    return lost, broken
+
+
+def _is_lost(lost: Counter[Outcome]) -> bool:
+    return lost["crash"] >= MOST_CRASHES or lost["hang"] >= MOST_HANGS
+
+
+class ProbeSession(Campaign["Permission | CaseSpan"]):
     """Sends the probes of a plan to a server."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        session: Session,
-        plan: ProbePlan,
-        progress: Callable[[int, int, str], None],
-    ) -> None:
+    def __init__(self, catalog: Catalog, session: Session, plan: ProbePlan, progress: Progress = in_silence) -> None:
+        super().__init__(session, plan.calls, progress, START_DELAY)
         self.tool_probes: dict[int, ToolProbes] = {}
         """The probes of each tool, by the identity of the tool."""
         self.stopped: dict[int, str] = {}
         """Why not all probes of a tool were sent, by the identity of the tool."""
-        self.trouble = ""
-        """Why probing ended early."""
         self._catalog = catalog
         self._plan = plan
-        self._progress = progress
-        self._session = session
-        self._limit = TimeLimit(plan.seconds)
-        self._pool = WorkerPool(session, plan.processes, self._limit, START_DELAY)
         self._senders: list[Sender] = []
         self._server_probes: list[SentProbe] = []
         self._runs: dict[int, ToolRun] = {}
         self._waiting: deque[Permission] = deque()
         self._ranges: deque[CaseSpan] = deque()
-        self._under_way = 0
-        self._changed = asyncio.Event()
         checks = sum(name in plan.checks for name in ("unknown_tool", *promises.NAMES))
-        self._total = sum(permission.is_granted for permission in plan.permissions) + checks
-        self._done = self._calls = 0
-        self._last_progress = 0.0
+        self._total = sum(permission.is_granted for permission in plan.calls.permissions) + checks
+        self._done = 0
+        self._now = ""
+        """What is probed at the moment."""
 
     @property
     def was_cut(self) -> bool:
@@ -150,9 +201,12 @@ class ProbeSession:
         """The probes of a tool, sent or not."""
         return self.tool_probes.get(id(tool)) or self._probes(tool)
 
-    async def send_all(self) -> None:
+    def jobs(self) -> Sequence[Job]:
+        return [self._send_all]
+
+    async def _send_all(self) -> None:
         """Send everything; the session stays open."""
-        granted = [permission for permission in self._plan.permissions if permission.is_granted]
+        granted = [permission for permission in self._calls.permissions if permission.is_granted]
         self._waiting.extend(permission for permission in granted if not permission.is_forced)
         forced = [permission for permission in granted if permission.is_forced]
         try:
@@ -165,7 +219,8 @@ class ProbeSession:
             self.trouble = f"the server is gone: {error.message}"
         if self._limit.is_over() and self._done < self._total and not self.trouble:
             self.trouble = OUT_OF_TIME
-        self._show_progress("")
+        self._now = ""
+        self._show_progress()
 
     async def _in_time(self, work: Callable[[Sender], Coroutine[Any, Any, None]]) -> None:
         """Work over the first session alone; pending requests are given up soon after the time limit."""
@@ -179,11 +234,11 @@ class ProbeSession:
 
     def _step(self, label: str) -> None:
         self._done += 1
-        self._show_progress(label)
+        self._now = label
+        self._show_progress()
 
-    def _show_progress(self, label: str) -> None:
-        self._last_progress = monotonic()
-        self._progress(self._done, self._total, f"{plural(self._calls, 'call')} {label}".rstrip())
+    def _label(self) -> tuple[int, int, str]:
+        return self._done, self._total, f"{plural(self._sent, 'call')} {self._now}".rstrip()
 
     async def _probe_server(self, sender: Sender) -> None:
         """Send the probes that call no tool."""
@@ -288,19 +343,13 @@ class ProbeSession:
                     is_end |= seen.outcome == "crash"
         return is_end
 
-    async def _next(self) -> Permission | CaseSpan | None:
-        """The next piece of work: cases of a tool, or else another tool. None if there is no more."""
-        while not self.trouble and not self._limit.is_over():
-            if self._ranges:
-                return self._ranges.popleft()
-            if self._waiting:
-                self._under_way += 1
-                return self._waiting.popleft()
-            if not self._under_way:
-                return None
-            # Another worker is sending a valid call, and will add the cases of its tool.
-            self._changed.clear()
-            await self._changed.wait()
+    def _take(self) -> Permission | CaseSpan | None:
+        """The next piece of work: cases of a tool, or else another tool, whose valid call leads to its cases."""
+        if self._ranges:
+            return self._ranges.popleft()
+        if self._waiting:
+            self._under_way += 1
+            return self._waiting.popleft()
         return None
 
     async def _do(self, work: Permission | CaseSpan, sender: Sender) -> None:
@@ -310,8 +359,7 @@ class ProbeSession:
             try:
                 await self._send_baseline(work, sender)
             finally:
-                self._under_way -= 1
-                self._changed.set()
+                self._end_work()
 
     async def _send_cases(self, work: CaseSpan, sender: Sender) -> None:
         """Send cases of a tool, but none that is known to end the server, and no more if it ends repeatedly."""
@@ -352,11 +400,11 @@ class ProbeSession:
     def _probes(self, tool: Tool, base: dict[str, Any] | None = None) -> ToolProbes:
         """The probes of a tool, derived from a valid call if one is given."""
         plan = self._plan
-        given = plan.arguments.get(tool.name) if base is None else base
+        given = plan.calls.arguments.get(tool.name) if base is None else base
         if not plan.explores:
             return checks_of_tool(tool, plan.checks, given=given, size=plan.size)
         return probes_of_promises(
-            tool, plan.checks, given=given, size=plan.size, is_strict=plan.is_strict, max_calls=plan.max_calls
+            tool, plan.checks, given=given, size=plan.size, is_strict=plan.calls.is_strict, max_calls=plan.max_calls
         )
 
     async def _send_baseline(self, permission: Permission, sender: Sender) -> None:
@@ -372,7 +420,7 @@ class ProbeSession:
             run.valid.append(await self._call(sender, run, baseline))
             smallest = run.valid[0].seen
             is_rejected = smallest is not None and smallest.outcome == "rejected" and not smallest.asks
-            if is_rejected and tool.name not in self._plan.arguments:
+            if is_rejected and tool.name not in self._calls.arguments:
                 await self._send_fullest(run, baseline, sender)
         ranges = run.slices()
         self._ranges.extend(ranges)
@@ -399,9 +447,8 @@ class ProbeSession:
         self, sender: Sender, item: Item, case: ProbeCase, params: dict[str, Any], method: str = "tools/call"
     ) -> SentProbe:
         number, response = await sender.send(method, params)
-        self._calls += 1
-        if monotonic() - self._last_progress > _PROGRESS_INTERVAL:
-            self._show_progress(item.name)
+        self._now = item.name
+        self._count_call()
         seen = None if response is None else self._observed(item, case, response, method)
         return SentProbe(
             item=item,

@@ -230,7 +230,7 @@ def _fixes(request: ActionRequest, problems: list[EditorProblem]) -> Iterator[ty
 
 def _judged(analysis: Analysis, reported: ReportedFinding) -> Finding | None:
     """The finding behind a reported one."""
-    for finding in analysis.findings.active if analysis.findings is not None else ():
+    for finding in analysis.findings:
         if (finding.rule.id, finding.item.pointer, finding.pointer, finding.message) == (
             *(reported.rule.id, reported.item_pointer),
             *(reported.pointer, reported.message),
@@ -249,12 +249,12 @@ def _by_offsets(edit: FileEdit, documents: OpenDocuments) -> FileEdits:
 def _fix_all(request: ActionRequest) -> Iterator[types.CodeAction]:
     """One action with every certain fix of the document."""
     catalog, findings = request.analysis.catalog, request.analysis.findings
-    if catalog is None or findings is None:
+    if catalog is None:
         return
     if catalog.source is None:
-        changes = [FileEdits(request.analysis.path, tuple(fix_snapshot(catalog, findings.active).edits))]
+        changes = [FileEdits(request.analysis.path, tuple(fix_snapshot(catalog, findings).edits))]
     else:
-        files = fix_source(catalog, findings.active).files
+        files = fix_source(catalog, findings).files
         changes = [FileEdits(os.path.abspath(file.file), tuple(file.edits)) for file in files]
     changes = [change for change in changes if change.edits]
     if changes:

@@ -1,7 +1,7 @@
 """Check one open document as `mcproof lint`, `validate` and `config` would, with unsaved texts instead of files.
 
-An `Analyst` keeps what does not change from one edit to the next, the plans of configurations included.
-Why an edit touches only some tools: docs/decisions/0058-edits-touch-tools.md.
+An `Analyst` keeps the syntax trees of statements that an edit does not change, and nothing else.
+Why: docs/decisions/0058-edits-touch-tools.md.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcproof.checks.engine import KeptFindings
-from mcproof.checks.ignores import IgnoreTracker
-from mcproof.checks.reporting import report_findings
 from mcproof.core.errors import McproofError, Notice, from_exception
-from mcproof.runs.config import OWN_FILE, SHARED_FILE, SettingsFinder, settings_of
-from mcproof.runs.judging import CatalogFindings, Plan, find_problems
-from mcproof.runs.loop import omissions
-from mcproof.runs.planning import Planner
-from mcproof.runs.requests import LintRequest, TargetSelection
+from mcproof.runs import execute
+from mcproof.runs.config import settings_of
+from mcproof.runs.events import TargetFailed, TargetFinished
+from mcproof.runs.requests import Detail, LintRequest, RunSession, TargetSelection
 from mcproof.services.lsp.documents import LARGEST_DOCUMENT, kind_of_document
 from mcproof.source.python.pipeline import SyntaxTreeCache, discover
 from mcproof.targets.arguments import Input
@@ -30,72 +26,13 @@ from mcproof.testing.suites.parser import read_suite
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from mcproof.checks.findings import Level, ReportedFinding
+    from mcproof.checks.findings import Finding, Level, ReportedFinding
     from mcproof.core.catalog.model import Catalog
+    from mcproof.runs.events import Event
 
 
-MOST_PLANS = 50
-
-FileState = tuple[str, bytes | tuple[int, int] | None]
-"""A file with its unsaved content, or its modification time and size; None if it does not exist."""
-
-
-class _CachedPlan(NamedTuple):
-    plan: Plan
-    state: tuple[FileState, ...]
-    baseline: FileState | None
-
-
-class PlanCache:
-    """A cache of the plan of each folder."""
-
-    def __init__(self) -> None:
-        self._cached: dict[tuple[str, bool], _CachedPlan] = {}
-
-    def plan_for(self, path: str, contents: Mapping[str, bytes], *, is_source: bool) -> Plan:
-        """The plan for a document, by its nearest configuration. Raises an error if that is invalid."""
-        key = os.path.dirname(path), is_source
-        state = tuple(_configurations(path, contents))
-        cached = self._cached.pop(key, None)
-        if cached is None or cached.state != state or cached.baseline != _baseline(cached.plan):
-            planner = Planner(LintRequest(TargetSelection(names=(path,))), SettingsFinder(contents))
-            plan = planner.plan_for(Input(path, is_source=is_source))
-            cached = _CachedPlan(plan, state, _baseline(plan))
-        self._cached[key] = cached
-        if len(self._cached) > MOST_PLANS:  # the oldest first
-            del self._cached[next(iter(self._cached))]
-        return cached.plan
-
-
-def _configurations(path: str, contents: Mapping[str, bytes]) -> Iterator[FileState]:
-    """The states of all files that may configure a document, or the folder in which the server runs."""
-    for start in (os.path.dirname(path), os.getcwd()):
-        folder = start
-        while True:
-            for name in (OWN_FILE, SHARED_FILE):
-                file = os.path.join(folder, name)
-                state = contents.get(file) or _stored(file)
-                if state is not None:
-                    yield file, state
-            # At the root, a folder is its own parent.
-            if folder == (folder := os.path.dirname(folder)):
-                break
-
-
-def _baseline(plan: Plan) -> FileState | None:
-    return None if plan.baseline is None else (plan.baseline.file, _stored(plan.baseline.file))
-
-
-def _stored(file: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(file)
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_size
-
-
-MOST_DOCUMENTS = 50
-"""How many documents have their findings kept."""
+_OF_WHOLE_RUNS = ("stale-baseline", "unused-ignore")
+"""The kinds of notices that say nothing about one document: what it does not need, another may."""
 
 
 class EditorProblem(NamedTuple):
@@ -121,8 +58,8 @@ class Analysis(NamedTuple):
     depends: frozenset[str] = frozenset()
     """The absolute paths of the files that the result depends on."""
     catalog: Catalog | None = None
-    findings: CatalogFindings | None = None
-    plan: Plan | None = None
+    findings: list[Finding] = []  # noqa: RUF012 (never mutated)
+    """The findings that count, as the rules made them."""
 
 
 class Analyst:
@@ -130,8 +67,6 @@ class Analyst:
 
     def __init__(self) -> None:
         self._trees = SyntaxTreeCache()
-        self._plans = PlanCache()
-        self._findings: dict[str, KeptFindings] = {}
 
     def analyse(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         """Check a document; `contents` are those of all open documents, by path and by real path."""
@@ -155,21 +90,12 @@ class Analyst:
             return Analysis(path)
         if kind == "suite":
             return _check_suite(path, contents)
-        return self._check_source(path, contents) if kind == "source" else self._check_snapshot(path, contents)
-
-    def _findings_of(self, path: str) -> KeptFindings:
-        findings = self._findings.pop(path, None)
-        if findings is None:
-            findings = KeptFindings()
-        self._findings[path] = findings
-        if len(self._findings) > MOST_DOCUMENTS:  # the oldest first
-            del self._findings[next(iter(self._findings))]
-        return findings
+        return self._check_source(path, contents) if kind == "source" else _check_snapshot(path, contents)
 
     def _check_source(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
         source = discover(path, contents, cache=self._trees)
         if any(source.document.values()):
-            return self._checked(path, catalog_of(source, path, indent=None), contents)._replace(depends=source.read)
+            return _checked(path, catalog_of(source, path, indent=None), contents)._replace(depends=source.read)
         unread = [
             EditorProblem(_absolute(problem.file), *problem[1:3], None, "error", problem.what)
             for problem in source.problems
@@ -177,23 +103,33 @@ class Analyst:
         omitted = [Notice("not-checked", what, file, line) for file, line, _, what in source.omissions]
         return Analysis(path, (*unread, *map(_notice, omitted)), source.read)
 
-    def _check_snapshot(self, path: str, contents: Mapping[str, bytes]) -> Analysis:
-        try:
-            # An editor opens any JSON file; one that is not a catalog has no problems.
-            catalog = read_snapshot(contents[path], path, is_certain=False)
-        except NoCatalogError:
-            return Analysis(path)
-        return self._checked(path, catalog, contents)
 
-    def _checked(self, path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Analysis:
-        """Run the rules of the nearest configuration on a catalog."""
-        plan = self._plans.plan_for(path, contents, is_source=catalog.source is not None)
-        tracker = IgnoreTracker()
-        findings = find_problems(catalog, plan, tracker, kept=self._findings_of(path))
-        reported = report_findings(catalog, findings.active, lines=catalog.source is None)
-        notices = [Notice(*notice) for notice in tracker.notices.values() if notice is not None] + omissions(catalog)
-        problems = (*map(_finding, reported), *map(_notice, notices))
-        return Analysis(path, problems, frozenset([path]), catalog, findings, plan)
+def _check_snapshot(path: str, contents: Mapping[str, bytes]) -> Analysis:
+    try:
+        # An editor opens any JSON file; one that is not a catalog has no problems.
+        catalog = read_snapshot(contents[path], path, is_certain=False)
+    except NoCatalogError:
+        return Analysis(path)
+    return _checked(path, catalog, contents)
+
+
+def _checked(path: str, catalog: Catalog, contents: Mapping[str, bytes]) -> Analysis:
+    """Run the rules of the nearest configuration on a catalog."""
+    finished: list[TargetFinished] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, TargetFailed):
+            raise event.error
+        if isinstance(event, TargetFinished):
+            finished.append(event)
+
+    is_source = catalog.source is not None
+    targets = TargetSelection(inputs=(Input(path, is_source=is_source, catalog=catalog),))
+    run = execute(LintRequest(targets, detail=Detail(lines=not is_source)), listen, RunSession(contents))
+    ((result, _, findings),) = finished
+    notices = [notice for notice in run.notices if notice.kind not in _OF_WHOLE_RUNS]
+    problems = (*map(_finding, result.findings), *map(_notice, notices))
+    return Analysis(path, problems, frozenset([path]), catalog, findings)
 
 
 def _check_suite(path: str, contents: Mapping[str, bytes]) -> Analysis:

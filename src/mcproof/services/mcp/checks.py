@@ -33,7 +33,7 @@ from mcproof.services.mcp.roots import allowed_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.events import FixedTarget
     from mcproof.runs.results import RunResult
 
 

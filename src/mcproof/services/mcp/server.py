@@ -23,7 +23,6 @@ from mcproof import __version__
 from mcproof.core.console import tell
 from mcproof.core.errors import McproofError
 from mcproof.core.schema.validation import Oracle
-from mcproof.runs.call import worded
 from mcproof.services.mcp import tools
 from mcproof.services.mcp.checker import Checker
 from mcproof.services.mcp.roots import client_roots, default_roots, given_roots
@@ -119,7 +118,7 @@ class _Handlers:
         mistakes = self._oracles[tool.name].objections(arguments)
         if mistakes:
             declared = list(tool.input_schema["properties"])
-            return _failed("; ".join(worded(mistake, declared) for mistake in mistakes[:5]))
+            return _failed("; ".join(mistake.worded(declared) for mistake in mistakes[:5]))
         try:
             result = await self._checker.run(tool.name, arguments, await self._allowed(context))
         except McproofError as error:

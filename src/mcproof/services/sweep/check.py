@@ -8,19 +8,18 @@ from __future__ import annotations
 import asyncio
 import gc
 from functools import lru_cache
+from time import gmtime, perf_counter, strftime
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcproof import __version__
-from mcproof.checks.ignores import IgnoreTracker
-from mcproof.checks.reporting import rule_facts
-from mcproof.checks.subjects import observed_by_reading
+from mcproof.checks.rule import find_rule
+from mcproof.client.connect import ConnectOptions
+from mcproof.client.connection import Limits
 from mcproof.client.endpoints import CommandEndpoint
-from mcproof.core.errors import McproofError, from_exception
+from mcproof.core.errors import FAILED, FINDINGS, OK, McproofError, from_exception
 from mcproof.core.stored_form import record
-from mcproof.runs.exit_code import exit_code
-from mcproof.runs.judging import check_catalog
-from mcproof.runs.loop import Clock, catalog_text, connect_options, refuse_partial
-from mcproof.runs.planning import Planner
+from mcproof.runs import execute
+from mcproof.runs.events import TargetFailed, TargetFinished
 from mcproof.runs.requests import (
     CallOptions,
     CatalogDocument,
@@ -35,7 +34,7 @@ from mcproof.runs.requests import (
 )
 from mcproof.runs.results import RunResult, TargetResult, Trouble
 from mcproof.runs.stored import run_document
-from mcproof.services.sweep.registry import SweepTarget, capture_target
+from mcproof.services.sweep.registry import SweepTarget
 from mcproof.services.sweep.results import (
     CHECKED,
     Failing,
@@ -48,13 +47,14 @@ from mcproof.services.sweep.results import (
     trust_members,
 )
 from mcproof.targets.arguments import Input, LiveOptions, read_catalog
+from mcproof.targets.snapshots import captured_catalog, catalog_text, refuse_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
     from mcproof.core.catalog.model import Catalog
-    from mcproof.runs.judging import Plan
+    from mcproof.runs.events import Event
     from mcproof.runs.requests import RunRequest
 
 MOST_SECONDS_OF_REQUEST, MOST_SECONDS_OF_START = 30.0, 60.0
@@ -120,21 +120,21 @@ class Attempt(NamedTuple):
 
 
 class _Work:
-    """What one process needs for all targets of a sweep."""
+    """What one process needs for all targets of a sweep. Raises an error if its plan is invalid."""
 
     def __init__(self, plan: SweepPlan) -> None:
         self.plan = plan
-        request = self._lint(TargetSelection())
+        request, start = min(plan.limit, MOST_SECONDS_OF_REQUEST), min(plan.limit, MOST_SECONDS_OF_START)
+        self._selection = TargetSelection(timeout=request, start_timeout=start)
         # A report for the store is valid only with all parts of its findings.
         self._detail = Detail(lines=plan.records, identities=plan.records, scores=True)
-        self._checks: Plan = Planner(request).plan_for(Input("-"))
-        self._rules = [rule_facts(rule) for rule in self._checks.rules]
-        limits = {"timeout": min(plan.limit, MOST_SECONDS_OF_REQUEST), "start": min(plan.limit, MOST_SECONDS_OF_START)}
-        self._selection = TargetSelection(timeout=limits["timeout"], start_timeout=limits["start"])
-        options = connect_options(self._selection, None)
-        compares = any(rule.traits.compares_lists for rule in self._checks.rules)
-        self.connecting = options._replace(
-            limits=options.limits._replace(total=plan.limit, start_setting="--timeout"), compares_lists=compares
+        # A small catalog, as if from a live server, imports and builds what every target needs, and names the rules.
+        catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
+        live = Input("warm-up.json", server=CommandEndpoint(("warm-up",), {}), catalog=catalog)
+        self._rules = execute(self._lint(live)).rules
+        self.connecting = ConnectOptions(
+            Limits(request=request, start=start, total=plan.limit, start_setting="--timeout"),
+            compares_lists=any(find_rule(rule.id).traits.compares_lists for rule in self._rules),
         )
         self._done = 0
 
@@ -142,28 +142,39 @@ class _Work:
     def _policy(self) -> Policy:
         return Policy(self.plan.settings)
 
-    def _lint(self, targets: TargetSelection) -> LintRequest:
-        return LintRequest(targets, self.plan.rules, self._policy, Detail(scores=True))
+    def _lint(self, source: Input) -> LintRequest:
+        return LintRequest(self._selection._replace(inputs=(source,)), self.plan.rules, self._policy, self._detail)
 
-    def judged(self, task: SweepTask, catalog: Catalog, timer: _Timer) -> Attempt:
-        """Return the attempt for a catalog, without the parts that call the server."""
+    def judged(self, task: SweepTask, source: Input, timer: _Timer) -> Attempt:
+        """Return the attempt for a catalog, without the parts that call the server. Raises McproofError."""
         self.collect()
-        refuse_partial(catalog)
-        result = check_catalog(
-            catalog, self._checks, self._detail, IgnoreTracker(), observed=observed_by_reading(catalog)
-        )
+        finished: list[TargetFinished] = []
+
+        def listen(event: Event) -> None:
+            if isinstance(event, TargetFailed):
+                raise event.error
+            if isinstance(event, TargetFinished):
+                finished.append(event)
+
+        execute(self._lint(source), listen)
+        if not finished:  # the run was interrupted
+            raise KeyboardInterrupt
+        ((result, catalog, _),) = finished
         stored = self._stored(result, timer, catalog)
         more: dict[str, Any] = {}
         for request, members in self._requests(task.target):
-            run = self._run(request)
+            run = execute(request)
             more |= members(run.targets[0])
-            if self.plan.records:
+            if self.plan.records and catalog is not None:
                 stored = (*stored, StoredResult.of_run(run, catalog))
         line = checked_row(task.target, result, more, timer.timing(task.attempt))
         return Attempt(line, CHECKED, stored=stored)
 
     def _stored(self, result: TargetResult, timer: _Timer, catalog: Catalog | None) -> tuple[StoredResult, ...]:
-        """Return the result for the store, as `lint --record` has it; empty if it is not recorded."""
+        """Return the result for the store, as `lint --record` has it; empty if it is not recorded.
+
+        It has no notices: what one target does not need, such as an ignore, another may.
+        """
         if not self.plan.records:
             return ()
         is_live = catalog is not None and catalog.connection is not None
@@ -172,7 +183,7 @@ class _Work:
             version=__version__,
             targets=[result],
             rules=[rule for rule in self._rules if rule.ruleset != "wire" or is_live],
-            exit_code=exit_code([result]),
+            exit_code=FAILED if result.trouble is not None else OK if result.passed else FINDINGS,
             started=timer.started,
             seconds=timer.seconds,
         )
@@ -192,12 +203,6 @@ class _Work:
             calls, detail = CallOptions(stores_failures=False), self._detail._replace(scores=False)
             limit = self.plan.limit
             yield ProveRequest(selection, calls, max_seconds=limit, policy=self._policy, detail=detail), proof_members
-
-    @staticmethod
-    def _run(request: RunRequest) -> RunResult:
-        from mcproof.runs import execute
-
-        return execute(request)
 
     def _selection_of(self, target: SweepTarget) -> TargetSelection:
         endpoint = target.endpoint
@@ -224,7 +229,18 @@ class _Work:
             gc.collect()
 
 
-class _Timer(Clock):
+class _Timer:
+    """When the check of a target started, and how long it has taken."""
+
+    def __init__(self) -> None:
+        self.started = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime())
+        """In UTC."""
+        self._start = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return perf_counter() - self._start
+
     def timing(self, attempt: int) -> Timing:
         return Timing(self.started, self.seconds, attempt)
 
@@ -243,9 +259,7 @@ def validate_plan(plan: SweepPlan) -> None:
 def warm_up(plan: SweepPlan) -> None:
     """Import and build what every target needs, before the first one."""
     gc.disable()  # see `_Work.collect`
-    work, task = _work(plan), SweepTask(0, capture_target("warm-up.json")._replace(data=_WARM_UP))
-    catalog = read_catalog(Input("warm-up.json", data=_WARM_UP))
-    work.judged(task, catalog, _Timer())
+    _work(plan)
     # All that exists by now lives as long as the process, so no collection needs to look at it.
     gc.freeze()
 
@@ -277,7 +291,7 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
     """Check a capture; never raises."""
     timer, target, work = _Timer(), task.target, _work(plan)
     try:
-        return work.judged(task, read_catalog(Input(target.file, data=target.data)), timer)
+        return work.judged(task, Input(target.file, data=target.data), timer)
     except Exception as error:
         return work.failed(task, failing(from_exception(error), is_live=False), timer)
 
@@ -285,7 +299,6 @@ def check_capture(task: SweepTask, plan: SweepPlan) -> Attempt:
 async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
     """List and check a live server; never raises, and leaves no process behind."""
     from mcproof.client.capture import capture
-    from mcproof.targets.snapshots import captured_catalog
 
     timer, target = _Timer(), task.target
     endpoint = target.endpoint
@@ -297,7 +310,10 @@ async def check_live(task: SweepTask, plan: SweepPlan) -> Attempt:
             captured = await capture(endpoint, work.connecting)
 
             def judge() -> Attempt:
-                return work.judged(task, captured_catalog(captured, Input(target.label, server=endpoint)), timer)
+                source = Input(target.label, server=endpoint)
+                catalog = captured_catalog(captured, source)
+                refuse_part(catalog)
+                return work.judged(task, source._replace(catalog=catalog), timer)
 
             # In a thread, so that a large catalog does not keep the event loop from other servers.
             return await asyncio.to_thread(judge)

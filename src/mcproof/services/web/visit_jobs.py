@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcproof.checks.fixes.source import FixedFile
-    from mcproof.runs.events import Event
-    from mcproof.runs.fix import FixedTarget
+    from mcproof.runs.events import Event, FixedTarget
     from mcproof.runs.requests import RunRequest
 
 COMMANDS = ("lint", "grade", "compat", "scan", "diff")

@@ -17,13 +17,13 @@ from mcproof.core.errors import FAILED, McproofError, UsageError
 from mcproof.core.text.files import state_folder
 from mcproof.runs import execute
 from mcproof.runs.events import RunStarted, TargetFinished
-from mcproof.runs.loop import catalog_text
 from mcproof.runs.requests import Detail, LintRequest, Policy, ScanRequest, SettingsSource, TargetSelection
 from mcproof.runs.results import RunResult, TargetResult, Trouble, empty_payload
 from mcproof.runs.stored import read_run, run_document
 from mcproof.services.web.watch_events import ObservedRun, ReportedRun, WatchJob
 from mcproof.services.workers.messages import ANYWHERE, WorkerLimits
 from mcproof.services.workers.worker import LostError, OverdueError, Worker, WorkerError
+from mcproof.targets.snapshots import catalog_text
 
 if TYPE_CHECKING:
     from mcproof.core.catalog.model import Catalog

@@ -16,7 +16,6 @@ from mcproof.client.http.policy import NetworkGuard, NetworkPolicy
 from mcproof.core.console import plural
 from mcproof.core.errors import ConfigError, McproofError
 from mcproof.runs.config import StoreSettings, WatchEntry, read_settings
-from mcproof.runs.planning import shown_target
 from mcproof.services.store.queries import stored_catalog
 from mcproof.services.store.recording import (
     WatchState,
@@ -41,6 +40,7 @@ from mcproof.services.web.watch_events import (
     surface_details,
     variable,
 )
+from mcproof.targets.arguments import shown_target
 from mcproof.targets.client_config import server_of
 
 if TYPE_CHECKING:

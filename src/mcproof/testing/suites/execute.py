@@ -27,12 +27,11 @@ from mcproof.testing.suites.steps import (
 if TYPE_CHECKING:
     from mcproof.client.session import Response
     from mcproof.core.catalog.model import Catalog
-    from mcproof.core.observations.probes import ItemProbes
     from mcproof.probing.attacks.run import AttackRun
-    from mcproof.probing.fuzz.tool import FuzzPlan
+    from mcproof.probing.calls import Called, CallPlan
     from mcproof.probing.outcomes import ProbeResult
+    from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.prove import Proof
-    from mcproof.probing.probes.session import ProbePlan
     from mcproof.testing.outcomes import TestOutcome
     from mcproof.testing.suites.model import FuzzBlock, NegativePathBlock, SuiteTest
     from mcproof.testing.suites.servers import Caller, ServerUnderTest
@@ -239,19 +238,14 @@ async def _quality(test: SuiteTest, server: ServerUnderTest, checker: Expectatio
 async def _negative_path(
     test: SuiteTest, block: NegativePathBlock, server: ServerUnderTest, checker: ExpectationChecker
 ) -> Assessment:
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.outcomes import negative_path
+    from mcproof.probing.probes.cases import ProbePlan
     from mcproof.probing.probes.prove import WEAK
-    from mcproof.probing.probes.session import ProbePlan
 
     catalog, permission, arguments = await _permitted(test, server)
-    plan = ProbePlan(
-        permissions=[permission],
-        checks=list(block.checks),
-        explores=False,
-        arguments=arguments,
-        size=OVERSIZED,
-        limit=_limit(test, server),
-    )
+    calls = CallPlan([permission], arguments, _limit(test, server))
+    plan = ProbePlan(calls, list(block.checks), explores=False, size=OVERSIZED)
     proof = await _probe(test, catalog, server, plan)
     counted = negative_path(proof.probes)
     is_weak = any(probe.probe == "baseline" and probe.outcome != "accepted" for probe in proof.probes)
@@ -270,7 +264,7 @@ async def _negative_path(
         for probe in proof.probes
         if probe.passed is False
     ]
-    failures += [checker.failure("", f"crash: {crash}") for crash in _unexplained_crashes(proof.item_probes)]
+    failures += [checker.failure("", f"crash: {crash}") for crash in _unexplained_crashes(proof.called)]
     if not failures and not counted.checks_run:
         left_out = [probe for probe in proof.probes if probe.passed is None and probe.probe in block.checks]
         why = "; ".join(f"{probe.probe}: {probe.reason}" for probe in left_out)
@@ -288,14 +282,14 @@ async def _probe(test: SuiteTest, catalog: Catalog, server: ServerUnderTest, pla
     """
     from mcproof.probing.probes.prove import prove_over
 
-    tools = [annotated(granted.tool, server.entry.annotations) for granted in plan.permissions]
+    tools = [annotated(granted.tool, server.entry.annotations) for granted in plan.calls.permissions]
     is_shared = all(permission(tool).is_granted for tool in tools)
     servers = server.probe_servers
     # A first suite spent most of its time on starts when each negative path had a server of its own.
-    async with servers.borrow(plan.limit) if is_shared else servers.start(plan.limit) as session:
+    async with servers.borrow(plan.calls.limit) if is_shared else servers.start(plan.calls.limit) as session:
         session.answer_from(server.answers_of(test))
         proof = await prove_over(catalog, session, plan)
-        if any(probe.outcome in SERVER_LOST for probe in proof.probes) or _unexplained_crashes(proof.item_probes):
+        if any(probe.outcome in SERVER_LOST for probe in proof.probes) or _unexplained_crashes(proof.called):
             await session.close(at_once=True)
     return proof
 
@@ -322,20 +316,15 @@ def _without_envelope(response: str) -> str:
 async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, checker: ExpectationChecker) -> Assessment:
     from mcproof.core.console import plural
     from mcproof.core.observations.probes import as_json
+    from mcproof.probing.calls import CallPlan
     from mcproof.probing.fuzz.campaign import fuzz_within
-    from mcproof.probing.fuzz.tool import FuzzPlan
 
     catalog, permission, arguments = await _permitted(test, server)
-    plan = FuzzPlan(
-        permissions=[permission],
-        arguments=arguments,
-        seed=block.seed,
-        cases=block.cases,
-        limit=_limit(test, server, block.max_call_ms),
-    )
-    fuzzed = await fuzz_within(catalog, server.endpoint, server.options_of(test), plan)
-    cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.item_probes)
-    attacks = await _attack(test, block, server, plan)
+    calls = CallPlan([permission], arguments, _limit(test, server, block.max_call_ms))
+    options = server.options_of(test)
+    fuzzed = await fuzz_within(catalog, server.endpoint, options, calls, seed=block.seed, cases=block.cases)
+    cases, outcomes, crashes = sum(fuzzed.cases.values()), fuzzed.outcomes, _unexplained_crashes(fuzzed.called)
+    attacks = await _attack(test, block, server, calls)
     if attacks is not None:
         counted = attacks.outcomes()
         outcomes = {name: outcomes.get(name, 0) + counted.get(name, 0) for name in (*outcomes, "injection")}
@@ -370,18 +359,16 @@ async def _fuzz(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, chec
     return Assessment(failures, plural(cases, "case"))
 
 
-async def _attack(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, plan: FuzzPlan) -> AttackRun | None:
+async def _attack(test: SuiteTest, block: FuzzBlock, server: ServerUnderTest, calls: CallPlan) -> AttackRun | None:
     """Send the hostile arguments of a `fuzz` block; None if it asks for none."""
     if not block.security:
         return None
     from mcproof.client.session import Session
-    from mcproof.probing.attacks.run import AttackPlan, AttackRun
+    from mcproof.probing.attacks.run import AttackRun
+    from mcproof.probing.calls import run_within
 
-    attacks = AttackRun(
-        Session(server.endpoint, server.options_of(test), plan.limit),
-        AttackPlan(plan.permissions, plan.arguments, plan.limit),
-    )
-    await attacks.run()
+    attacks = AttackRun(Session(server.endpoint, server.options_of(test), calls.limit), calls)
+    await run_within(attacks)
     return attacks
 
 
@@ -402,7 +389,7 @@ def _limit(test: SuiteTest, server: ServerUnderTest, block_ms: int | None = None
     return limit / 1000 if limit is not None else server.probe_limit
 
 
-def _unexplained_crashes(probes: list[ItemProbes]) -> list[str]:
+def _unexplained_crashes(called: Called) -> list[str]:
     """Return the crashes that no single call explains."""
-    records = [record for of_item in probes if of_item.item.kind == "server" for record in of_item.records]
+    records = [record for of_item in called.item_probes if of_item.item.kind == "server" for record in of_item.records]
     return [record.response for record in records if record.probe in ("calls", "fuzz") and record.outcome == "crash"]

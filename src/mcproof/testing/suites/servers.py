@@ -231,8 +231,8 @@ class ServerUnderTest:
             return
         if capture.connection.unserved:  # the server may have ended; no test may be blamed for that
             await self.session.close(at_once=True)
-        catalog = read_snapshot(capture.text.encode("utf-8", "surrogatepass"), self.endpoint.label)
-        catalog.connection = capture.connection
+        text = capture.text.encode("utf-8", "surrogatepass")
+        catalog = read_snapshot(text, self.endpoint.label, connection=capture.connection)
         if any(method == "tools/list" for method, _ in capture.connection.unserved):
             self._unlisted = self.hide(catalog.missing or "")
         else:

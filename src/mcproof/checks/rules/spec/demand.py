@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import SharedEvidence
 from mcproof.checks.rule import RuleTraits, SpecTraits, rule
-from mcproof.checks.subjects import JudgedItem, judging_revision, known_revision
+from mcproof.checks.subjects import DatedCatalog, JudgedItem, known_revision
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
@@ -58,7 +58,7 @@ def demand(
     same_as: str | None = None,
     compares_lists: bool = False,
 ) -> Callable[[Check[S]], Check[S]]:
-    """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog` or `ConnectionFacts`.
+    """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog`, dated or not, or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
     revision. `kinds` and `marks` are those of the
@@ -74,10 +74,10 @@ def demand(
             for problem in islice(problems_of(judged), _MOST):
                 yield _judged(problem, judged.revision)
 
-        def of_catalog(catalog: Catalog) -> Iterator[Problem]:
-            revision, is_assumed = judging_revision(catalog)
+        def of_catalog(dated: DatedCatalog) -> Iterator[Problem]:
+            revision, is_assumed = dated.revision
             if revision in revisions or (is_assumed and since == FIRST_STATELESS):
-                for problem in problems_of(catalog):
+                for problem in problems_of(dated if subject is DatedCatalog else dated.catalog):
                     yield _judged(problem, revision)
 
         def of_connection(facts: ConnectionFacts) -> Iterator[Problem]:
@@ -93,11 +93,16 @@ def demand(
             evidence = {**problem.evidence, **citation} if problem.evidence else citation
             return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
 
-        checks: dict[type, Check[Any]] = {JudgedItem: of_item, Catalog: of_catalog, ConnectionFacts: of_connection}
-        check = checks[subject]
+        kinds_of_check: dict[type, tuple[type, Check[Any]]] = {
+            JudgedItem: (JudgedItem, of_item),
+            Catalog: (DatedCatalog, of_catalog),
+            DatedCatalog: (DatedCatalog, of_catalog),
+            ConnectionFacts: (ConnectionFacts, of_connection),
+        }
+        judged, check = kinds_of_check[subject]
         check.__doc__ = find.__doc__
         rule(
-            subject,
+            judged,
             id,
             ruleset="spec",
             name=name,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
-from mcproof.checks.subjects import JudgedItem, judging_revision
+from mcproof.checks.subjects import DatedCatalog, JudgedItem
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.catalog.tool_marks import (
     HINTS,
@@ -262,7 +262,7 @@ def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @demand(
-    Catalog,
+    DatedCatalog,
     "SPEC-044",
     name="later-member",
     severity="note",
@@ -270,18 +270,18 @@ def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
     source="schema#Tool",
     until=DIALECTS,
 )
-def later_member(catalog: Catalog) -> Iterator[Problem]:
+def later_member(dated: DatedCatalog) -> Iterator[Problem]:
     """Items have a member that a later revision added.
 
     Why: clients of the negotiated revision ignore it.
     Fix: none is needed if newer clients get it too; do not rely on it in older ones.
     """
-    revision = judging_revision(catalog).revision
+    catalog, (revision, _) = dated
     for items in (catalog.tools, catalog.resources, catalog.templates, catalog.prompts):
         for key, since in _ADDED[items[0].kind].items() if items else ():
             if revision >= since:
                 continue
-            having = [each for each in items if key in each.fields]
+            having = [item for item in items if key in item.fields]
             if having:
                 what = having[0].list_key
                 message = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import always, counted, escaped, few, identity, quoted, trust_rule
+from mcproof.checks.subjects import Neighbourhood
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import Catalog
 
@@ -389,7 +390,7 @@ def _pairs(evidence: dict[str, Any]) -> str:
 
 
 @trust_rule(
-    Catalog,
+    Neighbourhood,
     "TRU-120",
     name="shadows-known-tool",
     severity="medium",
@@ -400,7 +401,7 @@ def _pairs(evidence: dict[str, Any]) -> str:
     needs="neighbours",
     sums_up=_pairs,
 )
-def shadows_known_tool(catalog: Catalog) -> Iterator[Problem]:
+def shadows_known_tool(around: Neighbourhood) -> Iterator[Problem]:
     """A tool has the name of a tool of another server in the same client configuration, or almost that name.
 
     Names are compared without case, separators and lookalike letters; long names may differ in one character. Each
@@ -413,8 +414,8 @@ def shadows_known_tool(catalog: Catalog) -> Iterator[Problem]:
     """
     from mcproof.checks.behaviour.acts import similar_names
 
-    names = [tool.name for tool in catalog.tools if tool.name]
-    for neighbour in catalog.neighbours:
+    names = [tool.name for tool in around.catalog.tools if tool.name]
+    for neighbour in around.neighbours:
         pairs = similar_names(names, neighbour.tools)
         if pairs:
             shown = ", ".join(

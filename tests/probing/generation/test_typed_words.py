@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from mcproof.core.errors import UsageError
-from mcproof.runs.call import PairParser
+from mcproof.probing.generation.values import ArgumentParser
 
 STRINGS = {"type": "array", "items": {"type": "string"}}
 
 
 def _parsed(schema: Any, *texts: str) -> Any:
     root = {"type": "object", "properties": {"x": schema}, "$defs": {"strings": STRINGS}}
-    return PairParser(root).parse([("x", text) for text in texts])["x"]
+    return ArgumentParser(root).parse([("x", text) for text in texts])["x"]
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_a_repeated_key_gives_a_list() -> None:
 
 
 def test_undeclared_arguments_are_json_or_text() -> None:
-    assert PairParser({"type": "object"}).parse([("a", "1"), ("b", "x")]) == {"a": 1, "b": "x"}
-    assert PairParser({"additionalProperties": {"type": "string"}}).parse([("a", "1")]) == {"a": "1"}
-    assert PairParser({"additionalProperties": False}).parse([("a", "1")]) == {"a": 1}
+    assert ArgumentParser({"type": "object"}).parse([("a", "1"), ("b", "x")]) == {"a": 1, "b": "x"}
+    assert ArgumentParser({"additionalProperties": {"type": "string"}}).parse([("a", "1")]) == {"a": "1"}
+    assert ArgumentParser({"additionalProperties": False}).parse([("a", "1")]) == {"a": 1}
 
 
 @pytest.mark.parametrize("schema", [None, [], True, {"$ref": "#"}, {"$ref": "https://example.com/x"}, {"type": 5}])
 def test_any_schema_is_read(schema: Any) -> None:
-    assert PairParser(schema).parse([("a", "x")]) == {"a": "x"}
+    assert ArgumentParser(schema).parse([("a", "x")]) == {"a": "x"}
