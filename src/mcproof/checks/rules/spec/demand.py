@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -46,11 +46,11 @@ _LAST_REVISIONS = {"lifecycle": DIALECTS}
 def demand(
     subject: type[S],
     id: str,
-    *,
     name: str,
     severity: str,
-    category: str,
     source: str,
+    *,
+    category: str = "protocol",
     since: str = FIRST,
     until: str = STATELESS,
     kinds: tuple[Kind, ...] = ("tool",),
@@ -61,9 +61,7 @@ def demand(
     """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog` or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
-    revision. `kinds` and `marks` are those of the
-    items that can have a problem; an item needs one of the marks. A rule that `compares_lists` needs the tools of a
-    second connection.
+    revision. `kinds` and `marks` are those of the items that can have a problem; an item needs one of the marks.
     """
     revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
 
@@ -112,6 +110,10 @@ def demand(
         return find
 
     return register
+
+
+item_demand = partial(demand, JudgedItem)
+"""Registers a rule about single items, by default about tools."""
 
 
 @cache

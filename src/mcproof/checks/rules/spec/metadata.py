@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
+from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
 from mcproof.checks.subjects import SERVER_ICONS, JudgedItem
 from mcproof.core.catalog.model import Catalog, Item, Tool
@@ -44,13 +44,11 @@ _SECRET_KEYS = frozenset({"api", "access", "private", "secret", "auth"})
 _LONGEST_HEADER_NAME = 200
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-050",
-    name="icon-address",
-    severity="warning",
-    category="protocol",
-    source="basic#icons",
+    "icon-address",
+    "warning",
+    "basic#icons",
     since=DIALECTS,
     kinds=(*ITEMS, "server"),
     marks=("icons", SERVER_ICONS),
@@ -67,13 +65,11 @@ def icon_address(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-051",
-    name="icon-form",
-    severity="error",
-    category="protocol",
-    source="schema#Icon",
+    "icon-form",
+    "error",
+    "schema#Icon",
     since=DIALECTS,
     kinds=(*ITEMS, "server"),
     marks=("icons", SERVER_ICONS),
@@ -104,17 +100,7 @@ def icon_form(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-060",
-    name="meta-key-format",
-    severity="warning",
-    category="protocol",
-    source="basic#meta",
-    since=STRUCTURED,
-    kinds=ITEMS,
-    marks=("_meta",),
-)
+@item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
 def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
     """A key of `_meta` does not have the required form.
 
@@ -138,17 +124,7 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
         )
 
 
-@demand(
-    JudgedItem,
-    "SPEC-061",
-    name="meta-key-reserved",
-    severity="warning",
-    category="protocol",
-    source="basic#meta",
-    since=STRUCTURED,
-    kinds=ITEMS,
-    marks=("_meta",),
-)
+@item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
 def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
     """A key of `_meta` uses a prefix that is reserved for the protocol.
 
@@ -166,15 +142,8 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the prefix of {shown(key)} is reserved for the protocol", f"/_meta/{escape(key)}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-070",
-    name="invalid-parameter-header",
-    severity="error",
-    category="protocol",
-    source="tools#x-mcp-header",
-    since=STATELESS,
-    marks=(ANNOTATION,),
+@item_demand(
+    "SPEC-070", "invalid-parameter-header", "error", "tools#x-mcp-header", since=STATELESS, marks=(ANNOTATION,)
 )
 def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     """An `x-mcp-header` annotation is invalid.
@@ -188,13 +157,12 @@ def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(message, node.pointer)
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-071",
-    name="secret-parameter-header",
-    severity="warning",
+    "secret-parameter-header",
+    "warning",
+    "tools#x-mcp-header",
     category="security",
-    source="tools#x-mcp-header",
     since=STATELESS,
     marks=(ANNOTATION,),
 )
@@ -254,15 +222,7 @@ _CURSORS = ("cursor-loop", "endless-pages", "bad-cursor")
 _VARIATIONS = ("list-varies", "list-order-varies")
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-204",
-    name="caching-hints",
-    severity="warning",
-    category="protocol",
-    source="caching#cacheable-results",
-    since=STATELESS,
-)
+@demand(ConnectionFacts, "SPEC-204", "caching-hints", "warning", "caching#cacheable-results", since=STATELESS)
 def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
     """A list has no valid `resultType`, `ttlMs` or `cacheScope`, or pages with different scopes.
 
@@ -274,14 +234,7 @@ def caching_hints(facts: ConnectionFacts) -> Iterator[Problem]:
 
 
 @demand(
-    ConnectionFacts,
-    "SPEC-205",
-    name="varying-list",
-    severity="warning",
-    category="protocol",
-    source="tools#capabilities",
-    since=STATELESS,
-    compares_lists=True,
+    ConnectionFacts, "SPEC-205", "varying-list", "warning", "tools#capabilities", since=STATELESS, compares_lists=True
 )
 def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
     """A second connection lists other tools, or lists them in another order.
@@ -292,15 +245,7 @@ def varying_list(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _noted(facts, _VARIATIONS)
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-206",
-    name="cursor-advances",
-    severity="warning",
-    category="protocol",
-    source="pagination#response-format",
-    same_as="WIR-006",
-)
+@demand(ConnectionFacts, "SPEC-206", "cursor-advances", "warning", "pagination#response-format", same_as="WIR-006")
 def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
     """A `nextCursor` does not lead to a next page.
 
@@ -310,15 +255,7 @@ def cursor_advances(facts: ConnectionFacts) -> Iterator[Problem]:
     yield from _noted(facts, _CURSORS)
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-207",
-    name="several-pages",
-    severity="note",
-    category="protocol",
-    source="pagination",
-    same_as="CMP-064",
-)
+@demand(ConnectionFacts, "SPEC-207", "several-pages", "note", "pagination", same_as="CMP-064")
 def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
     """The list of tools has more than one page.
 
@@ -332,15 +269,7 @@ def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
         )
 
 
-@demand(
-    ConnectionFacts,
-    "SPEC-208",
-    name="discovery",
-    severity="warning",
-    category="protocol",
-    source="discover",
-    since=STATELESS,
-)
+@demand(ConnectionFacts, "SPEC-208", "discovery", "warning", "discover", since=STATELESS)
 def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
     """A server of revision 2026-07-28 does not implement `server/discover`.
 
@@ -364,14 +293,7 @@ def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
         yield Problem(f"{where}{'; '.join(details[:_SHOWN])}", evidence=evidence)
 
 
-@demand(
-    Catalog,
-    "SPEC-200",
-    name="undeclared-capability",
-    severity="error",
-    category="protocol",
-    source="tools#capabilities",
-)
+@demand(Catalog, "SPEC-200", "undeclared-capability", "error", "tools#capabilities")
 def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
     """A server offers tools, resources or prompts, but does not declare the capability.
 
@@ -393,14 +315,7 @@ def undeclared_capability(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(message, near=at, evidence={"capability": capability})
 
 
-@demand(
-    Catalog,
-    "SPEC-202",
-    name="server-identity",
-    severity="note",
-    category="protocol",
-    source="lifecycle#initialization",
-)
+@demand(Catalog, "SPEC-202", "server-identity", "note", "lifecycle#initialization")
 def server_identity(catalog: Catalog) -> Iterator[Problem]:
     """A server does not report its name or its version.
 
@@ -415,15 +330,7 @@ def server_identity(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(f"does not report its {key}", near=catalog.server_info_pointer, same_as=same)
 
 
-@demand(
-    Catalog,
-    "SPEC-203",
-    name="deprecated-capability",
-    severity="note",
-    category="protocol",
-    source="deprecated",
-    since=STATELESS,
-)
+@demand(Catalog, "SPEC-203", "deprecated-capability", "note", "deprecated", since=STATELESS)
 def deprecated_capability(catalog: Catalog) -> Iterator[Problem]:
     """A server declares the capability `logging`, which revision 2026-07-28 deprecates.
 

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import STRUCTURED, demand, shown
-from mcproof.checks.subjects import JudgedItem
+from mcproof.checks.rules.spec.demand import STRUCTURED, demand, item_demand, shown
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mcproof.checks.subjects import JudgedItem
     from mcproof.core.catalog.model import Item, Kind
 
 # Patterns, which `re` compiles on first use: lint must start fast.
@@ -32,15 +32,7 @@ _RESOURCES: tuple[Kind, ...] = ("resource", "template")
 _AUDIENCE = ("user", "assistant")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-100",
-    name="resource-uri",
-    severity="warning",
-    category="protocol",
-    source="schema#Resource",
-    kinds=("resource",),
-)
+@item_demand("SPEC-100", "resource-uri", "warning", "schema#Resource", kinds=("resource",))
 def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
     """The `uri` of a resource is missing, or not an absolute URI.
 
@@ -50,14 +42,7 @@ def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
     yield from _required_text(judged.item, "uri", _uri_fault)
 
 
-@demand(
-    Catalog,
-    "SPEC-101",
-    name="resource-uri-unique",
-    severity="warning",
-    category="protocol",
-    source="resources#resource",
-)
+@demand(Catalog, "SPEC-101", "resource-uri-unique", "warning", "resources#resource")
 def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
     """Two resources have the same `uri`.
 
@@ -67,15 +52,7 @@ def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
     yield from _repeated(catalog.resources, "uri")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-102",
-    name="resource-template",
-    severity="error",
-    category="protocol",
-    source="schema#ResourceTemplate",
-    kinds=("template",),
-)
+@item_demand("SPEC-102", "resource-template", "error", "schema#ResourceTemplate", kinds=("template",))
 def resource_template(judged: JudgedItem) -> Iterator[Problem]:
     """A `uriTemplate` is missing, or not a template of an absolute URI as RFC 6570 defines it.
 
@@ -85,15 +62,7 @@ def resource_template(judged: JudgedItem) -> Iterator[Problem]:
     yield from _required_text(judged.item, "uriTemplate", _template_fault)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-103",
-    name="template-without-variable",
-    severity="note",
-    category="protocol",
-    source="schema#ResourceTemplate",
-    kinds=("template",),
-)
+@item_demand("SPEC-103", "template-without-variable", "note", "schema#ResourceTemplate", kinds=("template",))
 def template_without_variable(judged: JudgedItem) -> Iterator[Problem]:
     """A `uriTemplate` has no variable.
 
@@ -105,15 +74,7 @@ def template_without_variable(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`uriTemplate` has no variable: {shown(template)}", "/uriTemplate")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-104",
-    name="https-resource",
-    severity="note",
-    category="protocol",
-    source="resources#https",
-    kinds=("resource",),
-)
+@item_demand("SPEC-104", "https-resource", "note", "resources#https", kinds=("resource",))
 def https_resource(judged: JudgedItem) -> Iterator[Problem]:
     """A resource has an `https:` URI.
 
@@ -125,16 +86,7 @@ def https_resource(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"clients must be able to fetch it without the server: {shown(uri)}", "/uri")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-105",
-    name="mime-type-form",
-    severity="note",
-    category="protocol",
-    source="schema#Resource",
-    kinds=_RESOURCES,
-    marks=("mimeType",),
-)
+@item_demand("SPEC-105", "mime-type-form", "note", "schema#Resource", kinds=_RESOURCES, marks=("mimeType",))
 def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
     """A `mimeType` does not have the form `type/subtype`.
 
@@ -146,16 +98,7 @@ def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`mimeType` does not have the form `type/subtype`: {shown(mime)}", "/mimeType")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-106",
-    name="resource-size",
-    severity="note",
-    category="protocol",
-    source="schema#Resource",
-    kinds=("resource",),
-    marks=("size",),
-)
+@item_demand("SPEC-106", "resource-size", "note", "schema#Resource", kinds=("resource",), marks=("size",))
 def resource_size(judged: JudgedItem) -> Iterator[Problem]:
     """The `size` of a resource is not a non-negative integer.
 
@@ -171,13 +114,12 @@ def resource_size(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`size` is {what}, not a number of bytes", "/size")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-107",
-    name="resource-annotations",
-    severity="note",
+    "resource-annotations",
+    "note",
+    "schema@2025-06-18#Annotations",
     category="annotations",
-    source="schema@2025-06-18#Annotations",
     kinds=_RESOURCES,
     marks=("annotations",),
 )
@@ -206,14 +148,7 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem("`lastModified` is not an ISO 8601 date and time", "/annotations/lastModified")
 
 
-@demand(
-    Catalog,
-    "SPEC-110",
-    name="prompt-form",
-    severity="note",
-    category="protocol",
-    source="schema#Prompt",
-)
+@demand(Catalog, "SPEC-110", "prompt-form", "note", "schema#Prompt")
 def prompt_form(catalog: Catalog) -> Iterator[Problem]:
     """A prompt or one of its arguments has no name or a repeated one, or `required` is not a boolean.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, shown
-from mcproof.checks.subjects import JudgedItem
+from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, item_demand, shown
 from mcproof.core.catalog.model import Tool
 from mcproof.core.catalog.tool_marks import (
     NO_PARAMETERS,
@@ -24,6 +24,7 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mcproof.checks.subjects import JudgedItem
     from mcproof.core.schema.references import Reference
     from mcproof.core.schema.tree import SchemaTree
 
@@ -35,17 +36,10 @@ _FOREIGN = {
 }
 """The keywords of other dialects that each dialect ignores, with what it has instead."""
 
+_schema_demand = partial(item_demand, category="schema")
 
-@demand(
-    JudgedItem,
-    "SPEC-010",
-    name="input-schema-object",
-    severity="error",
-    category="schema",
-    source="tools#tool",
-    marks=(ODD_ROOT,),
-    same_as="tool-no-schema",
-)
+
+@_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", marks=(ODD_ROOT,), same_as="tool-no-schema")
 def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
     """`inputSchema` is null or another value that is not an object.
 
@@ -57,13 +51,11 @@ def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`inputSchema` is {kind_of(fields['inputSchema'])}, not an object", _INPUT)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-011",
-    name="input-schema-type",
-    severity="error",
-    category="schema",
-    source="schema#Tool.inputSchema",
+    "input-schema-type",
+    "error",
+    "schema#Tool.inputSchema",
     marks=(ODD_ROOT,),
     same_as="tool-schema-not-object",
 )
@@ -79,16 +71,7 @@ def input_schema_type(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"the input schema {_type_in_words(schema)}", _INPUT)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-012",
-    name="property-schema-object",
-    severity="error",
-    category="schema",
-    source="schema#Tool.inputSchema",
-    until=DIALECTS,
-    marks=(ODD,),
-)
+@_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,))
 def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
     """The schema of a parameter is `true`, `false` or another value that is not an object.
 
@@ -107,16 +90,8 @@ def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the schema of {shown(name)} is {kind_of(each)}, not an object", at, name, same_as=same)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-013",
-    name="required-list",
-    severity="error",
-    category="schema",
-    source="schema#Tool.inputSchema",
-    until=DIALECTS,
-    marks=(ODD,),
-    same_as="CAT-007",
+@_schema_demand(
+    "SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,), same_as="CAT-007"
 )
 def required_list(judged: JudgedItem) -> Iterator[Problem]:
     """`required` of an input schema is not a list of strings.
@@ -138,16 +113,8 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"`required` has {kind_of(each)}, not only strings", f"{_INPUT}/required/{index}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-014",
-    name="input-schema-valid",
-    severity="error",
-    category="schema",
-    source="basic#schema-validation",
-    since=DIALECTS,
-    marks=(ODD,),
-    same_as="MP005",
+@_schema_demand(
+    "SPEC-014", "input-schema-valid", "error", "basic#schema-validation", since=DIALECTS, marks=(ODD,), same_as="MP005"
 )
 def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     """An input schema is not valid in its dialect: the one it declares, or 2020-12.
@@ -164,15 +131,8 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
         yield from _first([each for each in found if not _is_reported(each[0], judged.revision)], _INPUT)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-015",
-    name="schema-dialect",
-    severity="note",
-    category="schema",
-    source="basic#schema-dialect",
-    since=DIALECTS,
-    marks=("$schema", OUTPUT_DIALECT),
+@_schema_demand(
+    "SPEC-015", "schema-dialect", "note", "basic#schema-dialect", since=DIALECTS, marks=("$schema", OUTPUT_DIALECT)
 )
 def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
@@ -190,13 +150,11 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(message, f"/{key}/$schema", severity=severity)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-016",
-    name="external-reference",
-    severity="warning",
-    category="schema",
-    source="basic@2026-07-28#ref-resolution",
+    "external-reference",
+    "warning",
+    "basic@2026-07-28#ref-resolution",
     marks=(EXTERNAL, OUTPUT_EXTERNAL),
     same_as="tool_input_schemas_well_formed",
 )
@@ -215,13 +173,11 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(message, each.holder.pointer, severity=severity)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-017",
-    name="unresolved-reference",
-    severity="warning",
-    category="schema",
-    source="basic#schema-validation",
+    "unresolved-reference",
+    "warning",
+    "basic#schema-validation",
     since=DIALECTS,
     marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE),
     same_as="tool_input_schemas_well_formed",
@@ -237,13 +193,11 @@ def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"`{each.keyword}` leads nowhere: {shown(each.text)}", each.holder.pointer)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-018",
-    name="foreign-keyword",
-    severity="warning",
-    category="schema",
-    source="basic#schema-dialect",
+    "foreign-keyword",
+    "warning",
+    "basic#schema-dialect",
     since=DIALECTS,
     marks=(ODD, "$defs", "definitions", "prefixItems", ODD_OUTPUT, OUTPUT_DIALECT),
 )
@@ -272,16 +226,7 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
                 yield Problem("a list of `items` is `prefixItems` in 2020-12", f"{node.pointer}/items")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-019",
-    name="no-parameters-open",
-    severity="note",
-    category="schema",
-    source="tools#tool",
-    since=DIALECTS,
-    marks=(NO_PARAMETERS,),
-)
+@_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS, marks=(NO_PARAMETERS,))
 def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
     """A tool without parameters does not declare that it has none.
 
@@ -294,13 +239,11 @@ def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("has no parameters, but accepts any: `additionalProperties` is not false", _INPUT)
 
 
-@demand(
-    JudgedItem,
+@_schema_demand(
     "SPEC-020",
-    name="output-schema-type",
-    severity="error",
-    category="schema",
-    source="schema#Tool.outputSchema",
+    "output-schema-type",
+    "error",
+    "schema#Tool.outputSchema",
     since=STRUCTURED,
     until=DIALECTS,
     marks=(ODD_OUTPUT,),
@@ -321,15 +264,8 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`outputSchema` is {kind_of(schema)}, not an object", _OUTPUT, same_as="CAT-006")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-021",
-    name="output-schema-valid",
-    severity="error",
-    category="schema",
-    source="basic#schema-validation",
-    since=DIALECTS,
-    marks=(ODD_OUTPUT,),
+@_schema_demand(
+    "SPEC-021", "output-schema-valid", "error", "basic#schema-validation", since=DIALECTS, marks=(ODD_OUTPUT,)
 )
 def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, shown
+from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.subjects import JudgedItem, judging_revision
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.catalog.tool_marks import (
@@ -47,13 +47,12 @@ _ADDED = {
 """The members that a revision added. Many SDKs send `execution` in any revision, which harms nobody."""
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-030",
-    name="annotation-type",
-    severity="error",
+    "annotation-type",
+    "error",
+    "schema#ToolAnnotations",
     category="annotations",
-    source="schema#ToolAnnotations",
     since=ANNOTATED,
     marks=(ODD_ANNOTATIONS,),
 )
@@ -71,13 +70,12 @@ def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"the title is {kind_of(hints['title'])}, not a string", "/annotations/title")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-031",
-    name="unknown-annotation",
-    severity="note",
+    "unknown-annotation",
+    "note",
+    "schema#ToolAnnotations",
     category="annotations",
-    source="schema#ToolAnnotations",
     since=ANNOTATED,
     marks=(ODD_ANNOTATIONS,),
 )
@@ -92,13 +90,12 @@ def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the protocol defines no annotation {shown(key)}", f"/annotations/{escape(key)}")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-032",
-    name="contradicting-hints",
-    severity="warning",
+    "contradicting-hints",
+    "warning",
+    "schema#ToolAnnotations",
     category="annotations",
-    source="schema#ToolAnnotations",
     since=ANNOTATED,
     marks=(ODD_ANNOTATIONS,),
 )
@@ -113,15 +110,8 @@ def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("`readOnlyHint` and `destructiveHint` are both true", "/annotations")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-034",
-    name="two-titles",
-    severity="note",
-    category="annotations",
-    source="schema#Tool",
-    since=STRUCTURED,
-    marks=(ODD_TITLE,),
+@item_demand(
+    "SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED, marks=(ODD_TITLE,)
 )
 def two_titles(judged: JudgedItem) -> Iterator[Problem]:
     """A tool has two different titles: `title` and `annotations.title`.
@@ -134,13 +124,12 @@ def two_titles(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`title` is {shown(title)}, `annotations.title` is {shown(other)}", "/annotations/title")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-035",
-    name="empty-title",
-    severity="note",
+    "empty-title",
+    "note",
+    "schema#BaseMetadata",
     category="naming",
-    source="schema#BaseMetadata",
     since=STRUCTURED,
     kinds=ITEMS,
     marks=(ODD_TITLE,),
@@ -156,16 +145,8 @@ def empty_title(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("`title` is empty", "/title")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-040",
-    name="null-member",
-    severity="error",
-    category="protocol",
-    source="schema#Tool",
-    kinds=ITEMS,
-    marks=(NULL, ODD_ANNOTATIONS),
-    same_as="CAT-006",
+@item_demand(
+    "SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, marks=(NULL, ODD_ANNOTATIONS), same_as="CAT-006"
 )
 def null_member(judged: JudgedItem) -> Iterator[Problem]:
     """An optional member is null.
@@ -184,15 +165,8 @@ def null_member(judged: JudgedItem) -> Iterator[Problem]:
                 yield Problem(f"`{key}` is null", f"/annotations/{key}")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-041",
-    name="task-support",
-    severity="note",
-    category="protocol",
-    source="schema@2025-11-25#ToolExecution",
-    since=DIALECTS,
-    marks=("execution",),
+@item_demand(
+    "SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS, marks=("execution",)
 )
 def task_support(judged: JudgedItem) -> Iterator[Problem]:
     """`execution.taskSupport` has an invalid value, or one that revision 2026-07-28 does not have any more.
@@ -214,16 +188,7 @@ def task_support(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"`taskSupport` is `{support}`, which this revision does not have", "/execution/taskSupport")
 
 
-@demand(
-    Catalog,
-    "SPEC-042",
-    name="task-capability",
-    severity="note",
-    category="protocol",
-    source="tools#tool",
-    since=DIALECTS,
-    until=DIALECTS,
-)
+@demand(Catalog, "SPEC-042", "task-capability", "note", "tools#tool", since=DIALECTS, until=DIALECTS)
 def task_capability(catalog: Catalog) -> Iterator[Problem]:
     """A tool supports tasks, but the server does not declare that it does.
 
@@ -241,15 +206,7 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
             yield Problem(message, "/execution/taskSupport", item=tool)
 
 
-@demand(
-    JudgedItem,
-    "SPEC-043",
-    name="unknown-member",
-    severity="note",
-    category="protocol",
-    source="schema#Tool",
-    marks=(UNKNOWN,),
-)
+@item_demand("SPEC-043", "unknown-member", "note", "schema#Tool", marks=(UNKNOWN,))
 def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
     """A tool has a member that no revision defines.
 
@@ -261,15 +218,7 @@ def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"a tool has no member {shown(key)}", f"/{escape(key)}")
 
 
-@demand(
-    Catalog,
-    "SPEC-044",
-    name="later-member",
-    severity="note",
-    category="protocol",
-    source="schema#Tool",
-    until=DIALECTS,
-)
+@demand(Catalog, "SPEC-044", "later-member", "note", "schema#Tool", until=DIALECTS)
 def later_member(catalog: Catalog) -> Iterator[Problem]:
     """Items have a member that a later revision added.
 
@@ -310,15 +259,7 @@ _UNUSUAL = r"[^A-Za-z0-9_.-]"
 _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/mcp/shared/tool_name_validation.py"
 
 
-@demand(
-    JudgedItem,
-    "SPEC-001",
-    name="tool-required-member",
-    severity="error",
-    category="protocol",
-    source="schema#Tool",
-    marks=(ODD_NAME, ODD_ROOT),
-)
+@item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool", marks=(ODD_NAME, ODD_ROOT))
 def required_member(judged: JudgedItem) -> Iterator[Problem]:
     """A tool has no `name`, a name that is not a string, or no `inputSchema`.
 
@@ -336,13 +277,12 @@ def required_member(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("has no `inputSchema`", same_as="tool-no-schema")
 
 
-@demand(
-    JudgedItem,
+@item_demand(
     "SPEC-002",
-    name="tool-name-format",
-    severity="warning",
+    "tool-name-format",
+    "warning",
+    "tools#tool-names",
     category="naming",
-    source="tools#tool-names",
     since=DIALECTS,
     marks=(ODD_NAME,),
     same_as="tool-name-convention",
@@ -367,10 +307,10 @@ def name_format(judged: JudgedItem) -> Iterator[Problem]:
 @demand(
     Catalog,
     "SPEC-003",
-    name="tool-name-unique",
-    severity="warning",
+    "tool-name-unique",
+    "warning",
+    "tools#tool",
     category="naming",
-    source="tools#tool",
     same_as="server-duplicate-tools",
 )
 def name_unique(catalog: Catalog) -> Iterator[Problem]:
@@ -389,15 +329,7 @@ def name_unique(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"several tools are named {names}", near=f"{next(iter(repeated.values())).pointer}/name")
 
 
-@demand(
-    JudgedItem,
-    "SPEC-004",
-    name="tool-name-ends",
-    severity="note",
-    category="naming",
-    source=_SDK_NAMES,
-    marks=(ODD_NAME,),
-)
+@item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming", marks=(ODD_NAME,))
 def name_ends(judged: JudgedItem) -> Iterator[Problem]:
     """A tool's name starts or ends with `-` or `.`.
 

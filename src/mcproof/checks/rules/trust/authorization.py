@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -14,18 +15,16 @@ if TYPE_CHECKING:
     from mcproof.core.observations.perimeter import NamedIssuer
 
 INSECURE_GRANTS = ("password", "implicit")
-
-
-@trust_rule(
+_authorization_rule = partial(
+    trust_rule,
     AuthorizationFacts,
-    "auth_supports_pkce_s256",
-    name="no-pkce",
-    severity="high",
     category="authorization",
-    weight=6,
     dimension="Auth discovery posture",
     phase="auth-required",
 )
+
+
+@_authorization_rule("auth_supports_pkce_s256", "no-pkce", "high", weight=6)
 def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
     """The metadata of an authorization server does not list PKCE with S256.
 
@@ -41,16 +40,7 @@ def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
         )
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "auth_no_insecure_grant_types",
-    name="insecure-grant-type",
-    severity="high",
-    category="authorization",
-    weight=6,
-    dimension="Auth discovery posture",
-    phase="auth-required",
-)
+@_authorization_rule("auth_no_insecure_grant_types", "insecure-grant-type", "high", weight=6)
 def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]:
     """An authorization server offers the grant type `password` or `implicit`.
 
@@ -66,16 +56,7 @@ def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]
         yield Problem(f"offers the grant type {_listed(found)}", evidence={"insecureGrantTypes": found})
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "auth_issuer_uses_https",
-    name="insecure-issuer",
-    severity="high",
-    category="authorization",
-    weight=6,
-    dimension="Auth discovery posture",
-    phase="auth-required",
-)
+@_authorization_rule("auth_issuer_uses_https", "insecure-issuer", "high", weight=6)
 def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
     """An authorization server is not an https URL, or has a login, a query or a fragment.
 
@@ -96,16 +77,7 @@ def _is_invalid(issuer: NamedIssuer, *, on_this_machine: bool) -> bool:
     return not is_secure or bool(issuer.odd_parts)
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "auth_discovery_advertised_when_required",
-    name="no-auth-discovery",
-    severity="medium",
-    category="authorization",
-    weight=5,
-    dimension="Auth discovery posture",
-    phase="auth-required",
-)
+@_authorization_rule("auth_discovery_advertised_when_required", "no-auth-discovery", "medium", weight=5)
 def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterator[Problem]:
     """The server refuses access, but does not tell clients how to get it.
 
@@ -119,15 +91,11 @@ def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterat
         )
 
 
-@trust_rule(
-    AuthorizationFacts,
+@_authorization_rule(
     "auth_advertises_protected_resource_metadata",
-    name="no-resource-metadata",
-    severity="medium",
-    category="authorization",
+    "no-resource-metadata",
+    "medium",
     weight=4,
-    dimension="Auth discovery posture",
-    phase="auth-required",
     chosen=("severity", "weight"),
 )
 def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> Iterator[Problem]:
@@ -143,16 +111,7 @@ def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> It
         )
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "auth_authorization_server_metadata_present",
-    name="no-authorization-server-metadata",
-    severity="low",
-    category="authorization",
-    weight=3,
-    dimension="Auth discovery posture",
-    phase="auth-required",
-)
+@_authorization_rule("auth_authorization_server_metadata_present", "no-authorization-server-metadata", "low", weight=3)
 def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Iterator[Problem]:
     """No authorization server of the server publishes metadata.
 
@@ -171,16 +130,7 @@ def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Ite
         )
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "auth_advertises_token_endpoint",
-    name="no-token-endpoint",
-    severity="low",
-    category="authorization",
-    weight=2,
-    dimension="Auth discovery posture",
-    phase="auth-required",
-)
+@_authorization_rule("auth_advertises_token_endpoint", "no-token-endpoint", "low", weight=2)
 def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Problem]:
     """No authorization server names its token endpoint.
 
@@ -191,16 +141,7 @@ def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Proble
         yield Problem("no authorization server names a `token_endpoint`", evidence={"tokenEndpoints": []})
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "auth_advertises_jwks_uri",
-    name="no-jwks-uri",
-    severity="low",
-    category="authorization",
-    weight=2,
-    dimension="Auth discovery posture",
-    phase="auth-required",
-)
+@_authorization_rule("auth_advertises_jwks_uri", "no-jwks-uri", "low", weight=2)
 def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
     """No authorization server names its keys.
 
@@ -211,16 +152,7 @@ def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
         yield Problem("no authorization server names a `jwks_uri`", evidence={"jwksUris": []})
 
 
-@trust_rule(
-    AuthorizationFacts,
-    "TRU-504",
-    name="foreign-resource",
-    severity="high",
-    category="authorization",
-    dimension="Auth discovery posture",
-    phase="auth-required",
-    chosen=("severity", "weight"),
-)
+@_authorization_rule("TRU-504", "foreign-resource", "high", chosen=("severity", "weight"))
 def foreign_resource(facts: AuthorizationFacts) -> Iterator[Problem]:
     """The resource metadata of the server is for another resource.
 

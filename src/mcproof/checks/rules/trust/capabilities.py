@@ -30,7 +30,7 @@ _MATCHES = identity("matches", "toolName", "keyword")
 def _capability_rule(id: str, name: str, severity: str, weight: int) -> Callable[[Check[Catalog]], Check[Catalog]]:
     """Register a rule about tools with one capability; a critical one blocks a server that anyone can reach."""
     hard_fail = if_open if severity == "critical" else None
-    return surface_rule(id, name=name, severity=severity, weight=weight, hard_fail=hard_fail, sums_up=_MATCHES)
+    return surface_rule(id, name, severity, weight=weight, hard_fail=hard_fail, sums_up=_MATCHES)
 
 
 @lru_cache(maxsize=1)  # for all rules that check a catalog, one after the other
@@ -106,8 +106,8 @@ def no_public_admin_control_tools(catalog: Catalog) -> Iterator[Problem]:
 
 @surface_rule(
     "no_public_destructive_tools",
-    name="destructive-tools",
-    severity="high",
+    "destructive-tools",
+    "high",
     weight=8,
     sums_up=identity("destructiveTools", "toolName", "verb"),
 )
@@ -195,8 +195,8 @@ _DESTRUCTIVE = ("delete_data", "write_files", "financial_action")
 
 @surface_rule(
     "tool_annotations_consistent",
-    name="inconsistent-annotations",
-    severity="high",
+    "inconsistent-annotations",
+    "high",
     weight=6,
     sums_up=identity("hits", "toolName", "kind"),
 )
@@ -267,8 +267,8 @@ def _matches_by_tool(catalog: Catalog) -> dict[int, list[CapabilityMatch]]:
 
 @surface_rule(
     "destructive_tools_declare_destructive_hint",
-    name="undeclared-destructive-tools",
-    severity="medium",
+    "undeclared-destructive-tools",
+    "medium",
     weight=4,
     chosen=("severity", "weight"),
     sums_up=identity("hits", "toolName", "capabilityKind"),

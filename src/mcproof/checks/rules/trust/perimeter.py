@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
@@ -23,16 +24,15 @@ TRANSPORTS = ("application/json", "text/event-stream")
 _MAX_AGE = re.compile(r'(?:^|;)\s*max-age\s*=\s*"?(\d{1,18})"?\s*(?:;|$)', re.IGNORECASE)
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_uses_https",
-    name="plain-http",
-    severity="high",
-    category="transport",
-    weight=10,
-    dimension="Transport security",
-    phase="perimeter",
+_perimeter_rule = partial(
+    trust_rule, PerimeterFacts, category="transport", dimension="Transport security", phase="perimeter"
 )
+_endpoint_rule = partial(
+    trust_rule, PerimeterFacts, category="endpoint", dimension="Endpoint hygiene", phase="perimeter"
+)
+
+
+@_perimeter_rule("transport_uses_https", "plain-http", "high", weight=10)
 def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
     """The URL of the server is not https.
 
@@ -45,16 +45,7 @@ def transport_uses_https(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"the URL is `{facts.scheme}`, not https", evidence={"protocol": f"{facts.scheme}:"})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "tls_handshake_succeeded",
-    name="untrusted-certificate",
-    severity="high",
-    category="transport",
-    weight=8,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("tls_handshake_succeeded", "untrusted-certificate", "high", weight=8)
 def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
     """The TLS handshake fails, or the certificate is not trusted, expired, or for another host.
 
@@ -76,16 +67,7 @@ def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
     )
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_validates_origin",
-    name="foreign-origin-accepted",
-    severity="high",
-    category="transport",
-    weight=8,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_validates_origin", "foreign-origin-accepted", "high", weight=8)
 def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
     """The server accepts a request from a foreign website.
 
@@ -103,16 +85,7 @@ def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
         )
 
 
-@trust_rule(
-    PerimeterFacts,
-    "tls_uses_modern_version",
-    name="old-tls",
-    severity="medium",
-    category="transport",
-    weight=5,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("tls_uses_modern_version", "old-tls", "medium", weight=5)
 def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
     """The server negotiates a TLS version before 1.2.
 
@@ -123,16 +96,7 @@ def tls_uses_modern_version(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"negotiates {facts.tls.version}", evidence={"protocol": facts.tls.version})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_advertises_hsts",
-    name="no-hsts",
-    severity="low",
-    category="transport",
-    weight=3,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_advertises_hsts", "no-hsts", "low", weight=3)
 def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
     """The server does not tell browsers to use https only.
 
@@ -153,16 +117,7 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"sends {what}", evidence={"present": header is not None, "maxAgeSeconds": seconds})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "tls_certificate_not_expiring_soon",
-    name="certificate-expires-soon",
-    severity="low",
-    category="transport",
-    weight=2,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("tls_certificate_not_expiring_soon", "certificate-expires-soon", "low", weight=2)
 def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem]:
     """The certificate expires within 14 days, or has expired.
 
@@ -176,16 +131,7 @@ def tls_certificate_not_expiring_soon(facts: PerimeterFacts) -> Iterator[Problem
         yield Problem(f"the certificate {when} {certificate.not_after}", evidence={"daysUntilExpiry": days})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_response_within_size_bound",
-    name="oversized-response",
-    severity="info",
-    category="transport",
-    weight=1,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_response_within_size_bound", "oversized-response", "info", weight=1)
 def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Problem]:
     """The response to a GET of the URL is larger than 1 MB.
 
@@ -199,16 +145,7 @@ def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Prob
         )
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_redirects_within_bound",
-    name="too-many-redirects",
-    severity="info",
-    category="transport",
-    weight=1,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_redirects_within_bound", "too-many-redirects", "info", weight=1)
 def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]:
     """The URL redirects more than three times.
 
@@ -226,16 +163,7 @@ def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]
         )
 
 
-@trust_rule(
-    PerimeterFacts,
-    "transport_content_type_acceptable",
-    name="unacceptable-content-type",
-    severity="info",
-    category="transport",
-    weight=1,
-    dimension="Transport security",
-    phase="perimeter",
-)
+@_perimeter_rule("transport_content_type_acceptable", "unacceptable-content-type", "info", weight=1)
 def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem]:
     """The response to the first MCP request is neither JSON nor an event stream.
 
@@ -252,16 +180,7 @@ def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem
         )
 
 
-@trust_rule(
-    PerimeterFacts,
-    "endpoint_no_credentials_in_url",
-    name="credentials-in-url",
-    severity="high",
-    category="endpoint",
-    weight=6,
-    dimension="Endpoint hygiene",
-    phase="perimeter",
-)
+@_endpoint_rule("endpoint_no_credentials_in_url", "credentials-in-url", "high", weight=6)
 def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
     """The URL contains a credential.
 
@@ -277,16 +196,7 @@ def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
         yield Problem(f"the URL contains a credential: {keys}", evidence={"hits": hits})
 
 
-@trust_rule(
-    PerimeterFacts,
-    "endpoint_uses_public_host",
-    name="internal-host",
-    severity="medium",
-    category="endpoint",
-    weight=4,
-    dimension="Endpoint hygiene",
-    phase="perimeter",
-)
+@_endpoint_rule("endpoint_uses_public_host", "internal-host", "medium", weight=4)
 def endpoint_uses_public_host(facts: PerimeterFacts) -> Iterator[Problem]:
     """The host of the URL is this machine, a private network or a private domain.
 
@@ -311,16 +221,7 @@ HOST_KINDS = {
 }
 
 
-@trust_rule(
-    PerimeterFacts,
-    "TRU-501",
-    name="foreign-host-accepted",
-    severity="medium",
-    category="transport",
-    dimension="Transport security",
-    phase="perimeter",
-    chosen=("severity", "weight"),
-)
+@_perimeter_rule("TRU-501", "foreign-host-accepted", "medium", chosen=("severity", "weight"))
 def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
     """A server on this machine accepts a request for a foreign host name.
 
@@ -338,16 +239,7 @@ def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
         )
 
 
-@trust_rule(
-    PerimeterFacts,
-    "TRU-502",
-    name="cors-open-to-all",
-    severity="medium",
-    category="transport",
-    dimension="Transport security",
-    phase="perimeter",
-    chosen=("severity", "weight"),
-)
+@_perimeter_rule("TRU-502", "cors-open-to-all", "medium", chosen=("severity", "weight"))
 def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     """Any website may read the responses of the server.
 
@@ -377,8 +269,8 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
 @trust_rule(
     ServerIdentity,
     "server_identity_consistency",
-    name="unrelated-server-name",
-    severity="medium",
+    "unrelated-server-name",
+    "medium",
     category="metadata",
     weight=4,
     dimension="Metadata transparency",

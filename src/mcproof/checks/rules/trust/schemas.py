@@ -30,18 +30,13 @@ def _identity(evidence: dict[str, Any]) -> str:
     return "\0".join(sorted(hits))
 
 
-_schema_rule = partial(trust_rule, Tool, dimension="Schema quality", phase="post-handshake", in_lint=True)
+_schema_rule = partial(
+    trust_rule, Tool, category="schema", dimension="Schema quality", phase="post-handshake", in_lint=True
+)
 """Registers a rule about one tool, which `lint` runs."""
 
 
-@_schema_rule(
-    "tool_input_schemas_well_formed",
-    name="ill-formed-schema",
-    severity="medium",
-    category="schema",
-    weight=4,
-    sums_up=_identity,
-)
+@_schema_rule("tool_input_schemas_well_formed", "ill-formed-schema", "medium", weight=4, sums_up=_identity)
 def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     """An input schema is too large or too deep, or has a `$ref` that is external, unresolvable or circular.
 
@@ -88,14 +83,7 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
             yield "ref_cycle", reference.holder.path, f"circular `{reference.keyword}`: {reference.text}"
 
 
-@_schema_rule(
-    "all_tools_have_input_schema",
-    name="no-input-schema",
-    severity="medium",
-    category="schema",
-    weight=6,
-    same_as="tool-no-schema",
-)
+@_schema_rule("all_tools_have_input_schema", "no-input-schema", "medium", weight=6, same_as="tool-no-schema")
 def all_tools_have_input_schema(tool: Tool) -> Iterator[Problem]:
     """A tool has no input schema, an empty one, or one that only states that arguments are an object.
 
@@ -122,12 +110,7 @@ _SAFE_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_.-]{0,63}\Z")
 
 
 @_schema_rule(
-    "tool_name_safety",
-    name="unsafe-tool-name",
-    severity="low",
-    category="naming",
-    weight=2,
-    same_as="tool-name-convention",
+    "tool_name_safety", "unsafe-tool-name", "low", category="naming", weight=2, same_as="tool-name-convention"
 )
 def tool_name_safety(tool: Tool) -> Iterator[Problem]:
     """A tool's name is not 1 to 64 letters, digits, `_`, `.` and `-` that start with a letter.
@@ -168,14 +151,7 @@ _BOUNDED_OBJECT = frozenset(
 )
 
 
-@_schema_rule(
-    "no_broad_schema_risk",
-    name="broad-schema",
-    severity="low",
-    category="schema",
-    weight=2,
-    sums_up=identity("hits", "kind", "path"),
-)
+@_schema_rule("no_broad_schema_risk", "broad-schema", "low", weight=2, sums_up=identity("hits", "kind", "path"))
 def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
     """An input schema allows more than a reviewer can judge: any property, any value, or any text for a risky field.
 
@@ -240,8 +216,8 @@ LONGEST_BOUNDED = 200
 @trust_rule(
     Catalog,
     "prompt_injection_surface",
-    name="prompt-injection-surface",
-    severity="high",
+    "prompt-injection-surface",
+    "high",
     category="capability",
     weight=8,
     dimension="Tool surface risk",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -30,8 +31,8 @@ def _hides_poison(evidence: Mapping[str, Any], _exposure: Exposure) -> bool:
 @trust_rule(
     ListStability,
     "TRU-205",
-    name="unstable-list",
-    severity="medium",
+    "unstable-list",
+    "medium",
     category="drift",
     dimension="Metadata transparency",
     phase="post-handshake",
@@ -92,8 +93,8 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
 @trust_rule(
     SessionIds,
     "TRU-503",
-    name="weak-session-ids",
-    severity="high",
+    "weak-session-ids",
+    "high",
     category="transport",
     dimension="Transport security",
     phase="post-handshake",
@@ -132,8 +133,8 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
 @trust_rule(
     ReadCalls,
     "active_probe_read_tools_honor_their_schema",
-    name="compliant-call-rejected",
-    severity="medium",
+    "compliant-call-rejected",
+    "medium",
     category="behaviour",
     weight=4,
     dimension="Tool surface risk",
@@ -159,17 +160,15 @@ def active_probe_read_tools_honor_their_schema(calls: ReadCalls) -> Iterator[Pro
 
 
 MOST_TOOLS = 50
+_catalog_rule = partial(trust_rule, Catalog, category="server", phase="post-handshake")
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "initialize_advertises_protocol_version",
-    name="no-protocol-version",
-    severity="low",
-    category="server",
+    "no-protocol-version",
+    "low",
     weight=3,
     dimension="MCP discovery posture",
-    phase="post-handshake",
     needs="server",
 )
 def initialize_advertises_protocol_version(catalog: Catalog) -> Iterator[Problem]:
@@ -189,16 +188,7 @@ def initialize_advertises_protocol_version(catalog: Catalog) -> Iterator[Problem
         yield Problem(message, evidence={"protocolVersion": version}, near=catalog.server.pointer)
 
 
-@trust_rule(
-    Catalog,
-    "mcp_tools_list_succeeded",
-    name="no-tools-list",
-    severity="info",
-    category="server",
-    weight=1,
-    dimension="MCP discovery posture",
-    phase="post-handshake",
-)
+@_catalog_rule("mcp_tools_list_succeeded", "no-tools-list", "info", weight=1, dimension="MCP discovery posture")
 def mcp_tools_list_succeeded(catalog: Catalog) -> Iterator[Problem]:
     """A server that offers tools does not list them.
 
@@ -214,16 +204,7 @@ def mcp_tools_list_succeeded(catalog: Catalog) -> Iterator[Problem]:
         yield Problem("`tools/list` returned no list of tools", evidence={"toolsListPresent": False})
 
 
-@trust_rule(
-    Catalog,
-    "tool_count_is_reasonable",
-    name="too-many-tools",
-    severity="low",
-    category="server",
-    weight=2,
-    dimension="Exposure minimization",
-    phase="post-handshake",
-)
+@_catalog_rule("tool_count_is_reasonable", "too-many-tools", "low", weight=2, dimension="Exposure minimization")
 def tool_count_is_reasonable(catalog: Catalog) -> Iterator[Problem]:
     """A server has more than 50 tools.
 
@@ -235,15 +216,13 @@ def tool_count_is_reasonable(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(f"the server has {count:,} tools", evidence={"count": count, "threshold": MOST_TOOLS})
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "all_tools_have_descriptions",
-    name="tools-without-description",
-    severity="low",
+    "tools-without-description",
+    "low",
     category="description",
     weight=3,
     dimension="Metadata transparency",
-    phase="post-handshake",
     sums_up=identity("missingFor"),
 )
 def all_tools_have_descriptions(catalog: Catalog) -> Iterator[Problem]:
@@ -259,15 +238,12 @@ def all_tools_have_descriptions(catalog: Catalog) -> Iterator[Problem]:
         yield Problem(message, evidence={"missingFor": names}, near=near(missing[0]))
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "initialize_advertises_server_info",
-    name="no-server-info",
-    severity="info",
-    category="server",
+    "no-server-info",
+    "info",
     weight=2,
     dimension="Metadata transparency",
-    phase="post-handshake",
     needs="server",
 )
 def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
@@ -284,15 +260,12 @@ def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
         )
 
 
-@trust_rule(
-    Catalog,
+@_catalog_rule(
     "initialize_advertises_server_version",
-    name="no-server-version",
-    severity="info",
-    category="server",
+    "no-server-version",
+    "info",
     weight=1,
     dimension="Metadata transparency",
-    phase="post-handshake",
     needs="server",
 )
 def initialize_advertises_server_version(catalog: Catalog) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ Why a flow may be silent: docs/decisions/0046-flows-assume-checks.md.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -17,10 +18,9 @@ from mcproof.core.observations.source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from mcproof.checks.advisories import AdvisoryHit
-    from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure
     from mcproof.core.observations.source import (
         FlowStep,
@@ -39,14 +39,14 @@ def _package_identity(evidence: dict[str, Any]) -> str:
     return f"{evidence['advisoryId']}\0{evidence['package']}"
 
 
-@trust_rule(
-    KnownSoftware,
+_software_rule = partial(trust_rule, KnownSoftware, category="advisory", dimension="Tool surface risk")
+
+
+@_software_rule(
     "serverInfo_not_in_known_advisory_list",
-    name="listed-server",
-    severity="critical",
-    category="advisory",
+    "listed-server",
+    "critical",
     weight=10,
-    dimension="Tool surface risk",
     phase="post-handshake",
     hard_fail=_blocks,
     chosen=("severity", "weight"),
@@ -89,13 +89,10 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
 _RANK = ("critical", "high", "medium", "low", "info")
 
 
-@trust_rule(
-    KnownSoftware,
+@_software_rule(
     "TRU-401",
-    name="known-advisory",
-    severity="critical",
-    category="advisory",
-    dimension="Tool surface risk",
+    "known-advisory",
+    "critical",
     phase="source",
     hard_fail=_blocks,
     counted_by="serverInfo_not_in_known_advisory_list",
@@ -113,16 +110,7 @@ def known_advisory(software: KnownSoftware) -> Iterator[Problem]:
     yield from _advisory_problems(software, "server")
 
 
-@trust_rule(
-    KnownSoftware,
-    "TRU-402",
-    name="vulnerable-framework",
-    severity="high",
-    category="advisory",
-    dimension="Tool surface risk",
-    phase="source",
-    sums_up=_package_identity,
-)
+@_software_rule("TRU-402", "vulnerable-framework", "high", phase="source", sums_up=_package_identity)
 def vulnerable_framework(software: KnownSoftware) -> Iterator[Problem]:
     """The framework of the server has a known vulnerability in this version.
 
@@ -172,16 +160,10 @@ def _setting_identity(evidence: dict[str, Any]) -> str:
     return "\0".join(str(evidence.get(key)) for key in ("kind", "address", "how", "shown", "function"))
 
 
-@trust_rule(
-    SourceConfiguration,
-    "TRU-309",
-    name="binds-all-without-authentication",
-    severity="high",
-    category="source",
-    dimension="Tool surface risk",
-    phase="source",
-    sums_up=_setting_identity,
-)
+_setting_rule = partial(trust_rule, SourceConfiguration, category="source", phase="source", sums_up=_setting_identity)
+
+
+@_setting_rule("TRU-309", "binds-all-without-authentication", "high", dimension="Tool surface risk")
 def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Problem]:
     """The server listens on all interfaces by default, and does not authenticate callers.
 
@@ -211,16 +193,7 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
         )
 
 
-@trust_rule(
-    SourceConfiguration,
-    "TRU-310",
-    name="secret-in-source-or-token-passed-on",
-    severity="high",
-    category="source",
-    dimension="Endpoint hygiene",
-    phase="source",
-    sums_up=_setting_identity,
-)
+@_setting_rule("TRU-310", "secret-in-source-or-token-passed-on", "high", dimension="Endpoint hygiene")
 def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
     """Source contains a secret, or sends the token of the caller on to another service.
 
@@ -277,23 +250,17 @@ def _flow_identity(evidence: dict[str, Any]) -> str:
     return "\0".join((evidence["function"], evidence["sink"]["call"], *evidence["parameters"]))
 
 
-def _source_rule(
-    id: str, *, name: str, severity: str, blocks: bool = False
-) -> Callable[[Check[SourceFlows]], Check[SourceFlows]]:
-    return trust_rule(
-        SourceFlows,
-        id,
-        name=name,
-        severity=severity,
-        category="source",
-        dimension="Tool surface risk",
-        phase="source",
-        hard_fail=_if_exposed if blocks else None,
-        sums_up=_flow_identity,
-    )
+_flow_rule = partial(
+    trust_rule,
+    SourceFlows,
+    category="source",
+    dimension="Tool surface risk",
+    phase="source",
+    sums_up=_flow_identity,
+)
 
 
-@_source_rule("TRU-301", name="shell-command-from-parameter", severity="critical", blocks=True)
+@_flow_rule("TRU-301", "shell-command-from-parameter", "critical", hard_fail=_if_exposed)
 def shell_command(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool becomes part of a shell command, or chooses the program to run.
 
@@ -307,7 +274,7 @@ def shell_command(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "shell", "{call}() runs a command that contains {what}")
 
 
-@_source_rule("TRU-302", name="code-from-parameter", severity="critical", blocks=True)
+@_flow_rule("TRU-302", "code-from-parameter", "critical", hard_fail=_if_exposed)
 def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is evaluated as code, unpickled, or names a module to import.
 
@@ -320,7 +287,7 @@ def evaluated_code(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "eval", "{call}() evaluates {what}")
 
 
-@_source_rule("TRU-303", name="sql-from-parameter", severity="high")
+@_flow_rule("TRU-303", "sql-from-parameter", "high")
 def composed_query(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is embedded in the text of a query.
 
@@ -332,7 +299,7 @@ def composed_query(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "sql", "the text of a query contains {what}")
 
 
-@_source_rule("TRU-304", name="path-without-containment", severity="high")
+@_flow_rule("TRU-304", "path-without-containment", "high")
 def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is used as a path, without a check that the path stays in a folder.
 
@@ -345,7 +312,7 @@ def uncontained_path(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "path", "{call}() uses {what} as a path that no check keeps in a folder")
 
 
-@_source_rule("TRU-305", name="prefix-as-containment", severity="high")
+@_flow_rule("TRU-305", "prefix-as-containment", "high")
 def prefix_check(source: SourceFlows) -> Iterator[Problem]:
     """A path is checked by the start of its text: `path.startswith(root)`.
 
@@ -357,7 +324,7 @@ def prefix_check(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "prefix", "{call}() decides by text whether {what} is in a folder")
 
 
-@_source_rule("TRU-306", name="url-without-guard", severity="high")
+@_flow_rule("TRU-306", "url-without-guard", "high")
 def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool decides which host a request goes to, without a check of the host.
 
@@ -370,7 +337,7 @@ def unguarded_url(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "url", "{call}() sends a request to a host that {what} decides")
 
 
-@_source_rule("TRU-307", name="argument-injection", severity="high")
+@_flow_rule("TRU-307", "argument-injection", "high")
 def injected_argument(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool is an argument of a program, and may be read as an option.
 
@@ -382,7 +349,7 @@ def injected_argument(source: SourceFlows) -> Iterator[Problem]:
     yield from _flow_problems(source, "argument", "{call}() passes {what} as an argument that may be an option")
 
 
-@_source_rule("TRU-308", name="attribute-from-parameter", severity="high")
+@_flow_rule("TRU-308", "attribute-from-parameter", "high")
 def chosen_attribute(source: SourceFlows) -> Iterator[Problem]:
     """A parameter of a tool names the attribute that is read, set or called.
 

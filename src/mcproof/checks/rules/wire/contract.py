@@ -5,6 +5,7 @@ Why probes are observations: docs/decisions/0017-probes-are-facts.md.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -36,15 +37,12 @@ def _identity(evidence: dict[str, Any]) -> str | None:
     return "\n".join(sorted(promises)) if promises else None
 
 
-@rule(
-    ItemProbes,
-    "WIR-011",
-    ruleset="wire",
-    name="unknown-tool-accepted",
-    severity="error",
-    category="contract",
-    fault=UNKNOWN_METHOD,
-)
+probe_rule = partial(rule, ItemProbes, ruleset="wire", severity="error")
+_promise_rule = partial(probe_rule, category="contract", traits=RuleTraits(sums_up=_identity))
+"""Registers a rule about the promises of a schema, which has one finding for all broken promises of a tool."""
+
+
+@probe_rule("WIR-011", name="unknown-tool-accepted", category="contract", fault=UNKNOWN_METHOD)
 def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
     """A call of a tool that does not exist succeeds.
 
@@ -59,16 +57,7 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
             yield Problem(message, record.schema_pointer, evidence=evidence(record))
 
 
-@rule(
-    ItemProbes,
-    "WIR-012",
-    ruleset="wire",
-    name="missing-required-accepted",
-    severity="error",
-    category="contract",
-    fault=MISSING_REQUIRED,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-012", name="missing-required-accepted", fault=MISSING_REQUIRED)
 def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     """A call without a required argument is accepted.
 
@@ -78,16 +67,7 @@ def missing_required(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, MISSING_REQUIRED.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-013",
-    ruleset="wire",
-    name="wrong-type-accepted",
-    severity="error",
-    category="contract",
-    fault=TYPE_MISMATCH,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-013", name="wrong-type-accepted", fault=TYPE_MISMATCH)
 def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     """An argument of a type that the schema excludes is accepted.
 
@@ -97,16 +77,7 @@ def wrong_type(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, TYPE_MISMATCH.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-014",
-    ruleset="wire",
-    name="extra-field-accepted",
-    severity="error",
-    category="contract",
-    fault=UNEXPECTED_FIELD,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-014", name="extra-field-accepted", fault=UNEXPECTED_FIELD)
 def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     """An argument that the closed schema does not declare is accepted.
 
@@ -116,16 +87,7 @@ def extra_field(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, UNEXPECTED_FIELD.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-015",
-    ruleset="wire",
-    name="oversized-accepted",
-    severity="error",
-    category="contract",
-    fault=OVERSIZED,
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-015", name="oversized-accepted", fault=OVERSIZED)
 def oversized(probes: ItemProbes) -> Iterator[Problem]:
     """An argument larger than the schema allows is accepted.
 
@@ -135,15 +97,7 @@ def oversized(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, OVERSIZED.id)
 
 
-@rule(
-    ItemProbes,
-    "WIR-016",
-    ruleset="wire",
-    name="invalid-accepted",
-    severity="error",
-    category="contract",
-    traits=RuleTraits(sums_up=_identity),
-)
+@_promise_rule("WIR-016", name="invalid-accepted")
 def invalid(probes: ItemProbes) -> Iterator[Problem]:
     """A call that violates the schema in another way is accepted: a bound, an enumeration, a pattern.
 
@@ -153,7 +107,7 @@ def invalid(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted_invalid(probes, None)
 
 
-@rule(ItemProbes, "WIR-017", ruleset="wire", name="crash", severity="error", category="robustness")
+@probe_rule("WIR-017", name="crash", category="robustness")
 def crash(probes: ItemProbes) -> Iterator[Problem]:
     """A request crashes the server or closes the connection.
 
@@ -163,7 +117,7 @@ def crash(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "crash", "crashes on {}")
 
 
-@rule(ItemProbes, "WIR-018", ruleset="wire", name="hang", severity="error", category="robustness")
+@probe_rule("WIR-018", name="hang", category="robustness")
 def hang(probes: ItemProbes) -> Iterator[Problem]:
     """A request gets no response in time.
 
@@ -173,7 +127,7 @@ def hang(probes: ItemProbes) -> Iterator[Problem]:
     yield from _ended_in(probes, "hang", "does not respond to {}")
 
 
-@rule(ItemProbes, "WIR-019", ruleset="wire", name="malformed-answer", severity="error", category="protocol")
+@probe_rule("WIR-019", name="malformed-answer", category="protocol")
 def malformed(probes: ItemProbes) -> Iterator[Problem]:
     """The response to a request is not JSON-RPC.
 
@@ -285,7 +239,7 @@ def evidence(record: ProbeRecord) -> dict[str, Any]:
     return found
 
 
-@rule(ItemProbes, "WIR-032", ruleset="wire", name="injection", severity="error", category="security")
+@probe_rule("WIR-032", name="injection", category="security")
 def injection(probes: ItemProbes) -> Iterator[Problem]:
     """A tool executes or follows an argument instead of treating it as data: a path, a command, SQL, a template, a URL.
 
@@ -304,15 +258,7 @@ CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource":
 """The error codes that the stateless era requires."""
 
 
-@rule(
-    ItemProbes,
-    "WIR-025",
-    ruleset="wire",
-    name="unknown-method-accepted",
-    severity="error",
-    category="protocol",
-    fault=UNKNOWN_METHOD,
-)
+@probe_rule("WIR-025", name="unknown-method-accepted", category="protocol", fault=UNKNOWN_METHOD)
 def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
     """A method that does not exist succeeds.
 
@@ -322,7 +268,7 @@ def unknown_method(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_method", "returns a result for a method that does not exist")
 
 
-@rule(ItemProbes, "WIR-026", ruleset="wire", name="not-json-fatal", severity="error", category="robustness")
+@probe_rule("WIR-026", name="not-json-fatal", category="robustness")
 def not_json(probes: ItemProbes) -> Iterator[Problem]:
     """A message that is not JSON crashes the server, or the next request is lost.
 
@@ -336,7 +282,7 @@ def not_json(probes: ItemProbes) -> Iterator[Problem]:
             yield Problem(message, evidence=evidence(record))
 
 
-@rule(ItemProbes, "WIR-027", ruleset="wire", name="version-not-negotiated", severity="error", category="protocol")
+@probe_rule("WIR-027", name="version-not-negotiated", category="protocol")
 def version(probes: ItemProbes) -> Iterator[Problem]:
     """An unknown protocol revision is accepted, or rejected without an alternative.
 
@@ -354,7 +300,7 @@ def version(probes: ItemProbes) -> Iterator[Problem]:
             yield Problem(f"{message}: {record.response}", evidence=evidence(record))
 
 
-@rule(ItemProbes, "WIR-028", ruleset="wire", name="bad-cursor-accepted", severity="note", category="protocol")
+@probe_rule("WIR-028", name="bad-cursor-accepted", severity="note", category="protocol")
 def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
     """A cursor that the server never issued is accepted.
 
@@ -366,7 +312,7 @@ def bad_cursor(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "bad_cursor", "returns a page for a cursor that it never issued")
 
 
-@rule(ItemProbes, "WIR-029", ruleset="wire", name="unknown-prompt-accepted", severity="error", category="protocol")
+@probe_rule("WIR-029", name="unknown-prompt-accepted", category="protocol")
 def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
     """A prompt that does not exist is returned.
 
@@ -376,7 +322,7 @@ def unknown_prompt(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_prompt", "returns a result for a prompt that does not exist")
 
 
-@rule(ItemProbes, "WIR-030", ruleset="wire", name="unknown-resource-accepted", severity="error", category="protocol")
+@probe_rule("WIR-030", name="unknown-resource-accepted", category="protocol")
 def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
     """A resource that does not exist is returned, or returned as empty.
 
@@ -386,7 +332,7 @@ def unknown_resource(probes: ItemProbes) -> Iterator[Problem]:
     yield from _accepted(probes, "unknown_resource", "returns a result for a resource that does not exist")
 
 
-@rule(ItemProbes, "WIR-031", ruleset="wire", name="wrong-error-code", severity="warning", category="protocol")
+@probe_rule("WIR-031", name="wrong-error-code", severity="warning", category="protocol")
 def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
     """An error has a code other than the revision requires.
 
