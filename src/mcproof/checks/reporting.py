@@ -7,6 +7,7 @@ Why one habit is one group: docs/decisions/0040-text-shows-habits.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from marshal import dumps
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,8 +26,6 @@ from mcproof.checks.findings import (
 from mcproof.core.text.json_positions import Pointer, Span, resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from mcproof.checks.fixes import FileEdit
     from mcproof.checks.ignores import Suppression
     from mcproof.checks.rule import Rule

@@ -7,14 +7,13 @@ Why a capability is a verb with its object: docs/decisions/0049-capabilities-are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.checks.behaviour import effects as verbs
 from mcproof.core.text.english import first_sentence, lead_end, verb_forms, word_set, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from mcproof.core.catalog.model import Tool
 
 

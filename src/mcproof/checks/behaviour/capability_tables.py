@@ -9,6 +9,7 @@ Why a capability is a verb with its object: docs/decisions/0049-capabilities-are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mcproof.checks.behaviour import capabilities
@@ -28,8 +29,6 @@ from mcproof.checks.behaviour.capabilities import (
 from mcproof.core.text.english import word_set, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.catalog.model import Tool
 
 

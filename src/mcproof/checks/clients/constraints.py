@@ -7,6 +7,7 @@ Why sentences are generated: docs/decisions/0042-constraints-are-data.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.clients import schema_constraints as schema
@@ -32,8 +33,6 @@ from mcproof.core.schema.keywords import BARE_ARRAY, DEEP, ODD, ODD_ENUM, ODD_KE
 from mcproof.core.schema.tree import DEEP_LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mcproof.checks.clients.profiles import Constraint
     from mcproof.checks.clients.surface import Hit
 

@@ -7,6 +7,7 @@ worse in no client, and breaks no size constraint anew; otherwise its edits are 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.clients.hits import ClientChecks
@@ -17,8 +18,6 @@ from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.json_document import RevisedText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
     from mcproof.checks.clients.hits import ClientHit
     from mcproof.core.catalog.model import Catalog
     from mcproof.core.text.json_document import Edit

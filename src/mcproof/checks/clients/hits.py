@@ -5,6 +5,7 @@ Why only some constraints are checked on a tool: docs/decisions/0043-survey-befo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,8 +15,6 @@ from mcproof.checks.clients.surface import ToolSurface, marks_on, server_surface
 from mcproof.checks.subjects import ClientHits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from mcproof.checks.findings import Level
     from mcproof.core.catalog.model import Catalog, Tool
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.core.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from mcproof.checks.findings import Level
 
 

@@ -7,6 +7,7 @@ breaks the constraint. Only positions that hold a schema are checked: a property
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.surface import matches_whole, optional_names, size_of
@@ -15,8 +16,6 @@ from mcproof.core.schema.keywords import TYPE_KEYWORDS
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from mcproof.checks.clients.surface import ToolSurface
     from mcproof.core.schema.tree import SchemaNode
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,8 +18,6 @@ from mcproof.core.text.json_document import Edit, JsonText, RevisedText, splice
 from mcproof.core.text.json_positions import Member, Pointer, members_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
     from mcproof.core.schema.references import Reference
 
 

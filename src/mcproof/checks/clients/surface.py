@@ -7,6 +7,7 @@ yields the pointer of every place that breaks it. Patterns of a configuration ar
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,8 +17,6 @@ from mcproof.core.catalog.tool_marks import HINTS
 from mcproof.core.schema.keywords import ODD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from mcproof.core.catalog.model import Catalog, Tool
     from mcproof.core.schema.tree import SchemaNode
 

@@ -6,14 +6,13 @@ APIs, those degrade a tool at most. Verdicts are derived from effects and status
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from mcproof.checks.clients.profiles import EFFECTS, Status, effect_level
 from mcproof.core.stored_form import Count, Position, Text, member, record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from mcproof.checks.clients.hits import ClientHit
     from mcproof.checks.clients.profiles import ClientChoice
     from mcproof.checks.findings import Level

@@ -7,6 +7,7 @@ breaks the constraint.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.scores.tokens import is_longer, stringify
@@ -14,8 +15,6 @@ from mcproof.core.schema.tree import STRICT_LEVELS
 from mcproof.core.schema.validation import is_valid_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mcproof.checks.clients.surface import ToolSurface
     from mcproof.core.schema.references import Reference
     from mcproof.core.schema.tree import SchemaTree

@@ -7,8 +7,9 @@ because a missing part is not a removed one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from mcproof.checks.diff.documents import json_key
 from mcproof.checks.diff.kinds import CHANGE_KINDS, ChangeKind
@@ -16,9 +17,6 @@ from mcproof.checks.findings import CHANGE_SEVERITIES, ReportedFinding, RuleFact
 from mcproof.checks.reporting import SourceLines, find_spans, locate, snippet_at
 from mcproof.core.catalog.model import CONDITIONAL, Catalog, Item, Tool
 from mcproof.core.text.json_positions import Span, unescape
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
 
 
 class _LocatedChange(NamedTuple):

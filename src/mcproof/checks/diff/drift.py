@@ -8,6 +8,7 @@ Why the lock has texts: docs/decisions/0044-lock-has-texts.md.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -19,8 +20,6 @@ from mcproof.checks.diff.lock import OTHER, PARTS, hash_of, item_hash, known_par
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog, Item
 

@@ -7,6 +7,7 @@ schema, output schema, other members. Changes inside schemas are found in `schem
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.diff.changes import (
@@ -25,8 +26,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from mcproof.core.catalog.model import Catalog, Item, Tool
 
 

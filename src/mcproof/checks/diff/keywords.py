@@ -6,7 +6,8 @@ schema.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from mcproof.checks.diff.comparison import SchemaComparison, SchemaPair, value_effects
 from mcproof.checks.diff.documents import (
@@ -21,10 +22,6 @@ from mcproof.checks.diff.kinds import member_change, names_text, shortened_name,
 from mcproof.checks.diff.properties import compare_properties, property_label
 from mcproof.core.schema.keywords import DYNAMIC, VALUE_KEYWORDS, has_in_place_applicator
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _ANNOTATIONS = {
     "title": ("title", "title-changed"),

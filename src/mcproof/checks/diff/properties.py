@@ -19,7 +19,8 @@ containment check.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
 from mcproof.checks.diff.comparison import (
     Effect,
@@ -42,9 +43,6 @@ from mcproof.checks.diff.documents import (
 )
 from mcproof.checks.diff.kinds import counted, value_text
 from mcproof.core.schema.keywords import ALTERNATIVES, DYNAMIC, assertions, is_union
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 def compare_properties(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair]:

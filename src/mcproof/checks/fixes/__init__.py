@@ -7,6 +7,7 @@ Why fixes are text edits: docs/decisions/0008-fixes-are-text-edits.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.findings import Finding, TextEdit
@@ -16,8 +17,6 @@ from mcproof.core.text.json_document import Edit, JsonText, Position, splice
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mcproof.core.catalog.model import Catalog, Item
 
 

@@ -11,13 +11,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from mcproof.core.catalog.model import Catalog, Item, Tool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 MCP2, MCP1, FASTMCP, LOW_LEVEL, ZOD, LITERAL = "mcp", "mcp1", "fastmcp", "lowlevel", "zod", "literal"
 FRAMEWORKS = {

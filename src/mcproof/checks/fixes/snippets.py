@@ -7,6 +7,7 @@ Why every snippet was tried: docs/decisions/0036-snippets-are-tried.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.fixes.snippet_tables import (
@@ -31,8 +32,6 @@ from mcproof.core.stored_form import record
 from mcproof.core.text.json_positions import resolve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog
 

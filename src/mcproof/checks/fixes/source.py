@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcproof.checks.fixes import MemberChange, member_changes, newly_required
@@ -18,8 +19,6 @@ from mcproof.core.text.json_positions import escape, resolve
 from mcproof.core.text.python_document import PythonText, UncertainError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
     from mcproof.checks.findings import Finding
     from mcproof.core.catalog.model import Catalog, SourceMap
 

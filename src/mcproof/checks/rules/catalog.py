@@ -5,7 +5,7 @@ Why mcproof reports its own crashes: docs/decisions/0018-rules-about-mcproof.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import RuleTraits, rule
@@ -14,10 +14,6 @@ from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.schema.tree import STRICT_LEVELS, SchemaTree
 from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _LISTS = ("tools", "resources", "resourceTemplates", "prompts")
 

@@ -8,6 +8,7 @@ Why JavaScript decides lengths: docs/decisions/0011-javascript-semantics.md.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
@@ -19,8 +20,6 @@ from mcproof.core.schema.tree import SchemaTree
 from mcproof.core.text.english import documents_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from mcproof.checks.rule import Check, Fault, Need, S
 
 

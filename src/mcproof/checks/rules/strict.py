@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem, SetMember
 from mcproof.checks.rule import MISSING_REQUIRED, OVERSIZED, TYPE_MISMATCH, UNEXPECTED_FIELD, rule
 from mcproof.core.schema.acceptance import accepts_anything, are_all_optional, unbounded_kinds
 from mcproof.core.schema.tree import SchemaTree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _strict_rule = partial(rule, SchemaTree, ruleset="strict", severity="warning", category="schema")
 

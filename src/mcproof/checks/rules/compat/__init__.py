@@ -8,6 +8,7 @@ Why `lint` reports only certain breaks: docs/decisions/0045-lint-reports-certain
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.constraints import in_a_sentence
@@ -20,8 +21,6 @@ from mcproof.core.console import plural
 from mcproof.core.text.json_positions import unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.checks.rule import Check
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,6 @@ from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from mcproof.checks.findings import Problem
     from mcproof.checks.rule import Check, S
     from mcproof.core.catalog.model import Kind

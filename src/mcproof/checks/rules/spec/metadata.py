@@ -6,6 +6,8 @@ Some need a live server, such as those about cursors, caching and lists that dif
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +23,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.observations.connection import Anomaly
 
 
@@ -43,16 +43,11 @@ _SECRET_WORDS = frozenset(
 _SECRET_KEYS = frozenset({"api", "access", "private", "secret", "auth"})
 _LONGEST_HEADER_NAME = 200
 
+_icon_demand = partial(item_demand, since=DIALECTS, kinds=(*ITEMS, "server"), marks=("icons", SERVER_ICONS))
+_header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELESS, marks=(ANNOTATION,))
 
-@item_demand(
-    "SPEC-050",
-    "icon-address",
-    "warning",
-    "basic#icons",
-    since=DIALECTS,
-    kinds=(*ITEMS, "server"),
-    marks=("icons", SERVER_ICONS),
-)
+
+@_icon_demand("SPEC-050", "icon-address", "warning", "basic#icons")
 def icon_address(judged: JudgedItem) -> Iterator[Problem]:
     """The address of an icon is neither `https:` nor `data:`.
 
@@ -65,15 +60,7 @@ def icon_address(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
 
 
-@item_demand(
-    "SPEC-051",
-    "icon-form",
-    "error",
-    "schema#Icon",
-    since=DIALECTS,
-    kinds=(*ITEMS, "server"),
-    marks=("icons", SERVER_ICONS),
-)
+@_icon_demand("SPEC-051", "icon-form", "error", "schema#Icon")
 def icon_form(judged: JudgedItem) -> Iterator[Problem]:
     """An icon has no `src`, `sizes` that are not a list of `WxH` or `any`, or a `theme` other than `light` and `dark`.
 
@@ -142,9 +129,7 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the prefix of {shown(key)} is reserved for the protocol", f"/_meta/{escape(key)}")
 
 
-@item_demand(
-    "SPEC-070", "invalid-parameter-header", "error", "tools#x-mcp-header", since=STATELESS, marks=(ANNOTATION,)
-)
+@_header_demand("SPEC-070", "invalid-parameter-header", "error")
 def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     """An `x-mcp-header` annotation is invalid.
 
@@ -157,15 +142,7 @@ def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(message, node.pointer)
 
 
-@item_demand(
-    "SPEC-071",
-    "secret-parameter-header",
-    "warning",
-    "tools#x-mcp-header",
-    category="security",
-    since=STATELESS,
-    marks=(ANNOTATION,),
-)
+@_header_demand("SPEC-071", "secret-parameter-header", "warning", category="security")
 def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     """A parameter with a secret is annotated with `x-mcp-header`.
 

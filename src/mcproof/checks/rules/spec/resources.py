@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -11,8 +12,6 @@ from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from mcproof.checks.subjects import JudgedItem
     from mcproof.core.catalog.model import Item, Kind
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,8 +23,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.checks.subjects import JudgedItem
     from mcproof.core.schema.references import Reference
     from mcproof.core.schema.tree import SchemaTree

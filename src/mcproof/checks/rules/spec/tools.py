@@ -6,6 +6,8 @@ Those about input and output schemas are in `schemas`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -26,8 +28,6 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.catalog.model import Kind, Tool
 
 
@@ -47,15 +47,12 @@ _ADDED = {
 """The members that a revision added. Many SDKs send `execution` in any revision, which harms nobody."""
 
 
-@item_demand(
-    "SPEC-030",
-    "annotation-type",
-    "error",
-    "schema#ToolAnnotations",
-    category="annotations",
-    since=ANNOTATED,
-    marks=(ODD_ANNOTATIONS,),
+_hint_demand = partial(
+    item_demand, source="schema#ToolAnnotations", category="annotations", since=ANNOTATED, marks=(ODD_ANNOTATIONS,)
 )
+
+
+@_hint_demand("SPEC-030", "annotation-type", "error")
 def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
     """A hint of a tool's annotations is not a boolean, or their title is not a string.
 
@@ -70,15 +67,7 @@ def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem(f"the title is {kind_of(hints['title'])}, not a string", "/annotations/title")
 
 
-@item_demand(
-    "SPEC-031",
-    "unknown-annotation",
-    "note",
-    "schema#ToolAnnotations",
-    category="annotations",
-    since=ANNOTATED,
-    marks=(ODD_ANNOTATIONS,),
-)
+@_hint_demand("SPEC-031", "unknown-annotation", "note")
 def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
     """A tool's annotations have a member that the protocol does not define.
 
@@ -90,15 +79,7 @@ def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"the protocol defines no annotation {shown(key)}", f"/annotations/{escape(key)}")
 
 
-@item_demand(
-    "SPEC-032",
-    "contradicting-hints",
-    "warning",
-    "schema#ToolAnnotations",
-    category="annotations",
-    since=ANNOTATED,
-    marks=(ODD_ANNOTATIONS,),
-)
+@_hint_demand("SPEC-032", "contradicting-hints", "warning")
 def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
     """A tool is annotated as both read-only and destructive.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from mcproof.checks.rules.trust.rule import trust_rule
 from mcproof.core.observations.perimeter import AuthorizationFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.observations.perimeter import NamedIssuer
 
 INSECURE_GRANTS = ("password", "implicit")

@@ -5,6 +5,7 @@ What a tool can do is found in `checks.behaviour`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ from mcproof.checks.rules.trust.rule import few, identity, if_open, near, tools_
 from mcproof.core.catalog.model import Catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from mcproof.checks.behaviour.capabilities import Capability, CapabilityMatch
     from mcproof.checks.rule import Check
     from mcproof.core.catalog.model import Tool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from mcproof.checks.diff.drift import Difference, DriftKind
     from mcproof.checks.rule import Check
     from mcproof.core.observations.perimeter import Exposure

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 from mcproof.core.observations.connection import ServerIdentity
 from mcproof.core.observations.perimeter import REDIRECT_CAP, SIZE_CAP, PerimeterFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MODERN_VERSIONS = ("TLSv1.2", "TLSv1.3")
 LEAST_MAX_AGE = 86_400

@@ -6,6 +6,7 @@ Why a problem is reported for each tool: docs/decisions/0026-well-formed-per-too
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from mcproof.core.schema.acceptance import accepts_anything
 from mcproof.core.schema.keywords import is_page_token, role_of, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.schema.tree import SchemaNode, SchemaTree
 
 MAX_BYTES, MAX_LEVELS = 65_536, 32

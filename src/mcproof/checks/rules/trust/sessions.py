@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from mcproof.core.observations.connection import ENOUGH_BITS, ListStability, Ses
 from mcproof.core.observations.probes import ReadCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from mcproof.core.observations.perimeter import Exposure
 
 

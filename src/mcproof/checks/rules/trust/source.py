@@ -6,6 +6,7 @@ Why a flow may be silent: docs/decisions/0046-flows-assume-checks.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from mcproof.core.observations.source import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from mcproof.checks.advisories import AdvisoryHit
     from mcproof.core.observations.perimeter import Exposure
     from mcproof.core.observations.source import (

@@ -7,8 +7,8 @@ Why probes are observations: docs/decisions/0017-probes-are-facts.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
@@ -17,10 +17,6 @@ from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import LINGERING, SLOW_START, Anomaly, ConnectionFacts
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
 from mcproof.core.protocol import REVISIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 SHOWN = 5
 """How many pieces of evidence a finding has."""

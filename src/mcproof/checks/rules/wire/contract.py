@@ -5,6 +5,7 @@ Why probes are observations: docs/decisions/0017-probes-are-facts.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,6 @@ from mcproof.core.observations.probes import ROOT, ItemProbes
 from mcproof.core.protocol import FIRST_STATELESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mcproof.core.observations.probes import Outcome, ProbeRecord
 
 
