@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.clients.constraints import KINDS, ParameterType, parameters_of
 from mcproof.checks.clients.profiles import EFFECTS, Constraint, Profile, Source, known_profiles
-from mcproof.checks.clients.surface import LinearPattern, problem_of
+from mcproof.checks.clients.view import LinearPattern, problem_of
 from mcproof.checks.rule import VERDICTS, rules_of
 from mcproof.runs.config import (
     GRADES,

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS
+from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, marks_on, needs_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
-from mcproof.checks.clients.surface import ToolSurface, marks_on, server_surface
+from mcproof.checks.clients.view import ClientView, server_view
 from mcproof.checks.subjects import ClientHits
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class ClientChecks:
             key = f"{kind} {is_surveyed} {sorted(params.items())}"
             if key not in shared:
                 if kind in TOOL_KINDS:
-                    needs = TOOL_KINDS[kind].needs(params) if is_surveyed else None
-                    shared[key] = _Check(TOOL_KINDS[kind].check, params, needs)
+                    needs = needs_of(kind, params) if is_surveyed else None
+                    shared[key] = _Check(TOOL_KINDS[kind], params, needs)
                     self._tool_checks.append(shared[key])
                 else:
                     shared[key] = _Check(SERVER_KINDS[kind], params, None)
@@ -159,11 +159,9 @@ class ClientChecks:
 
     def find_on_server(self, catalog: Catalog) -> list[Violation]:
         """What the server as a whole breaks."""
-        surface = server_surface(catalog)
+        view = server_view(catalog)
         return [
-            (check, tool, pointer)
-            for check in self._server_checks
-            for tool, pointer in check.find(surface, check.params)
+            (check, tool, pointer) for check in self._server_checks for tool, pointer in check.find(view, check.params)
         ]
 
     def find_on_tool(self, tool: Tool, server_key: str) -> list[Violation]:
@@ -179,8 +177,8 @@ class ClientChecks:
                 self._by_marks[marks] = checks
         if not checks:
             return []
-        surface = ToolSurface(tool, server_key)
-        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(surface, check.params)]
+        view = ClientView(tool, server_key)
+        return [(check.on(tool), None, pointer) for check in checks for pointer in check.find(view, check.params)]
 
     def group(self, violations: list[Violation], server_key: str = "") -> ClientHits | None:
         """Group what was found by rule and place; None if no finding is about it."""
