@@ -65,9 +65,9 @@ class Context:
         """The constraints of clients; by default those that `lint` checks."""
         if self._clients is not None:
             return self._clients
-        from mcproof.checks.clients.hits import usual_checks  # here, as many runs have no rules about clients
+        from mcproof.checks.clients.hits import default_client_checks  # here, as many runs have no rules about clients
 
-        return usual_checks()
+        return default_client_checks()
 
     @cached_property
     def server_key(self) -> str:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcproof.checks.clients.constraints import SERVER_KINDS, TOOL_KINDS, marks_on, needs_of
 from mcproof.checks.clients.profiles import RANK, ActiveConstraint, ClientChoice, known_profiles
 from mcproof.checks.clients.view import ClientView, server_view
+from mcproof.checks.findings import LEVELS, Level
 from mcproof.checks.subjects import ClientHits
 
 if TYPE_CHECKING:
-    from mcproof.checks.findings import Level
     from mcproof.core.catalog.model import Catalog, Tool
 
 
@@ -38,16 +38,15 @@ class AffectedClients:
     __slots__ = ("constraints", "depends_on_key", "level", "summary")
 
     def __init__(self, constraints: Iterable[ActiveConstraint]) -> None:
-        self.constraints = sorted(constraints, key=_badness)
+        self.constraints = sorted(
+            constraints,
+            key=lambda active: (LEVELS.index(active.level), RANK[active.constraint.effect], active.profile.name),
+        )
         self.level = self.constraints[0].level
         self.depends_on_key = any(constraint.depends_on_key for constraint in self.constraints)
         """Whether some only apply because of the server's name."""
         self.summary: tuple[str, dict[str, Any]] | None = None
         """The effects in words and the evidence of a finding, once there is one."""
-
-
-def _badness(active: ActiveConstraint) -> tuple[int, int, str]:
-    return _LEVELS.index(active.level), RANK[active.constraint.effect], active.profile.name
 
 
 class BrokenPlace(NamedTuple):
@@ -59,7 +58,6 @@ class BrokenPlace(NamedTuple):
     affected: AffectedClients
 
 
-_LEVELS = ("error", "warning", "note")
 _MOST_COMBINATIONS = 10_000
 
 
@@ -208,7 +206,7 @@ def hits_of(violations: list[Violation]) -> list[ClientHit]:
 
 
 @cache
-def usual_checks() -> ClientChecks:
+def default_client_checks() -> ClientChecks:
     """The constraints that `lint` checks if no client is named."""
     return ClientChecks(ClientChoice(known_profiles()).for_lint())
 
