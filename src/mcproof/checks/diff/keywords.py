@@ -33,20 +33,17 @@ _ANNOTATIONS = {
 
 
 class _Annotation(NamedTuple):
-    value: Any
+    member: dict[str, Any]
+    """The keyword with its value; empty if it is absent."""
     pointer: str
-    is_present: bool
-
-    def as_member(self, keyword: str) -> dict[str, Any]:
-        return {keyword: self.value} if self.is_present else {}
 
 
 def _annotation(keyword: str, referring: Subschema, target: Subschema) -> _Annotation:
     """An annotation of the referring schema, or else of its target."""
     for subschema in (referring, target):
         if keyword in subschema.keywords:
-            return _Annotation(subschema.keywords[keyword], f"{subschema.pointer}/{keyword}", True)
-    return _Annotation(None, referring.pointer, False)
+            return _Annotation({keyword: subschema.keywords[keyword]}, f"{subschema.pointer}/{keyword}")
+    return _Annotation({}, referring.pointer)
 
 
 def compare_annotations(comparison: SchemaComparison, pair: SchemaPair, old: Subschema, new: Subschema) -> None:
@@ -55,18 +52,17 @@ def compare_annotations(comparison: SchemaComparison, pair: SchemaPair, old: Sub
     for keyword, (name, kind) in _ANNOTATIONS.items():
         if keyword != "description" and not pair.label:
             continue
-        before, after = _annotation(keyword, pair.old, old), _annotation(keyword, pair.new, new)
-        if same_json(before.value or None, after.value or None):
+        (old_member, _), (new_member, at) = _annotation(keyword, pair.old, old), _annotation(keyword, pair.new, new)
+        before, after = old_member.get(keyword), new_member.get(keyword)
+        if same_json(before or None, after or None):
             continue
-        is_text = all(isinstance(annotation.value or "", str) for annotation in (before, after))
-        if is_text or keyword in {"examples", "deprecated"}:
-            message = text_change(name, before.value, after.value, of=subject)
-            comparison.report(kind, False, message, pair, after.pointer)
-    before, after = _annotation("default", pair.old, old), _annotation("default", pair.new, new)
-    if not same_json(before.as_member("default"), after.as_member("default")):
-        breaking = None if comparison.is_input and before.is_present else False
-        change = member_change("default", before.as_member("default"), after.as_member("default"))
-        comparison.report("default-changed", breaking, f"default of {subject} {change}", pair, after.pointer)
+        if keyword in {"examples", "deprecated"} or all(isinstance(value or "", str) for value in (before, after)):
+            comparison.report(kind, False, text_change(name, before, after, of=subject), pair, at)
+    (before, _), (after, at) = _annotation("default", pair.old, old), _annotation("default", pair.new, new)
+    if not same_json(before, after):
+        breaking = None if comparison.is_input and before else False
+        message = f"default of {subject} {member_change('default', before, after)}"
+        comparison.report("default-changed", breaking, message, pair, at)
 
 
 def compare_unknown_keywords(
@@ -121,11 +117,8 @@ def _compare_values(comparison: SchemaComparison, pair: SchemaPair) -> list[Sche
         # Not every server enforces formats: docs/decisions/0024-two-validators.md.
         elif breaking and value_effect.keyword == "format":
             breaking = None
-        at = (
-            f"{pair.new.pointer}/{value_effect.keyword}"
-            if comparison.is_written(value_effect.keyword, pair.new)
-            else None
-        )
+        is_written = comparison.is_written(value_effect.keyword, pair.new)
+        at = f"{pair.new.pointer}/{value_effect.keyword}" if is_written else None
         comparison.report(value_effect.kind, breaking, value_effect.message, pair, at)
     return []
 

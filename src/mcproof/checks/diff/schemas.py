@@ -237,14 +237,9 @@ def _compare_dialects(comparison: SchemaComparison) -> None:
     before, after = (
         value_text(document.root["$schema"]) if "$schema" in document.root else "none" for document in (old, new)
     )
-    comparison.changes.append(
-        SchemaChange(
-            kind="dialect-changed",
-            breaking=False if is_harmless else None,
-            message=f"`$schema` changed from {before} to {after}",
-            pointer=new.base + ("/$schema" if "$schema" in new.root else ""),
-        )
-    )
+    message = f"`$schema` changed from {before} to {after}"
+    pointer = new.base + ("/$schema" if "$schema" in new.root else "")
+    comparison.changes.append(SchemaChange("dialect-changed", False if is_harmless else None, message, pointer))
 
 
 def _depends_on_dialect(document: SchemaDocument, drafts: set[int | None]) -> bool:
