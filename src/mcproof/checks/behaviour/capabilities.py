@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mcproof.checks.behaviour.acts import LONGEST, Act, Source, ToolText, parameters_of
@@ -301,34 +302,13 @@ NOTES = word_set("file files markdown note notes obsidian")
 SECRET_STORES = word_set("credentials keychain secrets vault")
 SECRET_PAIRS = frozenset(
     [
-        *(
-            (first, second)
-            for first in ("access", "api", "encryption", "private", "secret", "signing", "ssh", "deploy", "master")
-            for second in ("key", "keys")
+        *product(word_set("access api encryption private secret signing ssh deploy master"), ("key", "keys")),
+        *product(
+            word_set("access api auth authentication bearer bot jwt oauth refresh session id"), ("token", "tokens")
         ),
-        *(
-            (first, second)
-            for first in (
-                "access",
-                "api",
-                "auth",
-                "authentication",
-                "bearer",
-                "bot",
-                "jwt",
-                "oauth",
-                "refresh",
-                "session",
-                "id",
-            )
-            for second in ("token", "tokens")
-        ),
-        ("session", "cookie"),
-        ("session", "cookies"),
+        *product(("session",), ("cookie", "cookies")),
+        *product(("env",), ("variables", "vars", "var")),
         ("environment", "variables"),
-        ("env", "variables"),
-        ("env", "vars"),
-        ("env", "var"),
     ]
 )
 AFTER_SECRETS = word_set(
@@ -343,9 +323,7 @@ ACCESSING = word_set(
 )
 LOGGING_IN = word_set("authenticate login signin")
 SECRET_PARAMETERS = word_set("passphrase passwd password secret")
-SECRET_REFERENCES = frozenset(
-    [(first, second) for first in ("secret", "credential", "vault") for second in ("id", "name", "path", "arn", "key")]
-)
+SECRET_REFERENCES = frozenset(product(("secret", "credential", "vault"), ("id", "name", "path", "arn", "key")))
 """Names of parameters that select a stored secret."""
 LOGINS = ("auth", "oauth", "bearer", "login", "log in", "jwt", "api token", "access token", "credential")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from mcproof.core.catalog.model import Catalog, Item, Tool
@@ -247,132 +248,92 @@ class SnippetTemplate(NamedTuple):
     """Whether it is for nested objects only, or for the arguments themselves only; None for both."""
 
 
+_described_parameter = partial(SnippetTemplate, ("prop-no-description", "MP002"))
+_example = partial(SnippetTemplate, ("MP022",))
+_type = partial(SnippetTemplate, ("SCH-003", "prop-no-type"))
+_size = partial(SnippetTemplate, ("SCH-004",))
+_required = partial(SnippetTemplate, ("SCH-001", "tool-no-required"))
+_closed = partial(SnippetTemplate, ("SCH-002",))
+_strict = partial(SnippetTemplate, ("SCH-002", "WIR-014"))
+_described_tool = partial(SnippetTemplate, ("tool-no-description", "MP001"))
+_described_prompt = partial(SnippetTemplate, ("prompt-no-description",))
+_described_argument = partial(SnippetTemplate, ("prompt-arg-no-description",))
+_described_resource = partial(SnippetTemplate, ("resource-no-description",))
+_result = partial(SnippetTemplate, ("MP003",))
+_version = partial(SnippetTemplate, ("server-no-version", "WIR-010"))
+
 TEMPLATES = (
     # Descriptions of parameters.
-    SnippetTemplate(
-        ("prop-no-description", "MP002"),
-        _SIGNATURE,
-        _IN_SIGNATURE,
-        f'{_FIELD}$name: Annotated[$type, Field(description="…")]$default',
+    _described_parameter(_SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…")]$default'),
+    _described_parameter(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'),
+    _described_parameter((ZOD,), _IN_SCHEMA, '$name: $zod.describe("…")'),
+    _example(
+        _SIGNATURE, _IN_SIGNATURE, f'{_FIELD}$name: Annotated[$type, Field(description="…", examples=["…"])]$default'
     ),
-    SnippetTemplate(
-        ("prop-no-description", "MP002"), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"description": "…"}'
-    ),
-    SnippetTemplate(("prop-no-description", "MP002"), (ZOD,), _IN_SCHEMA, '$name: $zod.describe("…")'),
-    SnippetTemplate(
-        ("MP022",),
-        _SIGNATURE,
-        _IN_SIGNATURE,
-        f'{_FIELD}$name: Annotated[$type, Field(description="…", examples=["…"])]$default',
-    ),
-    SnippetTemplate(("MP022",), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
+    _example(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"examples": ["…"]}'),
     # Types and sizes of parameters.
-    SnippetTemplate(("SCH-003", "prop-no-type"), _SIGNATURE, _IN_SIGNATURE, "$name: str"),
-    SnippetTemplate(("SCH-003", "prop-no-type"), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "string"}'),
-    SnippetTemplate(("SCH-003", "prop-no-type"), (ZOD,), _IN_SCHEMA, "$name: z.string()"),
-    SnippetTemplate(("SCH-004",), _SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
-    SnippetTemplate(("SCH-004",), _EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
-    SnippetTemplate(("SCH-004",), (ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),
+    _type(_SIGNATURE, _IN_SIGNATURE, "$name: str"),
+    _type(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {"type": "string"}'),
+    _type((ZOD,), _IN_SCHEMA, "$name: z.string()"),
+    _size(_SIGNATURE, _IN_SIGNATURE, f"{_FIELD}$name: $bounded$default"),
+    _size(_EITHER_LITERAL, _IN_SCHEMA, '"$name": {$members"$size_keyword": $size}'),
+    _size((ZOD,), _IN_SCHEMA, "$name: $zod_bounded"),
     # Required parameters.
-    SnippetTemplate(
-        ("SCH-001", "tool-no-required"),
-        _SIGNATURE,
-        f"{_IN_SIGNATURE}, without a default if every call needs it",
-        "$name: $required_type",
-    ),
+    _required(_SIGNATURE, f"{_IN_SIGNATURE}, without a default if every call needs it", "$name: $required_type"),
     SnippetTemplate(("SCH-001", "tool-no-required", "MP004"), _EITHER_LITERAL, _IN_SCHEMA, '"required": ["$name"]'),
-    SnippetTemplate(
-        ("SCH-001", "tool-no-required"),
-        (ZOD,),
-        f"{_IN_SCHEMA}, without .optional() if every call needs it",
-        "$name: $required_zod",
-    ),
+    _required((ZOD,), f"{_IN_SCHEMA}, without .optional() if every call needs it", "$name: $required_zod"),
     # Closed objects.
-    SnippetTemplate(
-        ("SCH-002",),
+    _closed(
         (MCP2,),
         "before the first tool",
         f"from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase\n{_CLOSED}",
         nested=False,
     ),
-    SnippetTemplate(
-        ("SCH-002",),
+    _closed(
         (MCP1,),
         "before the first tool",
         f"from mcp.server.fastmcp.utilities.func_metadata import ArgModelBase\n{_CLOSED}",
         nested=False,
     ),
-    SnippetTemplate(
-        ("SCH-002",), (FASTMCP,), "in the dependencies; since version 3, signatures are closed", "fastmcp>=3", False
-    ),
-    SnippetTemplate(
-        ("SCH-002",),
+    _closed((FASTMCP,), "in the dependencies; since version 3, signatures are closed", "fastmcp>=3", False),
+    _closed(
         _SIGNATURE,
         "in the model",
         f'{_MODEL}class $model(BaseModel):\n    model_config = ConfigDict(extra="forbid")',
         nested=True,
     ),
-    SnippetTemplate(("SCH-002",), (LOW_LEVEL,), _IN_SCHEMA, '"additionalProperties": False'),
-    SnippetTemplate(("SCH-002",), (LITERAL,), _IN_SCHEMA, '"additionalProperties": false'),
-    SnippetTemplate(
-        ("SCH-002", "WIR-014"), (ZOD,), "in registerTool of $tool", "inputSchema: z.object({ … }).strict()", False
-    ),
-    SnippetTemplate(("SCH-002", "WIR-014"), (ZOD,), _IN_SCHEMA, "z.object({ … }).strict()", nested=True),
+    _closed((LOW_LEVEL,), _IN_SCHEMA, '"additionalProperties": False'),
+    _closed((LITERAL,), _IN_SCHEMA, '"additionalProperties": false'),
+    _strict((ZOD,), "in registerTool of $tool", "inputSchema: z.object({ … }).strict()", False),
+    _strict((ZOD,), _IN_SCHEMA, "z.object({ … }).strict()", nested=True),
     # Descriptions of items.
-    SnippetTemplate(
-        ("tool-no-description", "MP001"),
-        _SIGNATURE,
-        "as the docstring of $tool",
-        '"""What it does, when to use it, and what it returns."""',
+    _described_tool(
+        _SIGNATURE, "as the docstring of $tool", '"""What it does, when to use it, and what it returns."""'
     ),
-    SnippetTemplate(("tool-no-description", "MP001"), (LOW_LEVEL,), "in the Tool(…) of $tool", 'description="…"'),
-    SnippetTemplate(("tool-no-description", "MP001"), (ZOD,), "in registerTool of $tool", 'description: "…"'),
-    SnippetTemplate(("tool-no-description", "MP001"), (LITERAL,), "in the list entry of $tool", 'description: "…"'),
-    SnippetTemplate(("prompt-no-description",), _SIGNATURE, "as the docstring of $prompt", '"""What it is for."""'),
-    SnippetTemplate(("prompt-no-description",), (LOW_LEVEL,), "in the Prompt(…) of $prompt", 'description="…"'),
-    SnippetTemplate(("prompt-no-description",), (ZOD,), "in registerPrompt of $prompt", 'description: "…"'),
-    SnippetTemplate(
-        ("prompt-arg-no-description",),
-        _SIGNATURE,
-        "in the signature of $prompt",
-        f'{_FIELD}$name: Annotated[str, Field(description="…")]$default',
+    _described_tool((LOW_LEVEL,), "in the Tool(…) of $tool", 'description="…"'),
+    _described_tool((ZOD,), "in registerTool of $tool", 'description: "…"'),
+    _described_tool((LITERAL,), "in the list entry of $tool", 'description: "…"'),
+    _described_prompt(_SIGNATURE, "as the docstring of $prompt", '"""What it is for."""'),
+    _described_prompt((LOW_LEVEL,), "in the Prompt(…) of $prompt", 'description="…"'),
+    _described_prompt((ZOD,), "in registerPrompt of $prompt", 'description: "…"'),
+    _described_argument(
+        _SIGNATURE, "in the signature of $prompt", f'{_FIELD}$name: Annotated[str, Field(description="…")]$default'
     ),
-    SnippetTemplate(
-        ("prompt-arg-no-description",),
-        (LOW_LEVEL,),
-        "in the Prompt(…) of $prompt",
-        'PromptArgument(name="$name", description="…", required=$required)',
+    _described_argument(
+        (LOW_LEVEL,), "in the Prompt(…) of $prompt", 'PromptArgument(name="$name", description="…", required=$required)'
     ),
-    SnippetTemplate(
-        ("prompt-arg-no-description",),
-        (ZOD,),
-        "in the argsSchema of $prompt",
-        '$name: z.string()$optional.describe("…")',
-    ),
-    SnippetTemplate(("resource-no-description",), _SIGNATURE, "in the decorator of $resource", 'description="…"'),
-    SnippetTemplate(("resource-no-description",), (LOW_LEVEL,), "in the Resource(…) of $resource", 'description="…"'),
-    SnippetTemplate(("resource-no-description",), (ZOD,), "in registerResource of $resource", 'description: "…"'),
+    _described_argument((ZOD,), "in the argsSchema of $prompt", '$name: z.string()$optional.describe("…")'),
+    _described_resource(_SIGNATURE, "in the decorator of $resource", 'description="…"'),
+    _described_resource((LOW_LEVEL,), "in the Resource(…) of $resource", 'description="…"'),
+    _described_resource((ZOD,), "in registerResource of $resource", 'description: "…"'),
     SnippetTemplate(("resource-no-mimetype",), (ZOD,), "in registerResource of $resource", 'mimeType: "text/plain"'),
     # Results and the server.
-    SnippetTemplate(
-        ("MP003",), _SIGNATURE, "as the return type of $tool, for a structured result", "-> dict[str, str]"
-    ),
-    SnippetTemplate(("MP003",), (ZOD,), "in registerTool of $tool", "outputSchema: { … }"),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"), (MCP2,), "in the constructor", 'MCPServer("$server", version="1.0.0")'
-    ),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"), (FASTMCP,), "in the constructor", 'FastMCP("$server", version="1.0.0")'
-    ),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"), (LOW_LEVEL,), "in the constructor", 'Server("$server", version="1.0.0")'
-    ),
-    SnippetTemplate(
-        ("server-no-version", "WIR-010"),
-        (ZOD, LITERAL),
-        "in the constructor",
-        '{ name: "$server", version: "1.0.0" }',
-    ),
+    _result(_SIGNATURE, "as the return type of $tool, for a structured result", "-> dict[str, str]"),
+    _result((ZOD,), "in registerTool of $tool", "outputSchema: { … }"),
+    _version((MCP2,), "in the constructor", 'MCPServer("$server", version="1.0.0")'),
+    _version((FASTMCP,), "in the constructor", 'FastMCP("$server", version="1.0.0")'),
+    _version((LOW_LEVEL,), "in the constructor", 'Server("$server", version="1.0.0")'),
+    _version((ZOD, LITERAL), "in the constructor", '{ name: "$server", version: "1.0.0" }'),
 )
 
 

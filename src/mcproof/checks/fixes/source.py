@@ -201,23 +201,8 @@ def _words(node: ast.AST) -> list[str]:
 MOST_RUNS = 40
 """The most discovery runs to find out which of many edits do not have the intended effect."""
 _INTERACTING = frozenset(
-    [
-        "allOf",
-        "anyOf",
-        "const",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "enum",
-        "if",
-        "maxProperties",
-        "minProperties",
-        "not",
-        "oneOf",
-        "propertyNames",
-        "then",
-    ]
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "const", "enum", "maxProperties", "minProperties"}
+    | {"propertyNames", "dependencies", "dependentRequired", "dependentSchemas"}
 )
 """Keywords beside which an object that requires all its properties, or accepts no others, may accept nothing at all."""
 
