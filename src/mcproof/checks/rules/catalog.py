@@ -38,8 +38,8 @@ def missing_name(item: Item) -> Iterator[Problem]:
     """
     if item.is_object and not item.name and item.kind != "resource":
         if "name" in item.fields:
-            found = item.fields["name"]
-            what = "is empty" if found == "" else f"is {kind_of(found)}, not a string"
+            name = item.fields["name"]
+            what = "is empty" if name == "" else f"is {kind_of(name)}, not a string"
             yield Problem(f"the name {what}", at="/name")
         else:
             yield Problem("has no name")

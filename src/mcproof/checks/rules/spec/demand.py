@@ -62,7 +62,7 @@ def demand(
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
     revision. `kinds` and `marks` are those of the items that can have a problem; an item needs one of the marks.
     """
-    revisions = tuple(each for each in sorted(REVISIONS) if since <= each <= until)
+    revisions = tuple(revision for revision in sorted(REVISIONS) if since <= revision <= until)
 
     def register(find: Check[S]) -> Check[S]:
         problems_of: Check[Any] = find

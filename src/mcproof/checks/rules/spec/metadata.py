@@ -32,7 +32,7 @@ _SAFE_ICON = r"(?i:https|data):"
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _META_NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _ALPHANUMERIC = r"[A-Za-z0-9]+"
-_RESERVED = ("mcp", "modelcontextprotocol")
+_RESERVED = frozenset({"mcp", "modelcontextprotocol"})
 _DEFINED = frozenset({"related-task", "model-immediate-response", "serverInfo", "ui", "subscriptionId"})
 """Names under `io.modelcontextprotocol/` that the protocol and its extensions define."""
 _VENDORS = {"openai/": "OpenAI", "_fastmcp": "FastMCP", "anthropic/": "Anthropic"}
@@ -77,11 +77,9 @@ def icon_form(judged: JudgedItem) -> Iterator[Problem]:
         if "sizes" in icon and not isinstance(icon["sizes"], list):
             yield Problem(f"`sizes` is {kind_of(icon['sizes'])}, not a list", f"{at}/sizes")
         elif "sizes" in icon:
-            odd = next(
-                (each for each in icon["sizes"] if not isinstance(each, str) or not re.fullmatch(_SIZE, each)), None
-            )
-            if odd is not None or None in icon["sizes"]:
-                what = shown(odd) if isinstance(odd, str) else kind_of(odd)
+            odd = [size for size in icon["sizes"] if not isinstance(size, str) or not re.fullmatch(_SIZE, size)]
+            if odd:
+                what = shown(odd[0]) if isinstance(odd[0], str) else kind_of(odd[0])
                 yield Problem(f"`sizes` has {what}, which is neither like `48x48` nor `any`", f"{at}/sizes")
         if "theme" in icon and icon["theme"] not in ("light", "dark"):
             yield Problem("`theme` is neither `light` nor `dark`", f"{at}/theme")
@@ -102,13 +100,9 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
         fault = _meta_key_fault(key)
         if fault is None:
             continue
-        vendor = next((each for start, each in _VENDORS.items() if key.startswith(start)), None)
-        whose = f" ({vendor} defines it)" if vendor is not None else ""
-        yield Problem(
-            f"the key {shown(key)} {fault}{whose}",
-            f"/_meta/{escape(key)}",
-            severity=None if vendor is None else "note",
-        )
+        vendor = next((name for start, name in _VENDORS.items() if key.startswith(start)), None)
+        message = f"the key {shown(key)} {fault}" + (f" ({vendor} defines it)" if vendor is not None else "")
+        yield Problem(message, f"/_meta/{escape(key)}", severity=None if vendor is None else "note")
 
 
 @item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
@@ -123,9 +117,8 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
     """
     for key in _meta(judged.item):
         prefix, slash, name = key.partition("/")
-        if slash and prefix.split(".", 2)[1:2] in ([each] for each in _RESERVED):
-            if prefix == "io.modelcontextprotocol" and name in _DEFINED:
-                continue
+        is_defined = prefix == "io.modelcontextprotocol" and name in _DEFINED
+        if slash and not is_defined and not _RESERVED.isdisjoint(prefix.split(".", 2)[1:2]):
             yield Problem(f"the prefix of {shown(key)} is reserved for the protocol", f"/_meta/{escape(key)}")
 
 
@@ -240,10 +233,8 @@ def several_pages(facts: ConnectionFacts) -> Iterator[Problem]:
     Fix: serve all tools on one page.
     """
     if facts.tool_pages > 1:
-        pages = facts.tool_pages
-        yield Problem(
-            f"the list of tools has {pages} pages; several clients read only the first", evidence={"pages": pages}
-        )
+        message = f"the list of tools has {facts.tool_pages} pages; several clients read only the first"
+        yield Problem(message, evidence={"pages": facts.tool_pages})
 
 
 @demand(ConnectionFacts, "SPEC-208", "discovery", "warning", "discover", since=STATELESS)
@@ -259,12 +250,12 @@ def discovery(facts: ConnectionFacts) -> Iterator[Problem]:
 
 def _noted(facts: ConnectionFacts, kinds: tuple[str, ...]) -> Iterator[Problem]:
     """One problem for each kind of anomaly and method."""
-    found: dict[tuple[str, str | None], list[Anomaly]] = {}
-    for each in facts.anomalies:
-        if each.kind in kinds:
-            found.setdefault((each.kind, each.method), []).append(each)
-    for (kind, method), anomalies in found.items():
-        details = list(dict.fromkeys(each.detail for each in anomalies))
+    groups: dict[tuple[str, str | None], list[Anomaly]] = {}
+    for anomaly in facts.anomalies:
+        if anomaly.kind in kinds:
+            groups.setdefault((anomaly.kind, anomaly.method), []).append(anomaly)
+    for (kind, method), anomalies in groups.items():
+        details = list(dict.fromkeys(anomaly.detail for anomaly in anomalies))
         where = f"`{method}`: " if method is not None else ""
         evidence = {"kind": kind, "count": len(anomalies), "seen": details[:_SHOWN]}
         yield Problem(f"{where}{'; '.join(details[:_SHOWN])}", evidence=evidence)

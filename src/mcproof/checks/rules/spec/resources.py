@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
@@ -137,7 +138,7 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
             yield Problem(f"`annotations` is {kind_of(annotations)}, not an object", "/annotations")
         return
     audience, priority = annotations.get("audience", []), annotations.get("priority", 0)
-    if not isinstance(audience, list) or any(each not in _AUDIENCE for each in audience):
+    if not isinstance(audience, list) or any(role not in _AUDIENCE for role in audience):
         yield Problem("`audience` is not a list of `user` and `assistant`", "/annotations/audience")
     if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= 1:
         yield Problem("`priority` is not a number from 0 to 1", "/annotations/priority")
@@ -160,10 +161,10 @@ def prompt_form(catalog: Catalog) -> Iterator[Problem]:
             yield Problem("has no name", prompt.pointer_to("name"), item=prompt, same_as="CAT-002")
         arguments = prompt.fields.get("arguments")
         names: set[str] = set()
-        for index, each in enumerate(arguments if isinstance(arguments, list) else ()):
-            if isinstance(each, dict):
-                for what, key in _argument_faults(each, names):
-                    at = f"/arguments/{index}" + (f"/{key}" if key in each else "")
+        for index, argument in enumerate(arguments if isinstance(arguments, list) else ()):
+            if isinstance(argument, dict):
+                for what, key in _argument_faults(argument, names):
+                    at = f"/arguments/{index}" + (f"/{key}" if key in argument else "")
                     yield Problem(f"argument {index} {what}", at, item=prompt)
 
 
@@ -183,7 +184,7 @@ def _argument_faults(argument: dict[str, Any], names: set[str]) -> Iterator[tupl
 def _repeated(items: Iterable[Item], key: str) -> Iterator[Problem]:
     """A problem for each item but one of those with the same value: the same one, in whatever order they are listed."""
     seen: set[str] = set()
-    for item in sorted(items, key=lambda each: each.given_name):
+    for item in sorted(items, key=attrgetter("given_name")):
         value = item.fields.get(key)
         if isinstance(value, str):
             if value in seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, item_demand, shown
@@ -25,7 +25,6 @@ from mcproof.core.text.json_positions import escape
 if TYPE_CHECKING:
     from mcproof.checks.subjects import JudgedItem
     from mcproof.core.schema.references import Reference
-    from mcproof.core.schema.tree import SchemaTree
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
 _NEWEST = "json-schema.org/draft/2020-12/schema"
@@ -82,11 +81,12 @@ def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
     if not isinstance(declared, dict):
         yield Problem(f"`properties` is {kind_of(declared)}, not an object", f"{_INPUT}/properties", same_as="CAT-007")
         return
-    for name, each in declared.items():
-        if not isinstance(each, dict):
+    for name, declared_schema in declared.items():
+        if not isinstance(declared_schema, dict):
             at = f"{_INPUT}/properties/{escape(name)}"
-            same = None if isinstance(each, bool) else "CAT-007"
-            yield Problem(f"the schema of {shown(name)} is {kind_of(each)}, not an object", at, name, same_as=same)
+            same = None if isinstance(declared_schema, bool) else "CAT-007"
+            message = f"the schema of {shown(name)} is {kind_of(declared_schema)}, not an object"
+            yield Problem(message, at, name, same_as=same)
 
 
 @_schema_demand(
@@ -107,9 +107,9 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
     if not isinstance(required, list):
         yield Problem(f"`required` is {kind_of(required)}, not a list of strings", f"{_INPUT}/required")
         return
-    for index, each in enumerate(required):
-        if not isinstance(each, str):
-            yield Problem(f"`required` has {kind_of(each)}, not only strings", f"{_INPUT}/required/{index}")
+    for index, name in enumerate(required):
+        if not isinstance(name, str):
+            yield Problem(f"`required` has {kind_of(name)}, not only strings", f"{_INPUT}/required/{index}")
 
 
 @_schema_demand(
@@ -126,8 +126,8 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     """
     tool = _tool(judged)
     if tool.tree is not None and judged.revision >= DIALECTS:
-        found = objections(tool.tree.root, tool.tree.deepest)
-        yield from _first([each for each in found if not _is_reported(each[0], judged.revision)], _INPUT)
+        faults = objections(tool.tree.root, tool.tree.deepest)
+        yield from _first([fault for fault in faults if not _is_reported(fault[0], judged.revision)], _INPUT)
 
 
 @_schema_demand(
@@ -141,11 +141,14 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     Why: a client need not support another dialect, and may refuse the tool.
     Fix: leave `$schema` out, and use keywords that mean the same in 2020-12.
     """
-    for key, severity in (("inputSchema", "note"), ("outputSchema", "warning")):
+    for key, words, severity in (
+        ("inputSchema", "input schema", "note"),
+        ("outputSchema", "output schema", "warning"),
+    ):
         schema = judged.item.fields.get(key)
         named = schema.get("$schema") if isinstance(schema, dict) else None
         if isinstance(named, str) and _address(named) != _NEWEST:
-            message = f"the {_words(key)} declares the dialect {shown(named)}; clients need only support 2020-12"
+            message = f"the {words} declares the dialect {shown(named)}; clients need only support 2020-12"
             yield Problem(message, f"/{key}/$schema", severity=severity)
 
 
@@ -166,10 +169,10 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
     Fix: copy the referenced schema into `$defs` and refer to it there.
     """
     severity = "error" if judged.revision >= STATELESS else None
-    for each in _references(judged):
-        if not each.is_local:
-            message = f"`{each.keyword}` refers to another document: {shown(each.text)}"
-            yield Problem(message, each.holder.pointer, severity=severity)
+    for reference in _references(judged):
+        if not reference.is_local:
+            message = f"`{reference.keyword}` refers to another document: {shown(reference.text)}"
+            yield Problem(message, reference.holder.pointer, severity=severity)
 
 
 @_schema_demand(
@@ -187,9 +190,9 @@ def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
     Why: the schema is not valid; clients refuse the tool, or validate nothing.
     Fix: define what the reference names in `$defs`, or correct the name.
     """
-    for each in _references(judged):
-        if each.is_local and not each.is_resolved:
-            yield Problem(f"`{each.keyword}` leads nowhere: {shown(each.text)}", each.holder.pointer)
+    for reference in _references(judged):
+        if reference.is_local and not reference.is_resolved:
+            yield Problem(f"`{reference.keyword}` leads nowhere: {shown(reference.text)}", reference.holder.pointer)
 
 
 @_schema_demand(
@@ -210,8 +213,11 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
     Why: a validator ignores keywords that its dialect does not have, so the constraint is lost without a word.
     Fix: use the keyword of the dialect that the message names.
     """
-    for tree in _trees(_tool(judged)):
-        dialect, is_declared = _dialect(tree.root)
+    tool = _tool(judged)
+    for tree in filter(None, (tool.tree, tool.output_tree)):
+        declared = tree.root.get("$schema")
+        is_declared = isinstance(declared, str)
+        dialect = _address(declared).rpartition("/")[0].rpartition("/")[2] if isinstance(declared, str) else "2020-12"
         foreign = _FOREIGN.get(dialect, {})
         for node in tree.nodes:
             schema = node.schema
@@ -234,7 +240,8 @@ def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
     no `properties`, which OpenAI models refuse (CMP-012).
     """
     schema = _tool(judged).schema
-    if schema is not None and schema.get("type") == "object" and schema.keys() <= _BARE and _is_open(schema):
+    is_bare = schema is not None and schema.get("type") == "object" and schema.keys() <= _BARE
+    if schema and is_bare and not schema.get("properties") and schema.get("additionalProperties", True) in (True, {}):
         yield Problem("has no parameters, but accepts any: `additionalProperties` is not false", _INPUT)
 
 
@@ -290,15 +297,11 @@ def _tool(judged: JudgedItem) -> Tool:
     return judged.item
 
 
-def _is_open(schema: dict[str, Any]) -> bool:
-    return not schema.get("properties") and schema.get("additionalProperties", True) in (True, {})
-
-
-def _first(found: list[tuple[str, str]], base: str) -> Iterator[Problem]:
+def _first(faults: list[tuple[str, str]], base: str) -> Iterator[Problem]:
     """The first of the errors of a schema, with the number of others."""
-    if found:
-        pointer, message = found[0]
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    if faults:
+        pointer, message = faults[0]
+        more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         yield Problem(f"invalid schema: {message}{more}", f"{base}{pointer}")
 
 
@@ -319,24 +322,8 @@ def _type_in_words(schema: dict[str, Any]) -> str:
     return f"is of type {shown(named) if isinstance(named, str) else kind_of(named)}; it must be `object`"
 
 
-def _words(key: str) -> str:
-    return "input schema" if key == "inputSchema" else "output schema"
-
-
 def _address(named: str) -> str:
     return named.partition("://")[2].removesuffix("#")
-
-
-class _Dialect(NamedTuple):
-    name: str
-    is_declared: bool
-
-
-def _dialect(schema: dict[str, Any]) -> _Dialect:
-    named = schema.get("$schema")
-    if not isinstance(named, str):
-        return _Dialect("2020-12", is_declared=False)
-    return _Dialect(_address(named).rpartition("/")[0].rpartition("/")[2], is_declared=True)
 
 
 def _references(judged: JudgedItem) -> Iterator[Reference]:
@@ -347,10 +334,3 @@ def _references(judged: JudgedItem) -> Iterator[Reference]:
         tree = tool.output_tree
         if tree is not None and tree.holders:
             yield from tree.references.all
-
-
-def _trees(tool: Tool) -> Iterator[SchemaTree]:
-    """The schemas of a tool."""
-    for tree in (tool.tree, tool.output_tree):
-        if tree is not None:
-            yield tree

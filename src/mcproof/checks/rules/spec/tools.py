@@ -176,8 +176,10 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
     Why: clients ignore `taskSupport` without the capability `tasks.requests.tools.call`.
     Fix: declare the capability, or leave `execution` out.
     """
-    capabilities = catalog.capabilities
-    if capabilities is None or _member(capabilities, "tasks", "requests", "tools", "call") is not None:
+    support: Any = catalog.capabilities
+    for key in ("tasks", "requests", "tools", "call"):
+        support = support.get(key) if isinstance(support, dict) else None
+    if catalog.capabilities is None or support is not None:
         return
     for tool in catalog.tools:
         execution = tool.fields.get("execution")
@@ -211,28 +213,17 @@ def later_member(catalog: Catalog) -> Iterator[Problem]:
         for key, since in _ADDED[items[0].kind].items() if items else ():
             if revision >= since:
                 continue
-            having = [each for each in items if key in each.fields]
+            having = [item for item in items if key in item.fields]
             if having:
-                what = having[0].list_key
-                message = (
-                    f"{len(having)} of {len(items)} {what} have `{key}`, which revision {since} added; "
-                    f"the server speaks {revision}"
-                )
-                yield Problem(
-                    message, near=f"{having[0].pointer}/{key}", evidence={"member": key, "count": len(having)}
-                )
+                count = f"{len(having)} of {len(items)} {having[0].list_key}"
+                message = f"{count} have `{key}`, which revision {since} added; the server speaks {revision}"
+                evidence = {"member": key, "count": len(having)}
+                yield Problem(message, near=f"{having[0].pointer}/{key}", evidence=evidence)
 
 
 def _annotations(judged: JudgedItem) -> dict[str, Any]:
     annotations = judged.item.fields.get("annotations")
     return annotations if isinstance(annotations, dict) else {}
-
-
-def _member(value: Any, *keys: str) -> Any:
-    """The value at a path of members; None if there is none."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 LONGEST_NAME = 128

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
 from mcproof.core.observations.perimeter import AuthorizationFacts
-
-if TYPE_CHECKING:
-    from mcproof.core.observations.perimeter import NamedIssuer
 
 INSECURE_GRANTS = ("password", "implicit")
 _authorization_rule = partial(
@@ -30,9 +27,9 @@ def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
     Why: MCP clients must refuse to log in without it; a stolen code could be exchanged for a token (RFC 7636).
     Fix: add `S256` to `code_challenge_methods_supported`.
     """
-    missing = [each.issuer for each in facts.servers if "S256" not in each.code_challenge_methods]
+    missing = [server.issuer for server in facts.servers if "S256" not in server.code_challenge_methods]
     if missing:
-        advertised = {each.issuer: list(each.code_challenge_methods) for each in facts.servers}
+        advertised = {server.issuer: list(server.code_challenge_methods) for server in facts.servers}
         yield Problem(
             f"PKCE with S256 is not advertised by {_listed(missing)}",
             evidence={"missing": missing, "advertised": advertised},
@@ -48,11 +45,11 @@ def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]
 
     Metadata without `grant_types_supported` passes, although RFC 8414 then assumes `implicit`.
     """
-    found = list(
-        dict.fromkeys(grant for each in facts.servers for grant in each.grant_types if grant in INSECURE_GRANTS)
+    grants = list(
+        dict.fromkeys(grant for server in facts.servers for grant in server.grant_types if grant in INSECURE_GRANTS)
     )
-    if found:
-        yield Problem(f"offers the grant type {_listed(found)}", evidence={"insecureGrantTypes": found})
+    if grants:
+        yield Problem(f"offers the grant type {_listed(grants)}", evidence={"insecureGrantTypes": grants})
 
 
 @_authorization_rule("auth_issuer_uses_https", "insecure-issuer", "high", weight=6)
@@ -66,14 +63,13 @@ def auth_issuer_uses_https(facts: AuthorizationFacts) -> Iterator[Problem]:
     """
     if not facts.are_issuers_named:
         return
-    invalid = [each.url for each in facts.issuers if _is_invalid(each, on_this_machine=facts.is_loopback)]
+    invalid = []
+    for issuer in facts.issuers:
+        is_local = issuer.scheme == "http" and issuer.is_loopback and facts.is_loopback
+        if issuer.odd_parts or not (issuer.scheme == "https" or is_local):
+            invalid.append(issuer.url)
     if invalid:
         yield Problem(f"the issuer is not a plain https URL: {_listed(invalid)}", evidence={"invalidIssuers": invalid})
-
-
-def _is_invalid(issuer: NamedIssuer, *, on_this_machine: bool) -> bool:
-    is_secure = issuer.scheme == "https" or (issuer.scheme == "http" and issuer.is_loopback and on_this_machine)
-    return not is_secure or bool(issuer.odd_parts)
 
 
 @_authorization_rule("auth_discovery_advertised_when_required", "no-auth-discovery", "medium", weight=5)
@@ -121,12 +117,10 @@ def auth_authorization_server_metadata_present(facts: AuthorizationFacts) -> Ite
     server is asked itself, as in revision 2025-03-26.
     """
     if not facts.servers:
-        issuers = [each.url for each in facts.issuers]
-        evidence: dict[str, Any] = {"issuers": issuers, "parsedAny": False}
-        reasons = {each.url: each.error for each in facts.fetches if each.error}
-        yield Problem(
-            f"no metadata of {_listed(issuers) or 'an authorization server'}", evidence={**evidence, "errors": reasons}
-        )
+        issuers = [issuer.url for issuer in facts.issuers]
+        reasons = {fetch.url: fetch.error for fetch in facts.fetches if fetch.error}
+        evidence: dict[str, Any] = {"issuers": issuers, "parsedAny": False, "errors": reasons}
+        yield Problem(f"no metadata of {_listed(issuers) or 'an authorization server'}", evidence=evidence)
 
 
 @_authorization_rule("auth_advertises_token_endpoint", "no-token-endpoint", "low", weight=2)
@@ -136,7 +130,7 @@ def auth_advertises_token_endpoint(facts: AuthorizationFacts) -> Iterator[Proble
     Why: clients cannot get a token.
     Fix: add `token_endpoint` to the metadata of the authorization server.
     """
-    if facts.servers and not any(each.token_endpoint for each in facts.servers):
+    if facts.servers and not any(server.token_endpoint for server in facts.servers):
         yield Problem("no authorization server names a `token_endpoint`", evidence={"tokenEndpoints": []})
 
 
@@ -147,7 +141,7 @@ def auth_advertises_jwks_uri(facts: AuthorizationFacts) -> Iterator[Problem]:
     Why: without its keys, every check of a token is a request to it.
     Fix: add `jwks_uri` to the metadata of the authorization server.
     """
-    if facts.servers and not any(each.jwks_uri for each in facts.servers):
+    if facts.servers and not any(server.jwks_uri for server in facts.servers):
         yield Problem("no authorization server names a `jwks_uri`", evidence={"jwksUris": []})
 
 
@@ -167,5 +161,5 @@ def foreign_resource(facts: AuthorizationFacts) -> Iterator[Problem]:
 
 def _listed(values: list[str]) -> str:
     """The first few values."""
-    shown = ", ".join(f"`{each}`" for each in values[:3])
-    return f"{shown} and {len(values) - 3} more" if len(values) > 3 else shown
+    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
+    return ", ".join(f"`{value}`" for value in values[:3]) + more

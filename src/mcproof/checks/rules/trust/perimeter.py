@@ -104,8 +104,8 @@ def transport_advertises_hsts(facts: PerimeterFacts) -> Iterator[Problem]:
     if facts.response is None or "transport_advertises_hsts" in facts.not_applicable:
         return
     header = facts.response.strict_transport_security
-    found = _MAX_AGE.search(header) if header is not None else None
-    seconds = None if found is None else int(found[1])
+    match = _MAX_AGE.search(header) if header is not None else None
+    seconds = None if match is None else int(match[1])
     if seconds is None or seconds < LEAST_MAX_AGE:
         what = "no `Strict-Transport-Security` header"
         if header is not None:
@@ -154,7 +154,7 @@ def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]
             evidence={
                 "redirectCap": REDIRECT_CAP,
                 "error": "REDIRECT_LIMIT_EXCEEDED",
-                "redirects": [each.url for each in facts.response.redirects],
+                "redirects": [redirect.url for redirect in facts.response.redirects],
             },
         )
 
@@ -187,8 +187,8 @@ def endpoint_no_credentials_in_url(facts: PerimeterFacts) -> Iterator[Problem]:
     servers on this machine.
     """
     if facts.url_credentials and "endpoint_no_credentials_in_url" not in facts.not_applicable:
-        keys = ", ".join(dict.fromkeys(f"`{each.key}`" for each in facts.url_credentials))
-        hits = [{"location": each.location, "key": each.key} for each in facts.url_credentials]
+        keys = ", ".join(dict.fromkeys(f"`{credential.key}`" for credential in facts.url_credentials))
+        hits = [{"location": credential.location, "key": credential.key} for credential in facts.url_credentials]
         yield Problem(f"the URL contains a credential: {keys}", evidence={"hits": hits})
 
 
@@ -284,8 +284,8 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
     words = identity.words
     if identity.not_applicable:
         return
-    known = [identity.hostname, identity.common_name, *identity.alternative_names]
-    if not any(word in name.lower() for word in words for name in known):
+    names = [identity.hostname, identity.common_name, *identity.alternative_names]
+    if not any(word in name.lower() for word in words for name in names):
         yield Problem(
             f"calls itself `{identity.name}`, which is unrelated to `{identity.hostname}`",
             evidence={

@@ -45,14 +45,14 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
     tree = tool.tree
     if tree is None:
         return
-    found = list(_hits(tool, tree))
-    if found:
+    defects = list(_hits(tool, tree))
+    if defects:
         hits = [
             {"toolName": tool.label, "kind": kind, "path": path or "(root)", "detail": detail}
-            for kind, path, detail in found
+            for kind, path, detail in defects
         ]
         more = f" (and {len(hits) - 1} more)" if len(hits) > 1 else ""
-        _, path, detail = found[0]
+        _, path, detail = defects[0]
         yield Problem(f"{detail}{more}", f"{tree.base}{path}", evidence={"hits": hits})
 
 
@@ -67,14 +67,11 @@ def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     if not tree.holders:
         return
     for reference in tree.references.all:
+        shown = f"`{reference.keyword}`: {reference.text}"
         if not reference.is_local:
-            yield (
-                "ref_non_local",
-                reference.holder.path,
-                f"external `{reference.keyword}`: {reference.text}",
-            )
+            yield "ref_non_local", reference.holder.path, f"external {shown}"
         elif not reference.is_resolved:
-            yield "ref_unresolvable", reference.holder.path, f"unresolvable `{reference.keyword}`: {reference.text}"
+            yield "ref_unresolvable", reference.holder.path, f"unresolvable {shown}"
     reported: set[str] = set()
     for reference in tree.references.on_cycles():
         if reference.text not in reported:
@@ -135,9 +132,9 @@ _FAULTS = {
 def _fault_of(name: str) -> str:
     if not name:
         return "empty"
-    if any(each.isspace() for each in name):
+    if any(character.isspace() for character in name):
         return "contains-whitespace"
-    if any(not (each.isascii() and (each.isalnum() or each in "_.-")) for each in name):
+    if any(not (character.isascii() and (character.isalnum() or character in "_.-")) for character in name):
         return "contains-unsafe-characters"
     return "too-long" if len(name) > 64 else "does-not-start-with-a-letter"
 
@@ -182,18 +179,18 @@ def no_broad_schema_risk(tool: Tool) -> Iterator[Problem]:
             hits.append((prop, "free_form_sensitive_field", prop.name))
     if not hits:
         return
-    known = [
+    reported = [
         {"toolName": tool.label, "kind": kind, "field": field, "path": node.path or "(root)"}
         for node, kind, field in hits
         if not is_page_token(field, node.schema) and tool.knows(node.pointer)
     ]
-    if known:
-        field, kind, path = (known[0][key] for key in ("field", "kind", "path"))
-        more = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
+    if reported:
+        field, kind, path = (reported[0][key] for key in ("field", "kind", "path"))
+        more = f" (and {len(reported) - 1} more)" if len(reported) > 1 else ""
         subject = "the schema" if path == "(root)" else f"`{field}`"
         at = tree.base + path.removeprefix("(root)")
         repeats = "prop-no-type" if kind == "untyped_property" and not more else None
-        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": known}, same_as=repeats)
+        yield Problem(f"{subject} {_BREADTHS[kind]}{more}", at, evidence={"hits": reported}, same_as=repeats)
 
 
 _BREADTHS = {
@@ -233,7 +230,7 @@ def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
     """
     hits, first = [], None
     for tool in catalog.tools:
-        found = [
+        fields = [
             {"toolName": tool.label, "field": prop.name, "path": prop.path}
             for prop in (tool.tree.properties if tool.tree is not None else ())
             if role_of(prop.name) in _INSTRUCTABLE
@@ -241,8 +238,8 @@ def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
             and tool.knows(prop.pointer)
         ]
         tool.release_tree()
-        hits += found
-        first = first or (tool if found else None)
+        hits += fields
+        first = first or (tool if fields else None)
     if first is not None:
         message = tools_that([hit["toolName"] for hit in hits], "can receive any text")
         yield Problem(f"{message} ({few(hit['field'] for hit in hits)})", evidence={"hits": hits}, near=near(first))

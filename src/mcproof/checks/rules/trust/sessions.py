@@ -50,23 +50,21 @@ def unstable_list(stability: ListStability) -> Iterator[Problem]:
     a tool that only another client sees. OWASP MCP03; SAFE-T1001.
     """
     usual = stability.usual
-    others = [each for each in stability.readings if usual is not None and each.tools != usual.tools]
+    others = [reading for reading in stability.readings if usual is not None and reading.tools != usual.tools]
     if usual is None or not others:
         return
     other = others[-1]
     differing = sorted({name for name, _ in set(usual.tools) ^ set(other.tools)})
-    shown = ", ".join(f"`{each}`" for each in differing[:3])
-    more = f" and {len(differing) - 3} more" if len(differing) > 3 else ""
     fires = _poisoning_rules(stability)
     reported = f"; reported by {', '.join(fires)}" if fires else ""
     places = f"to `{other.client}` {other.moment} than to `{usual.client}` {usual.moment}"
     yield Problem(
-        f"lists {shown}{more} differently {places}{reported}",
+        f"lists {few(differing)} differently {places}{reported}",
         evidence={
             "tools": differing[:_SHOWN],
             "readings": [
-                {"client": each.client, "moment": each.moment, "tools": len(each.tools), "hash": each.hash}
-                for each in stability.readings
+                {"client": reading.client, "moment": reading.moment, "tools": len(reading.tools), "hash": reading.hash}
+                for reading in stability.readings
             ],
             "fires": fires,
         },
@@ -85,8 +83,8 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
     from mcproof.targets.snapshots import read_snapshot
 
     text = json.dumps({"tools": list(stability.unseen_tools)}).encode()
-    rules = [each for each in rules_of("trust") if each.id.startswith(_POISONING) and each.severity != "info"]
-    return sorted({each.rule.id for each in check(read_snapshot(text, "unseen"), rules)})
+    rules = [rule for rule in rules_of("trust") if rule.id.startswith(_POISONING) and rule.severity != "info"]
+    return sorted({finding.rule.id for finding in check(read_snapshot(text, "unseen"), rules)})
 
 
 @trust_rule(
@@ -119,12 +117,12 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
         "too_short": ids.bits < ENOUGH_BITS and f"they have at most {ids.bits} bits, not {ENOUGH_BITS}",
         "not_visible_ascii": not ids.is_visible_ascii and "they have characters that a header may not have",
     }
-    found = {kind: words for kind, words in defects.items() if words}
-    if found:
-        is_guessable = bool({"repeated", "counts_up", "time_based"} & set(found))
+    present = {kind: words for kind, words in defects.items() if words}
+    if present:
+        is_guessable = bool({"repeated", "counts_up", "time_based"} & set(present))
         yield Problem(
-            f"weak session ids: {'; '.join(found.values())}",
-            evidence={"defects": list(found), "handshakes": ids.handshakes, "bits": ids.bits},
+            f"weak session ids: {'; '.join(present.values())}",
+            evidence={"defects": list(present), "handshakes": ids.handshakes, "bits": ids.bits},
             severity="high" if is_guessable else "medium",
         )
 
@@ -149,12 +147,12 @@ def active_probe_read_tools_honor_their_schema(calls: ReadCalls) -> Iterator[Pro
     error fails; a result with `isError` or a lost connection does not.
     """
     hits = [
-        {"toolName": each.tool, "outcome": "rejected_compliant_input", "detail": each.detail}
-        for each in calls.calls
-        if each.outcome == "rejected"
+        {"toolName": call.tool, "outcome": "rejected_compliant_input", "detail": call.detail}
+        for call in calls.calls
+        if call.outcome == "rejected"
     ]
     if hits:
-        names = ", ".join(f"`{each['toolName']}`" for each in hits)
+        names = ", ".join(f"`{hit['toolName']}`" for hit in hits)
         yield Problem(f"rejects arguments that the schema accepts: {names}", evidence={"hits": hits})
 
 

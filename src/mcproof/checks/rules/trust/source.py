@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
-from mcproof.checks.rules.trust.rule import trust_rule
+from mcproof.checks.rules.trust.rule import few, trust_rule
 from mcproof.core.observations.source import (
     KnownSoftware,
     SourceConfiguration,
@@ -129,9 +129,9 @@ def _advisory_problems(software: KnownSoftware, role: str) -> Iterator[Problem]:
         advisory, package = hit.advisory, hit.package
         fixed = f"fixed in {advisory.fixed}" if advisory.fixed is not None else "no fixed version is known"
         condition = f" (if {hit.condition})" if hit.condition else ""
-        known = f"{package.name} {hit.version} ({package.known_from})"
+        version = f"{package.name} {hit.version} ({package.known_from})"
         yield Problem(
-            f"{known} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
+            f"{version} has {advisory.id}, {advisory.kind}{condition}; {fixed}",
             evidence={
                 "advisoryId": advisory.id,
                 "package": package.name,
@@ -173,21 +173,20 @@ def binds_all_without_authentication(source: SourceConfiguration) -> Iterator[Pr
     Constants count, and defaults of options, environment variables, parameters and fields. Authentication that is off
     by default does not count; authentication that cannot be decided does. OWASP MCP07; CWE-1327, CWE-306.
     """
-    for each in source.bindings:
-        optional = ", and authentication is off by default" if each.optional_authentication is not None else ""
-        how = "" if each.how == "constant" else f" ({each.how})"
+    for binding in source.bindings:
+        authentication = binding.optional_authentication
+        optional = ", and authentication is off by default" if authentication is not None else ""
+        how = "" if binding.how == "constant" else f" ({binding.how})"
         yield Problem(
-            f"listens on {each.address}{how} without authentication{optional}",
-            near=_location(each.place),
+            f"listens on {binding.address}{how} without authentication{optional}",
+            near=_location(binding.place),
             evidence={
                 "kind": "open_binding",
-                "address": each.address,
-                "how": each.how,
-                "place": _source_place(each.place),
-                "servedAt": _source_place(each.served),
-                "optionalAuthentication": None
-                if each.optional_authentication is None
-                else _source_place(each.optional_authentication),
+                "address": binding.address,
+                "how": binding.how,
+                "place": _source_place(binding.place),
+                "servedAt": _source_place(binding.served),
+                "optionalAuthentication": None if authentication is None else _source_place(authentication),
             },
         )
 
@@ -378,26 +377,22 @@ def _reached(flow: SourceFlow) -> str:
     """The tools that reach a call, for a message."""
     if not flow.is_used:
         return " (no tool calls this method, but tools use its class)"
-    if not flow.tools:
-        return ""
-    names = ", ".join(f"`{name}`" for name in flow.tools[:_MOST_NAMES])
-    more = len(flow.tools) - _MOST_NAMES
-    return f" (tool {names})" if len(flow.tools) == 1 else f" (tools {names}{f' and {more} more' if more > 0 else ''})"
+    return f" (tool{'s' if len(flow.tools) > 1 else ''} {few(flow.tools)})" if flow.tools else ""
 
 
 def _evidence(flow: SourceFlow) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    evidence: dict[str, Any] = {
         "tools": list(flow.tools),
         "parameters": list(flow.parameters),
         "function": flow.function,
         "sink": {"call": flow.call, **_step_place(flow.steps[-1])},
-        "path": [_step_place(each) for each in flow.steps],
+        "path": [_step_place(step) for step in flow.steps],
     }
     if flow.further:
-        found["alsoAt"] = [_step_place(each) for each in flow.further]
+        evidence["alsoAt"] = [_step_place(step) for step in flow.further]
     if not flow.is_used:
-        found["unused"] = True
-    return found
+        evidence["unused"] = True
+    return evidence
 
 
 def _step_place(step: FlowStep) -> dict[str, Any]:

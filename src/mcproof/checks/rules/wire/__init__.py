@@ -12,9 +12,9 @@ from functools import partial
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rule import rule
-from mcproof.checks.rules.wire.contract import evidence, probe_rule
+from mcproof.checks.rules.wire.contract import evidence_of, probe_rule
 from mcproof.core.catalog.model import Catalog
-from mcproof.core.observations.connection import LINGERING, SLOW_START, Anomaly, ConnectionFacts
+from mcproof.core.observations.connection import LINGERING, SLOW_START, ConnectionFacts
 from mcproof.core.observations.probes import ERROR_AS_SUCCESS, ItemProbes, ProbeRecord
 from mcproof.core.protocol import REVISIONS
 
@@ -124,10 +124,8 @@ def slow_start(facts: ConnectionFacts) -> Iterator[Problem]:
     A slow server is started a second time. The time that the process waits for a CPU does not count.
     """
     if facts.seconds_to_response > SLOW_START:
-        seconds = round(facts.seconds_to_response, 1)
-        yield Problem(
-            f"takes more than {SLOW_START:.0f} seconds until its first response", evidence={"seconds": seconds}
-        )
+        message = f"takes more than {SLOW_START:.0f} seconds until its first response"
+        yield Problem(message, evidence={"seconds": round(facts.seconds_to_response, 1)})
 
 
 @_connection_rule("WIR-008", name="does-not-exit", severity="warning", category="transport")
@@ -169,13 +167,11 @@ def empty_version(catalog: Catalog) -> Iterator[Problem]:
 def _by_kind(facts: ConnectionFacts, kinds: dict[str, str], lead: str) -> Iterator[Problem]:
     """One problem for each kind of anomaly, with count and evidence."""
     for kind, words in kinds.items():
-        found: list[Anomaly] = [each for each in facts.anomalies if each.kind == kind]
-        if found:
-            times = f" ({len(found):,} times)" if len(found) > 1 else ""
-            yield Problem(
-                f"{lead}{words}{times}: {found[0].detail}",
-                evidence={"kind": kind, "count": len(found), "seen": [each.detail for each in found[:SHOWN]]},
-            )
+        details = [anomaly.detail for anomaly in facts.anomalies if anomaly.kind == kind]
+        if details:
+            times = f" ({len(details):,} times)" if len(details) > 1 else ""
+            evidence = {"kind": kind, "count": len(details), "seen": details[:SHOWN]}
+            yield Problem(f"{lead}{words}{times}: {details[0]}", evidence=evidence)
 
 
 @probe_rule("WIR-020", name="structured-content-invalid", category="contract")
@@ -251,4 +247,4 @@ def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
         if kind == ERROR_AS_SUCCESS and len(detail) > _LONGEST_ERROR:
             detail = f"{detail[:_LONGEST_ERROR].rstrip()}…"
         times = f" ({count:,} times)" if count > 1 else ""
-        yield Problem(f"{words}{detail}{times}", evidence={**evidence(record), "count": count})
+        yield Problem(f"{words}{detail}{times}", evidence={**evidence_of(record), "count": count})

@@ -53,7 +53,7 @@ def unknown_tool(probes: ItemProbes) -> Iterator[Problem]:
             message = "returns a result for a tool that does not exist"
             if (text := record.reported_error) is not None:
                 message = f"reports a tool that does not exist without `isError`: {text}"
-            yield Problem(message, record.schema_pointer, evidence=evidence(record))
+            yield Problem(message, record.schema_pointer, evidence=evidence_of(record))
 
 
 @_promise_rule("WIR-012", name="missing-required-accepted", fault=MISSING_REQUIRED)
@@ -138,42 +138,35 @@ def malformed(probes: ItemProbes) -> Iterator[Problem]:
 
 def _accepted_invalid(probes: ItemProbes, fault: str | None) -> Iterator[Problem]:
     """One problem for a tool, or for the server if all of its tools share it."""
-    records = [each for each in probes.records if each.is_broken_promise and each.fault == fault]
+    records = [record for record in probes.records if record.is_broken_promise and record.fault == fault]
     for record in records:
         if record.of_tools:
             words = f"accepts calls that violate the schema in all {_tools(record)} that were tested"
             message = f"{words}, such as {record.description} in `{record.of_tools[0][0]}`"
             yield Problem(message, evidence=evidence_of_tools(record))
-    own = [each for each in records if not each.of_tools]
+    own = [record for record in records if not record.of_tools]
     if own:
         yield _problem_of_tool(own)
 
 
 def _problem_of_tool(records: list[ProbeRecord]) -> Problem:
     """One problem for all broken promises of a tool, at the argument if there is only one."""
-    ways = list(dict.fromkeys(each.description for each in records))
-    times = sum(each.times for each in records)
+    ways = list(dict.fromkeys(record.description for record in records))
+    times = sum(record.times for record in records)
     shown = "; ".join(ways[:SHOWN]) + (f"; and {len(ways) - SHOWN:,} more" if len(ways) > SHOWN else "")
     is_one = len(ways) == 1
     message = f"accepts {'a call that violates' if is_one else 'calls that violate'} its schema: {shown}"
     if is_one and times > 1:
         message += f" ({times:,} times)"
-    pointers = {each.schema_pointer for each in records}
-    found = evidence(records[0])
+    pointers = {record.schema_pointer for record in records}
+    details = evidence_of(records[0])
     if len(records) > 1:
-        found |= {
-            "promises": _promises(records),
-            "examples": [evidence(each) for each in records[:SHOWN]],
-            "count": times,
-        }
+        promises = dict.fromkeys(f"{record.keyword} {record.schema_pointer}" for record in records)
+        examples = [evidence_of(record) for record in records[:SHOWN]]
+        details |= {"promises": list(promises), "examples": examples, "count": times}
     if len(pointers) > 1:
-        return Problem(message, "/inputSchema", evidence=found)
-    return Problem(message, records[0].schema_pointer, parameter_of(records[0]), found)
-
-
-def _promises(records: list[ProbeRecord]) -> list[str]:
-    """The broken promises: keyword and pointer."""
-    return list(dict.fromkeys(f"{each.keyword} {each.schema_pointer}" for each in records))
+        return Problem(message, "/inputSchema", evidence=details)
+    return Problem(message, records[0].schema_pointer, parameter_of(records[0]), details)
 
 
 def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Problem]:
@@ -186,7 +179,7 @@ def _ended_in(probes: ItemProbes, outcome: Outcome, words: str) -> Iterator[Prob
                 yield Problem(message, evidence=evidence_of_tools(record))
             else:
                 message = f"{words.format(_sent(record))}: {record.response}{repetition(record)}"
-                yield Problem(message, record.schema_pointer, evidence=evidence(record))
+                yield Problem(message, record.schema_pointer, evidence=evidence_of(record))
 
 
 def _sent(record: ProbeRecord) -> str:
@@ -214,8 +207,8 @@ def repetition(record: ProbeRecord) -> str:
 
 def evidence_of_tools(record: ProbeRecord) -> dict[str, Any]:
     """The tools that share a failure, with examples."""
-    examples = [{"tool": name, **evidence(each)} for name, each in record.of_tools[:SHOWN]]
-    return {**evidence(record), "tools": _names(record), "examples": examples, "count": len(record.of_tools)}
+    examples = [{"tool": name, **evidence_of(example)} for name, example in record.of_tools[:SHOWN]]
+    return {**evidence_of(record), "tools": _names(record), "examples": examples, "count": len(record.of_tools)}
 
 
 def _tools(record: ProbeRecord) -> str:
@@ -226,16 +219,16 @@ def _names(record: ProbeRecord) -> list[str]:
     return list(dict.fromkeys(name for name, _ in record.of_tools))
 
 
-def evidence(record: ProbeRecord) -> dict[str, Any]:
+def evidence_of(record: ProbeRecord) -> dict[str, Any]:
     """The request and the response."""
-    found: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
+    details: dict[str, Any] = {"probe": record.probe, "sent": record.request, "answer": record.response}
     if record.argument and record.argument != ROOT:
-        found["argument"] = record.argument
+        details["argument"] = record.argument
     if record.failure is not None:
-        found["failure"] = record.failure
+        details["failure"] = record.failure
     if record.times > 1:
-        found["count"] = record.times
-    return found
+        details["count"] = record.times
+    return details
 
 
 @probe_rule("WIR-032", name="injection", category="security")
@@ -250,7 +243,7 @@ def injection(probes: ItemProbes) -> Iterator[Problem]:
         for flaw in record.flaws:
             if flaw.kind == "injection":
                 message = f"{flaw.detail} ({record.description})"
-                yield Problem(message, record.schema_pointer, parameter_of(record), evidence(record))
+                yield Problem(message, record.schema_pointer, parameter_of(record), evidence_of(record))
 
 
 CODES = {"unknown_method": -32601, "unknown_prompt": -32602, "unknown_resource": -32602, "bad_version": -32022}
@@ -278,7 +271,7 @@ def not_json(probes: ItemProbes) -> Iterator[Problem]:
     for record in probes.records:
         if record.probe == "not_json" and record.outcome in words:
             message = f"{words[record.outcome]} after a message that is not JSON: {record.response}"
-            yield Problem(message, evidence=evidence(record))
+            yield Problem(message, evidence=evidence_of(record))
 
 
 @probe_rule("WIR-027", name="version-not-negotiated", category="protocol")
@@ -293,10 +286,10 @@ def version(probes: ItemProbes) -> Iterator[Problem]:
         if record.probe != "bad_version":
             continue
         if record.expects == "rejection" and record.outcome == "accepted":
-            yield Problem(f"accepts {record.description}, which does not exist", evidence=evidence(record))
+            yield Problem(f"accepts {record.description}, which does not exist", evidence=evidence_of(record))
         elif record.expects == "success" and record.outcome == "rejected" and not is_stateless:
             message = "rejects a client with another protocol revision instead of offering its own"
-            yield Problem(f"{message}: {record.response}", evidence=evidence(record))
+            yield Problem(f"{message}: {record.response}", evidence=evidence_of(record))
 
 
 @probe_rule("WIR-028", name="bad-cursor-accepted", severity="note", category="protocol")
@@ -345,10 +338,10 @@ def wrong_code(probes: ItemProbes) -> Iterator[Problem]:
         if wanted is not None and record.outcome == "rejected" and record.code != wanted:
             given = "no JSON-RPC error" if record.code is None else f"the error {record.code}"
             message = f"returns {given} for {record.description}; its revision requires {wanted}"
-            yield Problem(message, evidence=evidence(record))
+            yield Problem(message, evidence=evidence_of(record))
 
 
 def _accepted(probes: ItemProbes, probe: str, words: str) -> Iterator[Problem]:
     for record in probes.records:
         if record.probe == probe and record.expects == "rejection" and record.outcome == "accepted":
-            yield Problem(words, evidence=evidence(record))
+            yield Problem(words, evidence=evidence_of(record))
