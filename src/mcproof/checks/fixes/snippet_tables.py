@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -57,29 +56,17 @@ def live_frameworks(catalog: Catalog) -> tuple[str, ...]:
     """Return the frameworks that a live server may be written with."""
     schemas = [tool.schema for tool in catalog.tools if tool.schema is not None and tool.parameters]
     language = _language(catalog.server.fields.get("server"))
-    if any(map(_is_of_fastmcp, catalog.tools)):
+    metas = [tool.fields.get("_meta") for tool in catalog.tools]
+    if any(isinstance(meta, dict) and not {"fastmcp", "_fastmcp"}.isdisjoint(meta) for meta in metas):
         return (FASTMCP,)
-    if schemas and all(map(_is_of_signature, schemas)):
+    # FastMCP derives schemas from a class of a function's arguments, which has this title.
+    if schemas and all(str(schema.get("title")).endswith("Arguments") for schema in schemas):
         return (MCP2, MCP1)
-    if schemas and language != "python" and all(map(_is_of_zod, schemas)):
+    # zod writes a dialect and, unlike schemars of Rust, no title.
+    is_of_zod = all(schema.get("$schema") in _DIALECTS and "title" not in schema for schema in schemas)
+    if schemas and language != "python" and is_of_zod:
         return (ZOD,)
     return _OF_LANGUAGE.get(language, _COMMONEST)
-
-
-def _is_of_fastmcp(tool: Tool) -> bool:
-    meta = tool.fields.get("_meta")
-    return isinstance(meta, dict) and not {"fastmcp", "_fastmcp"}.isdisjoint(meta)
-
-
-def _is_of_signature(schema: dict[str, Any]) -> bool:
-    """Whether FastMCP derived a schema: the class of a function's arguments has this title."""
-    title = schema.get("title")
-    return isinstance(title, str) and title.endswith("Arguments")
-
-
-def _is_of_zod(schema: dict[str, Any]) -> bool:
-    """Whether zod wrote a schema: with a dialect, and unlike schemars of Rust without a title."""
-    return schema.get("$schema") in _DIALECTS and "title" not in schema
 
 
 def _language(server: Any) -> str:
@@ -89,15 +76,11 @@ def _language(server: Any) -> str:
     names = [os.path.basename(word) for word in words[:3] if isinstance(word, str)]
     if not names:
         return ""
-    if _starts_with(names[0], _PYTHON_LAUNCHERS) or any(name.endswith(".py") for name in names):
+    # A program may have a version: `python3.12`.
+    if names[0].rstrip("0123456789.") in _PYTHON_LAUNCHERS or any(name.endswith(".py") for name in names):
         return "python"
     is_script = any(name.endswith((".js", ".mjs", ".cjs", ".ts", ".mts")) for name in names)
     return "javascript" if is_script or names[0] in _JAVASCRIPT else ""
-
-
-def _starts_with(name: str, programs: Iterable[str]) -> bool:
-    """Whether a program is one of these, perhaps with a version such as `python3.12`."""
-    return name.rstrip("0123456789.") in programs
 
 
 TEXT_SIZE, LIST_SIZE = 200, 50
@@ -132,7 +115,10 @@ def python_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
         inner = f"list[{python_type(items, depth=depth + 1)}]" if isinstance(items, dict) and items else "list"
         return _sized(inner, LIST_SIZE) if bounded and "maxItems" not in schema else inner
     if kind == "object":
-        return _class_name(schema.get("title")) or "Model" if "properties" in schema else _mapping(schema, depth)
+        if "properties" in schema:
+            return _class_name(schema.get("title")) or "Model"
+        values = schema.get("additionalProperties")
+        return f"dict[str, {python_type(values, depth=depth + 1)}]" if isinstance(values, dict) and values else "dict"
     name = _PYTHON_TYPES.get(kind, "Any") if isinstance(kind, str) else "Any"
     return _sized(name, TEXT_SIZE) if bounded and kind == "string" and "maxLength" not in schema else name
 
@@ -143,11 +129,6 @@ def _sized(annotation: str, size: int) -> str:
 
 def _class_name(name: Any) -> str:
     return name if isinstance(name, str) and name.isidentifier() and name.isascii() and len(name) <= 64 else ""
-
-
-def _mapping(schema: dict[str, Any], depth: int) -> str:
-    values = schema.get("additionalProperties")
-    return f"dict[str, {python_type(values, depth=depth + 1)}]" if isinstance(values, dict) and values else "dict"
 
 
 def zod_type(schema: Any, *, bounded: bool = False, depth: int = 0) -> str:
