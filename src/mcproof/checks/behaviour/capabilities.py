@@ -108,14 +108,8 @@ WHERE: dict[Source, str] = {
 def by_act(capability: Capability, act: Act, keyword: str = "", *, is_overwriting: bool = False) -> CapabilityMatch:
     """The match that an act shows."""
     shown = " ".join((act.verb, *act.object[:4]))
-    return CapabilityMatch(
-        capability,
-        keyword or act.keyword,
-        act.source,
-        f"`{shown}` in {WHERE[act.source]}",
-        is_sure=act.source != "schema",
-        is_overwriting=is_overwriting,
-    )
+    why = f"`{shown}` in {WHERE[act.source]}"
+    return CapabilityMatch(capability, keyword or act.keyword, act.source, why, act.source != "schema", is_overwriting)
 
 
 def by_word(capability: Capability, word: str, source: Source = "name", why: str = "") -> CapabilityMatch:
@@ -398,7 +392,7 @@ def personal_data_in(tool: Tool) -> list[PersonalWord]:
         words = words_of(name)
         for word in _personal(words):
             personal.setdefault(word, PersonalWord(word, "schema", f"its parameter `{name}`"))
-        if words[-1:] == ["address"] and len(words) == 1:
+        if words == ["address"]:
             described = schema.get("description") if isinstance(schema, dict) else ""
             about = {*words_of(tool.name), *words_of(described[:300] if isinstance(described, str) else "")}
             if _OTHER_ADDRESSES.isdisjoint(about):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import trust_rule
@@ -56,11 +57,10 @@ def tls_handshake_succeeded(facts: PerimeterFacts) -> Iterator[Problem]:
     if not tls.is_completed:
         yield Problem(f"the TLS handshake fails: {tls.error}", evidence={"ok": False, "error": tls.error})
         return
-    shown = {} if tls.certificate is None else {"certificate": tls.certificate._asdict()}
-    yield Problem(
-        f"clients do not accept the certificate: {tls.error}",
-        evidence={"authorized": False, "authorizationError": tls.error, **shown},
-    )
+    evidence: dict[str, Any] = {"authorized": False, "authorizationError": tls.error}
+    if tls.certificate is not None:
+        evidence["certificate"] = tls.certificate._asdict()
+    yield Problem(f"clients do not accept the certificate: {tls.error}", evidence=evidence)
 
 
 @_perimeter_rule("transport_validates_origin", "foreign-origin-accepted", "high", weight=8)
@@ -75,10 +75,8 @@ def transport_validates_origin(facts: PerimeterFacts) -> Iterator[Problem]:
     """
     probe = facts.origin
     if probe is not None and probe.status in range(200, 300):
-        yield Problem(
-            f"responds with HTTP {probe.status} to a request from the website {probe.sent}",
-            evidence={"sentOrigin": probe.sent, "status": probe.status},
-        )
+        message = f"responds with HTTP {probe.status} to a request from the website {probe.sent}"
+        yield Problem(message, evidence={"sentOrigin": probe.sent, "status": probe.status})
 
 
 @_perimeter_rule("tls_uses_modern_version", "old-tls", "medium", weight=5)
@@ -135,10 +133,8 @@ def transport_response_within_size_bound(facts: PerimeterFacts) -> Iterator[Prob
     Fix: respond to GET with an event stream, or with HTTP 405.
     """
     if facts.response is not None and facts.response.is_too_large:
-        yield Problem(
-            f"the response to a GET has more than {SIZE_CAP:,} bytes",
-            evidence={"sizeCapBytes": SIZE_CAP, "error": "RESPONSE_TOO_LARGE"},
-        )
+        evidence = {"sizeCapBytes": SIZE_CAP, "error": "RESPONSE_TOO_LARGE"}
+        yield Problem(f"the response to a GET has more than {SIZE_CAP:,} bytes", evidence=evidence)
 
 
 @_perimeter_rule("transport_redirects_within_bound", "too-many-redirects", "info", weight=1)
@@ -149,14 +145,9 @@ def transport_redirects_within_bound(facts: PerimeterFacts) -> Iterator[Problem]
     Fix: give clients the final URL.
     """
     if facts.response is not None and facts.response.has_too_many_redirects:
-        yield Problem(
-            f"redirects more than {REDIRECT_CAP} times",
-            evidence={
-                "redirectCap": REDIRECT_CAP,
-                "error": "REDIRECT_LIMIT_EXCEEDED",
-                "redirects": [redirect.url for redirect in facts.response.redirects],
-            },
-        )
+        evidence = {"redirectCap": REDIRECT_CAP, "error": "REDIRECT_LIMIT_EXCEEDED"}
+        redirects = [redirect.url for redirect in facts.response.redirects]
+        yield Problem(f"redirects more than {REDIRECT_CAP} times", evidence={**evidence, "redirects": redirects})
 
 
 @_perimeter_rule("transport_content_type_acceptable", "unacceptable-content-type", "info", weight=1)
@@ -170,10 +161,9 @@ def transport_content_type_acceptable(facts: PerimeterFacts) -> Iterator[Problem
     """
     kind = facts.judged_content_type
     if kind is not None and kind not in TRANSPORTS:
-        yield Problem(
-            f"responds with {f'`{kind}`' if kind else 'no content type'}, neither JSON nor an event stream",
-            evidence={"acceptedTransports": list(TRANSPORTS), "contentType": kind, "error": "UPSTREAM_PROTOCOL_ERROR"},
-        )
+        message = f"responds with {f'`{kind}`' if kind else 'no content type'}, neither JSON nor an event stream"
+        evidence = {"acceptedTransports": list(TRANSPORTS), "contentType": kind, "error": "UPSTREAM_PROTOCOL_ERROR"}
+        yield Problem(message, evidence=evidence)
 
 
 @_endpoint_rule("endpoint_no_credentials_in_url", "credentials-in-url", "high", weight=6)
@@ -200,10 +190,8 @@ def endpoint_uses_public_host(facts: PerimeterFacts) -> Iterator[Problem]:
     Fix: publish the server under a public host name; ignore this rule for servers that are meant to be local.
     """
     if facts.internal_kind is not None:
-        yield Problem(
-            f"`{facts.hostname}` is {HOST_KINDS[facts.internal_kind]}",
-            evidence={"hostname": facts.hostname, "reason": facts.internal_kind},
-        )
+        evidence = {"hostname": facts.hostname, "reason": facts.internal_kind}
+        yield Problem(f"`{facts.hostname}` is {HOST_KINDS[facts.internal_kind]}", evidence=evidence)
 
 
 HOST_KINDS = {
@@ -229,10 +217,8 @@ def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
     """
     probe = facts.host
     if facts.is_loopback and probe is not None and probe.status in range(200, 300):
-        yield Problem(
-            f"responds with HTTP {probe.status} to a request for the host {probe.sent}",
-            evidence={"sentHost": probe.sent, "status": probe.status},
-        )
+        message = f"responds with HTTP {probe.status} to a request for the host {probe.sent}"
+        yield Problem(message, evidence={"sentHost": probe.sent, "status": probe.status})
 
 
 @_perimeter_rule("TRU-502", "cors-open-to-all", "medium", chosen=("severity", "weight"))
@@ -286,11 +272,6 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
         return
     names = [identity.hostname, identity.common_name, *identity.alternative_names]
     if not any(word in name.lower() for word in words for name in names):
-        yield Problem(
-            f"calls itself `{identity.name}`, which is unrelated to `{identity.hostname}`",
-            evidence={
-                "tokens": list(words),
-                "hostname": identity.hostname,
-                "certCommonName": identity.common_name or None,
-            },
-        )
+        message = f"calls itself `{identity.name}`, which is unrelated to `{identity.hostname}`"
+        shown = {"hostname": identity.hostname, "certCommonName": identity.common_name or None}
+        yield Problem(message, evidence={"tokens": list(words), **shown})
