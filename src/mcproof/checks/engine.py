@@ -16,12 +16,12 @@ from mcproof.checks.subjects import (
     NOTHING,
     ONLY_SCANNED,
     ClientHits,
+    DatedItem,
     ItemSurvey,
-    JudgedItem,
     Observed,
     RuleCrash,
     Unjudged,
-    judging_revision,
+    effective_revision,
 )
 from mcproof.checks.texts.model_texts import ModelTexts
 from mcproof.core.catalog.model import (
@@ -57,7 +57,7 @@ class Context:
         self.catalog = catalog
         self.observed = observed
         self.servers = catalog.by_server()
-        self.judged_by = judging_revision(catalog)
+        self.judged_by = effective_revision(catalog)
         self._clients = clients
 
     @cached_property
@@ -88,8 +88,8 @@ def _itself(part: Any, _: Context) -> Iterable[Any]:
     return (part,)
 
 
-def _dated(item: Item, context: Context) -> Iterable[JudgedItem]:
-    return (JudgedItem(item, context.judged_by.revision),)
+def _dated(item: Item, context: Context) -> Iterable[DatedItem]:
+    return (DatedItem(item, context.judged_by.revision),)
 
 
 def _tree(tool: Tool, _: Context) -> Iterable[SchemaTree]:
@@ -113,11 +113,11 @@ def _hits_on_tool(tool: Tool, context: Context) -> Iterable[ClientHits]:
 
 DERIVED: Mapping[type, Mapping[type, Derive]] = {
     Catalog: {Catalog: _itself, ClientHits: _hits_on_server, ModelTexts: _texts},
-    Server: {JudgedItem: _dated},
-    Tool: {Item: _itself, Tool: _itself, JudgedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
-    Resource: {Item: _itself, Resource: _itself, JudgedItem: _dated},
-    ResourceTemplate: {Item: _itself, ResourceTemplate: _itself, JudgedItem: _dated},
-    Prompt: {Item: _itself, Prompt: _itself, JudgedItem: _dated},
+    Server: {DatedItem: _dated},
+    Tool: {Item: _itself, Tool: _itself, DatedItem: _dated, SchemaTree: _tree, ClientHits: _hits_on_tool},
+    Resource: {Item: _itself, Resource: _itself, DatedItem: _dated},
+    ResourceTemplate: {Item: _itself, ResourceTemplate: _itself, DatedItem: _dated},
+    Prompt: {Item: _itself, Prompt: _itself, DatedItem: _dated},
 }
 """The subjects of each part of a catalog, in the order of their findings. An observation is its own subject."""
 
@@ -200,7 +200,7 @@ class _RuleRun:
 
     @cached_property
     def _survey(self) -> ItemSurvey:
-        [rules] = (step.rules for step in self._steps[Server] if step.subject is JudgedItem)
+        [rules] = (step.rules for step in self._steps[Server] if step.subject is DatedItem)
         return ItemSurvey(rules, self._context.judged_by)
 
     def check(self, part: Any, item: Item) -> tuple[int, int]:
@@ -232,7 +232,7 @@ class _RuleRun:
         """Run the rules about one subject of a part."""
         rules = step.rules
         try:
-            if step.subject is JudgedItem:
+            if step.subject is DatedItem:
                 rules = self._survey.rules_for(part)
             subjects = step.derive(part, self._context) if rules else ()
         except Exception as error:

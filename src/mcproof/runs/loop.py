@@ -424,7 +424,7 @@ class TargetRun:
             self._remarks.update(dict.fromkeys(omissions(catalog)))
             if needs_all:
                 refuse_partial(catalog)
-            catalog.judged_as = self._targets.protocol
+            catalog.revision_override = self._targets.protocol
             self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan))
             self._note_expired(source, catalog.connection)
@@ -456,7 +456,7 @@ class TargetRun:
 
         with OpenServer(server, self.connect_options, limit) as open_server:
             catalog = listed_catalog(open_server, source)
-            catalog.judged_as = self._targets.protocol
+            catalog.revision_override = self._targets.protocol
             self._add_neighbours(source, catalog)
             checked = check(LoadedTarget(source, catalog, plan, open_server))
         self._note_expired(source, open_server.facts)

@@ -368,7 +368,7 @@ class Catalog:
         """What the connection showed while it was read from a live server; None if it was not."""
         self.source: SourceMap | None = None
         """The location of each part and other facts from source, if it was read from Python source."""
-        self.judged_as: str | None = None
+        self.revision_override: str | None = None
         """The protocol revision that the user wants it judged by, whatever it names."""
         self.neighbours: tuple[Neighbour, ...] = ()
         """The servers of the same client configuration that were read before."""
@@ -455,7 +455,7 @@ class Catalog:
         first.resources, first.templates, first.prompts = self.resources, self.templates, self.prompts
         first.server, first.describes_server, first.source = self.server, self.describes_server, self.source
         for part in parts:
-            part.judged_as, part.neighbours = self.judged_as, self.neighbours
+            part.revision_override, part.neighbours = self.revision_override, self.neighbours
         return parts
 
     @property

@@ -21,6 +21,7 @@ from mcproof.core.console import plural
 from mcproof.core.text.json_positions import unescape
 
 if TYPE_CHECKING:
+    from mcproof.checks.clients.hits import BrokenPlace
     from mcproof.checks.rule import Check
 
 
@@ -67,25 +68,31 @@ def _check(client_rule: ClientRule) -> Check[ClientHits]:
     """The check of one rule, documented by its texts."""
 
     def check(hits: ClientHits) -> Iterator[Problem]:
-        for pointer, tool, affected in hits.by_rule.get(client_rule.id, ()):
-            if affected.summary is None:
-                clients = [_evidence(active) for active in affected.constraints]
-                affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
-            effects, evidence = affected.summary
-            worst = affected.constraints[0].constraint
-            fault = _FAULTS.get(worst.kind, client_rule.message)
-            if worst.kind == "input.pattern":
-                fault = f"{fault} {' or '.join(_PATTERN_FAULTS[form] for form in worst.params['forbid'])}"
-            if affected.depends_on_key:
-                fault = f"{fault} with the server name `{_cropped(hits.server_key)}` before it"
-                evidence = {"server_key": hits.server_key, **evidence}
-            elif client_rule.naming and worst.kind in _POINTING_AT_NAMES:
-                fault = client_rule.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
-            message = f"{fault}: {effects}"
-            yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
+        # A tool breaks few of the rules, so that a generator for each would cost more than all findings.
+        places = hits.by_rule.get(client_rule.id)
+        return iter(()) if places is None else _problems(client_rule, places, hits.server_key)
 
     check.__doc__ = f"{client_rule.summary}\n\nWhy: {client_rule.why}\nFix: {client_rule.advice}"
     return check
+
+
+def _problems(client_rule: ClientRule, places: list[BrokenPlace], server_key: str) -> Iterator[Problem]:
+    for pointer, tool, affected in places:
+        if affected.summary is None:
+            clients = [_evidence(active) for active in affected.constraints]
+            affected.summary = in_words(affected.constraints), SharedEvidence(clients=clients)
+        effects, evidence = affected.summary
+        worst = affected.constraints[0].constraint
+        fault = _FAULTS.get(worst.kind, client_rule.message)
+        if worst.kind == "input.pattern":
+            fault = f"{fault} {' or '.join(_PATTERN_FAULTS[form] for form in worst.params['forbid'])}"
+        if affected.depends_on_key:
+            fault = f"{fault} with the server name `{_cropped(server_key)}` before it"
+            evidence = {"server_key": server_key, **evidence}
+        elif client_rule.naming and worst.kind in _POINTING_AT_NAMES:
+            fault = client_rule.naming.format(_cropped(unescape(pointer.rpartition("/")[2])))
+        message = f"{fault}: {effects}"
+        yield Problem(message, pointer, _parameter(pointer), evidence, item=tool, severity=affected.level)
 
 
 for client_rule in CLIENT_RULES:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import SharedEvidence
 from mcproof.checks.rule import RuleTraits, SpecTraits, rule
-from mcproof.checks.subjects import JudgedItem, judging_revision, known_revision
+from mcproof.checks.subjects import DatedItem, effective_revision, known_revision
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.protocol import FIRST_STATELESS, REVISIONS
@@ -57,7 +57,7 @@ def demand(
     same_as: str | None = None,
     compares_lists: bool = False,
 ) -> Callable[[Check[S]], Check[S]]:
-    """Register a generator of problems as a rule about a `JudgedItem`, a `Catalog` or `ConnectionFacts`.
+    """Register a generator of problems as a rule about a `DatedItem`, a `Catalog` or `ConnectionFacts`.
 
     `source` is a page with an anchor, `schema` with a definition, or an address; `page@REVISION` is cited for every
     revision. `kinds` and `marks` are those of the items that can have a problem; an item needs one of the marks.
@@ -67,12 +67,12 @@ def demand(
     def register(find: Check[S]) -> Check[S]:
         problems_of: Check[Any] = find
 
-        def of_item(judged: JudgedItem) -> Iterator[Problem]:
-            for problem in islice(problems_of(judged), _MOST):
-                yield _judged(problem, judged.revision)
+        def of_item(dated: DatedItem) -> Iterator[Problem]:
+            for problem in islice(problems_of(dated), _MOST):
+                yield _judged(problem, dated.revision)
 
         def of_catalog(catalog: Catalog) -> Iterator[Problem]:
-            revision, is_assumed = judging_revision(catalog)
+            revision, is_assumed = effective_revision(catalog)
             if revision in revisions or (is_assumed and since == FIRST_STATELESS):
                 for problem in problems_of(catalog):
                     yield _judged(problem, revision)
@@ -90,7 +90,7 @@ def demand(
             evidence = {**problem.evidence, **citation} if problem.evidence else citation
             return problem._replace(evidence=evidence, severity="note" if is_early else problem.severity)
 
-        checks: dict[type, Check[Any]] = {JudgedItem: of_item, Catalog: of_catalog, ConnectionFacts: of_connection}
+        checks: dict[type, Check[Any]] = {DatedItem: of_item, Catalog: of_catalog, ConnectionFacts: of_connection}
         check = checks[subject]
         check.__doc__ = find.__doc__
         rule(
@@ -111,7 +111,7 @@ def demand(
     return register
 
 
-item_demand = partial(demand, JudgedItem)
+item_demand = partial(demand, DatedItem)
 """Registers a rule about single items, by default about tools."""
 
 

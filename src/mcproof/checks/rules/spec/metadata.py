@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import DIALECTS, STATELESS, STRUCTURED, demand, item_demand, shown
 from mcproof.checks.rules.spec.tools import ITEMS
-from mcproof.checks.subjects import SERVER_ICONS, JudgedItem
+from mcproof.checks.subjects import SERVER_ICONS, DatedItem
 from mcproof.core.catalog.model import Catalog, Item, Tool
 from mcproof.core.observations.connection import ConnectionFacts
 from mcproof.core.schema.keywords import ANNOTATION, header_parameters
@@ -48,26 +48,26 @@ _header_demand = partial(item_demand, source="tools#x-mcp-header", since=STATELE
 
 
 @_icon_demand("SPEC-050", "icon-address", "warning", "basic#icons")
-def icon_address(judged: JudgedItem) -> Iterator[Problem]:
+def icon_address(dated: DatedItem) -> Iterator[Problem]:
     """The address of an icon is neither `https:` nor `data:`.
 
     Why: clients must reject other schemes, and careful ones refuse `http:`; users see no icon.
     Fix: serve the icon over HTTPS, or embed it as a `data:` URI.
     """
-    for at, icon in _icons(judged.item):
+    for at, icon in _icons(dated.item):
         source = icon.get("src") if isinstance(icon, dict) else None
         if isinstance(source, str) and re.match(_SAFE_ICON, source) is None:
             yield Problem(f"the icon's address is neither `https:` nor `data:`: {shown(source)}", f"{at}/src")
 
 
 @_icon_demand("SPEC-051", "icon-form", "error", "schema#Icon")
-def icon_form(judged: JudgedItem) -> Iterator[Problem]:
+def icon_form(dated: DatedItem) -> Iterator[Problem]:
     """An icon has no `src`, `sizes` that are not a list of `WxH` or `any`, or a `theme` other than `light` and `dark`.
 
     Why: clients that validate reject the whole list. `sizes` as one string is a form from before the release.
     Fix: write `"sizes": ["48x48"]`, and leave `theme` out if the icon suits both.
     """
-    for at, icon in _icons(judged.item):
+    for at, icon in _icons(dated.item):
         if not isinstance(icon, dict):
             yield Problem(f"the icon is {kind_of(icon)}, not an object", at)
             continue
@@ -86,7 +86,7 @@ def icon_form(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @item_demand("SPEC-060", "meta-key-format", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
-def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
+def meta_key_format(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` does not have the required form.
 
     The form is `name` or `prefix/name`: the prefix is labels with dots between them, each starting with a letter; the
@@ -96,7 +96,7 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
     Fix: use a domain that you own as the prefix: `com.example/name`. FastMCP adds `_fastmcp` up to version 2;
     `include_fastmcp_meta=False` turns it off.
     """
-    for key in _meta(judged.item):
+    for key in _meta(dated.item):
         fault = _meta_key_fault(key)
         if fault is None:
             continue
@@ -106,7 +106,7 @@ def meta_key_format(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @item_demand("SPEC-061", "meta-key-reserved", "warning", "basic#meta", since=STRUCTURED, kinds=ITEMS, marks=("_meta",))
-def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
+def meta_key_reserved(dated: DatedItem) -> Iterator[Problem]:
     """A key of `_meta` uses a prefix that is reserved for the protocol.
 
     Reserved are prefixes whose second label is `mcp` or `modelcontextprotocol`. Keys that the protocol defines are not
@@ -115,7 +115,7 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
     Why: a later revision may give the key another meaning.
     Fix: use a domain that you own as the prefix: `com.example/name`.
     """
-    for key in _meta(judged.item):
+    for key in _meta(dated.item):
         prefix, slash, name = key.partition("/")
         is_defined = prefix == "io.modelcontextprotocol" and name in _DEFINED
         if slash and not is_defined and not _RESERVED.isdisjoint(prefix.split(".", 2)[1:2]):
@@ -123,20 +123,20 @@ def meta_key_reserved(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @_header_demand("SPEC-070", "invalid-parameter-header", "error")
-def invalid_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
+def invalid_parameter_header(dated: DatedItem) -> Iterator[Problem]:
     """An `x-mcp-header` annotation is invalid.
 
     Why: from revision 2026-07-28 on, clients over HTTP must drop the whole tool, so no model can call it.
     Fix: annotate only parameters of type string, integer or boolean, at the top or below `properties` alone. Give each
     a header name of its own, of letters, digits and hyphens.
     """
-    if isinstance(judged.item, Tool) and judged.item.tree is not None:
-        for node, message in header_parameters(judged.item.tree).problems:
+    if isinstance(dated.item, Tool) and dated.item.tree is not None:
+        for node, message in header_parameters(dated.item.tree).problems:
             yield Problem(message, node.pointer)
 
 
 @_header_demand("SPEC-071", "secret-parameter-header", "warning", category="security")
-def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
+def secret_parameter_header(dated: DatedItem) -> Iterator[Problem]:
     """A parameter with a secret is annotated with `x-mcp-header`.
 
     The name of the parameter or of the header decides.
@@ -144,8 +144,8 @@ def secret_parameter_header(judged: JudgedItem) -> Iterator[Problem]:
     Why: headers are visible to proxies and written to logs.
     Fix: remove the annotation; do not pass secrets as arguments at all.
     """
-    if isinstance(judged.item, Tool) and judged.item.tree is not None:
-        for path, header in header_parameters(judged.item.tree).valid:
+    if isinstance(dated.item, Tool) and dated.item.tree is not None:
+        for path, header in header_parameters(dated.item.tree).valid:
             if _says_secret(path[-1]) or _says_secret(header):
                 pointer = "".join(f"/properties/{escape(name)}" for name in path)
                 message = f"the value of {shown(path[-1])} is sent in the header `Mcp-Param-{header[:60]}`"

@@ -13,7 +13,7 @@ from mcproof.core.catalog.model import Catalog
 from mcproof.core.text.json_document import kind_of
 
 if TYPE_CHECKING:
-    from mcproof.checks.subjects import JudgedItem
+    from mcproof.checks.subjects import DatedItem
     from mcproof.core.catalog.model import Item, Kind
 
 # Patterns, which `re` compiles on first use: lint must start fast.
@@ -33,13 +33,13 @@ _AUDIENCE = ("user", "assistant")
 
 
 @item_demand("SPEC-100", "resource-uri", "warning", "schema#Resource", kinds=("resource",))
-def resource_uri(judged: JudgedItem) -> Iterator[Problem]:
+def resource_uri(dated: DatedItem) -> Iterator[Problem]:
     """The `uri` of a resource is missing, or not an absolute URI.
 
     Why: clients parse it as a URI; those that validate reject the whole list.
     Fix: start with a scheme, and escape spaces and other special characters: `notes:///my%20file`.
     """
-    yield from _required_text(judged.item, "uri", _uri_fault)
+    yield from _required_text(dated.item, "uri", _uri_fault)
 
 
 @demand(Catalog, "SPEC-101", "resource-uri-unique", "warning", "resources#resource")
@@ -53,59 +53,59 @@ def resource_uri_unique(catalog: Catalog) -> Iterator[Problem]:
 
 
 @item_demand("SPEC-102", "resource-template", "error", "schema#ResourceTemplate", kinds=("template",))
-def resource_template(judged: JudgedItem) -> Iterator[Problem]:
+def resource_template(dated: DatedItem) -> Iterator[Problem]:
     """A `uriTemplate` is missing, or not a template of an absolute URI as RFC 6570 defines it.
 
     Why: clients cannot build a URI from it.
     Fix: start with a scheme, and write variables as `{name}`: letters, digits and underscores.
     """
-    yield from _required_text(judged.item, "uriTemplate", _template_fault)
+    yield from _required_text(dated.item, "uriTemplate", _template_fault)
 
 
 @item_demand("SPEC-103", "template-without-variable", "note", "schema#ResourceTemplate", kinds=("template",))
-def template_without_variable(judged: JudgedItem) -> Iterator[Problem]:
+def template_without_variable(dated: DatedItem) -> Iterator[Problem]:
     """A `uriTemplate` has no variable.
 
     Why: it is a single resource, which clients look for in `resources/list`.
     Fix: list it as a resource.
     """
-    template = judged.item.fields.get("uriTemplate")
+    template = dated.item.fields.get("uriTemplate")
     if isinstance(template, str) and template and "{" not in template:
         yield Problem(f"`uriTemplate` has no variable: {shown(template)}", "/uriTemplate")
 
 
 @item_demand("SPEC-104", "https-resource", "note", "resources#https", kinds=("resource",))
-def https_resource(judged: JudgedItem) -> Iterator[Problem]:
+def https_resource(dated: DatedItem) -> Iterator[Problem]:
     """A resource has an `https:` URI.
 
     Why: servers should use this scheme only for what a client can fetch from the web by itself.
     Fix: none is needed if it can; otherwise use another scheme, even if the server downloads the content itself.
     """
-    uri = judged.item.fields.get("uri")
+    uri = dated.item.fields.get("uri")
     if isinstance(uri, str) and uri[:6].lower() == "https:":
         yield Problem(f"clients must be able to fetch it without the server: {shown(uri)}", "/uri")
 
 
 @item_demand("SPEC-105", "mime-type-form", "note", "schema#Resource", kinds=_RESOURCES, marks=("mimeType",))
-def mime_type_form(judged: JudgedItem) -> Iterator[Problem]:
+def mime_type_form(dated: DatedItem) -> Iterator[Problem]:
     """A `mimeType` does not have the form `type/subtype`.
 
     Why: clients choose by it how to show the content.
     Fix: write a registered type, such as `text/markdown`.
     """
-    mime = judged.item.fields["mimeType"]
+    mime = dated.item.fields["mimeType"]
     if isinstance(mime, str) and re.fullmatch(_MIME, mime) is None:
         yield Problem(f"`mimeType` does not have the form `type/subtype`: {shown(mime)}", "/mimeType")
 
 
 @item_demand("SPEC-106", "resource-size", "note", "schema#Resource", kinds=("resource",), marks=("size",))
-def resource_size(judged: JudgedItem) -> Iterator[Problem]:
+def resource_size(dated: DatedItem) -> Iterator[Problem]:
     """The `size` of a resource is not a non-negative integer.
 
     Why: clients use it to estimate how much of the context it takes; those that validate reject the list.
     Fix: write the number of bytes, or leave it out.
     """
-    size = judged.item.fields["size"]
+    size = dated.item.fields["size"]
     is_whole = isinstance(size, int) and not isinstance(size, bool)
     if isinstance(size, float):
         is_whole = size.is_integer()
@@ -123,7 +123,7 @@ def resource_size(judged: JudgedItem) -> Iterator[Problem]:
     kinds=_RESOURCES,
     marks=("annotations",),
 )
-def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
+def resource_annotations(dated: DatedItem) -> Iterator[Problem]:
     """The annotations of a resource have an invalid `audience`, `priority` or `lastModified`.
 
     `lastModified` is checked from revision 2025-06-18 on.
@@ -132,7 +132,7 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
     Fix: `audience` is a list of `user` and `assistant`, `priority` a number from 0 to 1, `lastModified` an ISO 8601
     date and time.
     """
-    annotations = judged.item.fields["annotations"]
+    annotations = dated.item.fields["annotations"]
     if not isinstance(annotations, dict):
         if annotations is not None:
             yield Problem(f"`annotations` is {kind_of(annotations)}, not an object", "/annotations")
@@ -142,7 +142,7 @@ def resource_annotations(judged: JudgedItem) -> Iterator[Problem]:
         yield Problem("`audience` is not a list of `user` and `assistant`", "/annotations/audience")
     if isinstance(priority, bool) or not isinstance(priority, (int, float)) or not 0 <= priority <= 1:
         yield Problem("`priority` is not a number from 0 to 1", "/annotations/priority")
-    if "lastModified" in annotations and judged.revision >= STRUCTURED:
+    if "lastModified" in annotations and dated.revision >= STRUCTURED:
         moment = annotations["lastModified"]
         if not isinstance(moment, str) or re.fullmatch(_MOMENT, moment) is None:
             yield Problem("`lastModified` is not an ISO 8601 date and time", "/annotations/lastModified")

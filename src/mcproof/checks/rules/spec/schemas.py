@@ -23,7 +23,7 @@ from mcproof.core.text.json_document import kind_of
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
-    from mcproof.checks.subjects import JudgedItem
+    from mcproof.checks.subjects import DatedItem
     from mcproof.core.schema.references import Reference
 
 _INPUT, _OUTPUT = "/inputSchema", "/outputSchema"
@@ -38,13 +38,13 @@ _schema_demand = partial(item_demand, category="schema")
 
 
 @_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", marks=(ODD_ROOT,), same_as="tool-no-schema")
-def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
+def input_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """`inputSchema` is null or another value that is not an object.
 
     Why: it must be a JSON Schema object; clients that validate the list reject all of it.
     Fix: write an object; for a tool without parameters, `{"type": "object", "properties": {}}`.
     """
-    fields = judged.item.fields
+    fields = dated.item.fields
     if "inputSchema" in fields and not isinstance(fields["inputSchema"], dict):
         yield Problem(f"`inputSchema` is {kind_of(fields['inputSchema'])}, not an object", _INPUT)
 
@@ -57,26 +57,26 @@ def input_schema_object(judged: JudgedItem) -> Iterator[Problem]:
     marks=(ODD_ROOT,),
     same_as="tool-schema-not-object",
 )
-def input_schema_type(judged: JudgedItem) -> Iterator[Problem]:
+def input_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an input schema is not exactly `"object"`.
 
     Why: the protocol requires that value; clients built on the TypeScript SDK reject the whole list because of one
     such tool.
     Fix: set `"type": "object"` at the root of the schema.
     """
-    schema = _tool(judged).schema
+    schema = _tool(dated).schema
     if schema is not None and schema.get("type") != "object":
         yield Problem(f"the input schema {_type_in_words(schema)}", _INPUT)
 
 
 @_schema_demand("SPEC-012", "property-schema-object", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,))
-def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
+def property_schema_object(dated: DatedItem) -> Iterator[Problem]:
     """The schema of a parameter is `true`, `false` or another value that is not an object.
 
     Why: up to revision 2025-11-25 the protocol allows only objects there; clients that validate reject the whole list.
     Fix: write `{}` instead of `true`, and leave out a parameter that accepts nothing.
     """
-    schema = _tool(judged).schema or {}
+    schema = _tool(dated).schema or {}
     declared = schema.get("properties", {})
     if not isinstance(declared, dict):
         yield Problem(f"`properties` is {kind_of(declared)}, not an object", f"{_INPUT}/properties", same_as="CAT-007")
@@ -92,7 +92,7 @@ def property_schema_object(judged: JudgedItem) -> Iterator[Problem]:
 @_schema_demand(
     "SPEC-013", "required-list", "error", "schema#Tool.inputSchema", until=DIALECTS, marks=(ODD,), same_as="CAT-007"
 )
-def required_list(judged: JudgedItem) -> Iterator[Problem]:
+def required_list(dated: DatedItem) -> Iterator[Problem]:
     """`required` of an input schema is not a list of strings.
 
     Later revisions leave this to the dialect (SPEC-014).
@@ -100,7 +100,7 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients that validate reject the whole list; `null` is the usual form of this fault.
     Fix: list the names of the required parameters, or leave `required` out.
     """
-    schema = _tool(judged).schema or {}
+    schema = _tool(dated).schema or {}
     if "required" not in schema:
         return
     required = schema["required"]
@@ -115,7 +115,7 @@ def required_list(judged: JudgedItem) -> Iterator[Problem]:
 @_schema_demand(
     "SPEC-014", "input-schema-valid", "error", "basic#schema-validation", since=DIALECTS, marks=(ODD,), same_as="MP005"
 )
-def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
+def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An input schema is not valid in its dialect: the one it declares, or 2020-12.
 
     Unknown dialects are not checked. A schema written for draft-07 that does not declare it is judged by 2020-12,
@@ -124,16 +124,16 @@ def input_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     Why: schemas must be valid; clients that validate them refuse the tool or the whole list.
     Fix: correct the keyword in the message, or declare the dialect with `$schema`.
     """
-    tool = _tool(judged)
-    if tool.tree is not None and judged.revision >= DIALECTS:
+    tool = _tool(dated)
+    if tool.tree is not None and dated.revision >= DIALECTS:
         faults = objections(tool.tree.root, tool.tree.deepest)
-        yield from _first([fault for fault in faults if not _is_reported(fault[0], judged.revision)], _INPUT)
+        yield from _first([fault for fault in faults if not _is_reported(fault[0], dated.revision)], _INPUT)
 
 
 @_schema_demand(
     "SPEC-015", "schema-dialect", "note", "basic#schema-dialect", since=DIALECTS, marks=("$schema", OUTPUT_DIALECT)
 )
-def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
+def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
 
     It is a warning for an output schema: some clients then refuse every result of the tool.
@@ -145,7 +145,7 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
         ("inputSchema", "input schema", "note"),
         ("outputSchema", "output schema", "warning"),
     ):
-        schema = judged.item.fields.get(key)
+        schema = dated.item.fields.get(key)
         named = schema.get("$schema") if isinstance(schema, dict) else None
         if isinstance(named, str) and _address(named) != _NEWEST:
             message = f"the {words} declares the dialect {shown(named)}; clients need only support 2020-12"
@@ -160,7 +160,7 @@ def schema_dialect(judged: JudgedItem) -> Iterator[Problem]:
     marks=(EXTERNAL, OUTPUT_EXTERNAL),
     same_as="tool_input_schemas_well_formed",
 )
-def external_reference(judged: JudgedItem) -> Iterator[Problem]:
+def external_reference(dated: DatedItem) -> Iterator[Problem]:
     """A schema refers to another document.
 
     It is an error from revision 2026-07-28 on, which forbids clients to fetch it.
@@ -168,8 +168,8 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients do not fetch other documents, so they reject the schema or validate nothing.
     Fix: copy the referenced schema into `$defs` and refer to it there.
     """
-    severity = "error" if judged.revision >= STATELESS else None
-    for reference in _references(judged):
+    severity = "error" if dated.revision >= STATELESS else None
+    for reference in _references(dated):
         if not reference.is_local:
             message = f"`{reference.keyword}` refers to another document: {shown(reference.text)}"
             yield Problem(message, reference.holder.pointer, severity=severity)
@@ -184,13 +184,13 @@ def external_reference(judged: JudgedItem) -> Iterator[Problem]:
     marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE),
     same_as="tool_input_schemas_well_formed",
 )
-def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
+def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
     """A reference inside a schema leads nowhere.
 
     Why: the schema is not valid; clients refuse the tool, or validate nothing.
     Fix: define what the reference names in `$defs`, or correct the name.
     """
-    for reference in _references(judged):
+    for reference in _references(dated):
         if reference.is_local and not reference.is_resolved:
             yield Problem(f"`{reference.keyword}` leads nowhere: {shown(reference.text)}", reference.holder.pointer)
 
@@ -203,7 +203,7 @@ def unresolved_reference(judged: JudgedItem) -> Iterator[Problem]:
     since=DIALECTS,
     marks=(ODD, "$defs", "definitions", "prefixItems", ODD_OUTPUT, OUTPUT_DIALECT),
 )
-def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
+def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
     """A schema uses a keyword of another dialect than the one it declares.
 
     Checked are `definitions`, `dependencies` and a list of `items` in 2020-12, and `$defs` and `prefixItems` in
@@ -213,7 +213,7 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
     Why: a validator ignores keywords that its dialect does not have, so the constraint is lost without a word.
     Fix: use the keyword of the dialect that the message names.
     """
-    tool = _tool(judged)
+    tool = _tool(dated)
     for tree in filter(None, (tool.tree, tool.output_tree)):
         declared = tree.root.get("$schema")
         is_declared = isinstance(declared, str)
@@ -232,14 +232,14 @@ def foreign_keyword(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @_schema_demand("SPEC-019", "no-parameters-open", "note", "tools#tool", since=DIALECTS, marks=(NO_PARAMETERS,))
-def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
+def no_parameters_open(dated: DatedItem) -> Iterator[Problem]:
     """A tool without parameters does not declare that it has none.
 
     Why: the schema accepts any arguments; the specification recommends one that accepts only an empty object.
     Fix: write `{"type": "object", "properties": {}, "additionalProperties": false}`. The specification's own form has
     no `properties`, which OpenAI models refuse (CMP-012).
     """
-    schema = _tool(judged).schema
+    schema = _tool(dated).schema
     is_bare = schema is not None and schema.get("type") == "object" and schema.keys() <= _BARE
     if schema and is_bare and not schema.get("properties") and schema.get("additionalProperties", True) in (True, {}):
         yield Problem("has no parameters, but accepts any: `additionalProperties` is not false", _INPUT)
@@ -254,7 +254,7 @@ def no_parameters_open(judged: JudgedItem) -> Iterator[Problem]:
     until=DIALECTS,
     marks=(ODD_OUTPUT,),
 )
-def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
+def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
     """The `type` of an output schema is not `"object"`.
 
     Revision 2026-07-28 allows any type; a server must not send such a schema to older clients.
@@ -262,7 +262,7 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
     Why: clients that validate reject the whole list.
     Fix: wrap the value: `{"type": "object", "properties": {"result": …}}`.
     """
-    schema = judged.item.fields.get("outputSchema")
+    schema = dated.item.fields.get("outputSchema")
     if isinstance(schema, dict):
         if schema.get("type") != "object":
             yield Problem(f"the output schema {_type_in_words(schema)}", _OUTPUT)
@@ -273,7 +273,7 @@ def output_schema_type(judged: JudgedItem) -> Iterator[Problem]:
 @_schema_demand(
     "SPEC-021", "output-schema-valid", "error", "basic#schema-validation", since=DIALECTS, marks=(ODD_OUTPUT,)
 )
-def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
+def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.
 
     Unknown dialects are not checked.
@@ -281,7 +281,7 @@ def output_schema_valid(judged: JudgedItem) -> Iterator[Problem]:
     Why: schemas must be valid; clients then refuse the tool, or every result of it.
     Fix: correct the keyword in the message, or declare the dialect with `$schema`.
     """
-    tree = _tool(judged).output_tree
+    tree = _tool(dated).output_tree
     if tree is not None:
         yield from _first(objections(tree.root, tree.deepest), _OUTPUT)
 
@@ -292,9 +292,9 @@ _BARE = frozenset(
 """The keywords of a schema that declares no parameters in another way."""
 
 
-def _tool(judged: JudgedItem) -> Tool:
-    assert isinstance(judged.item, Tool)  # noqa: S101 (by the kinds of these rules)
-    return judged.item
+def _tool(dated: DatedItem) -> Tool:
+    assert isinstance(dated.item, Tool)  # noqa: S101 (by the kinds of these rules)
+    return dated.item
 
 
 def _first(faults: list[tuple[str, str]], base: str) -> Iterator[Problem]:
@@ -326,8 +326,8 @@ def _address(named: str) -> str:
     return named.partition("://")[2].removesuffix("#")
 
 
-def _references(judged: JudgedItem) -> Iterator[Reference]:
-    tool = _tool(judged)
+def _references(dated: DatedItem) -> Iterator[Reference]:
+    tool = _tool(dated)
     if tool.tree is not None and tool.tree.holders:
         yield from tool.tree.references.all
     if OUTPUT_REFERENCE in tool.marks:

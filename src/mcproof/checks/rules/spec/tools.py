@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.spec.demand import ANNOTATED, DIALECTS, STRUCTURED, demand, item_demand, shown
-from mcproof.checks.subjects import JudgedItem, judging_revision
+from mcproof.checks.subjects import DatedItem, effective_revision
 from mcproof.core.catalog.model import Catalog
 from mcproof.core.catalog.tool_marks import (
     HINTS,
@@ -53,13 +53,13 @@ _hint_demand = partial(
 
 
 @_hint_demand("SPEC-030", "annotation-type", "error")
-def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
+def annotation_type(dated: DatedItem) -> Iterator[Problem]:
     """A hint of a tool's annotations is not a boolean, or their title is not a string.
 
     Why: clients built on the TypeScript and Rust SDKs reject the whole list because of one such tool.
     Fix: write `true` or `false` without quotes; the title is a string.
     """
-    hints = _annotations(judged)
+    hints = _annotations(dated)
     for key in HINTS:
         if hints.get(key) is not None and not isinstance(hints[key], bool):
             yield Problem(f"`{key}` is {kind_of(hints[key])}, not a boolean", f"/annotations/{key}")
@@ -68,25 +68,25 @@ def annotation_type(judged: JudgedItem) -> Iterator[Problem]:
 
 
 @_hint_demand("SPEC-031", "unknown-annotation", "note")
-def unknown_annotation(judged: JudgedItem) -> Iterator[Problem]:
+def unknown_annotation(dated: DatedItem) -> Iterator[Problem]:
     """A tool's annotations have a member that the protocol does not define.
 
     Why: clients ignore it.
     Fix: correct the name of the hint, or move the member into `_meta`.
     """
-    for key in _annotations(judged):
+    for key in _annotations(dated):
         if key not in HINTS and key != "title":
             yield Problem(f"the protocol defines no annotation {shown(key)}", f"/annotations/{escape(key)}")
 
 
 @_hint_demand("SPEC-032", "contradicting-hints", "warning")
-def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
+def contradicting_hints(dated: DatedItem) -> Iterator[Problem]:
     """A tool is annotated as both read-only and destructive.
 
     Why: a destructive tool changes something. Clients that trust `readOnlyHint` do not ask the user before a call.
     Fix: remove the wrong hint.
     """
-    hints = _annotations(judged)
+    hints = _annotations(dated)
     if hints.get("readOnlyHint") is True and hints.get("destructiveHint") is True:
         yield Problem("`readOnlyHint` and `destructiveHint` are both true", "/annotations")
 
@@ -94,13 +94,13 @@ def contradicting_hints(judged: JudgedItem) -> Iterator[Problem]:
 @item_demand(
     "SPEC-034", "two-titles", "note", "schema#Tool", category="annotations", since=STRUCTURED, marks=(ODD_TITLE,)
 )
-def two_titles(judged: JudgedItem) -> Iterator[Problem]:
+def two_titles(dated: DatedItem) -> Iterator[Problem]:
     """A tool has two different titles: `title` and `annotations.title`.
 
     Why: clients prefer `title`; older ones know only `annotations.title`, so users see different names.
     Fix: make them equal, or remove `annotations.title`.
     """
-    title, other = judged.item.fields.get("title"), _annotations(judged).get("title")
+    title, other = dated.item.fields.get("title"), _annotations(dated).get("title")
     if isinstance(title, str) and isinstance(other, str) and title != other:
         yield Problem(f"`title` is {shown(title)}, `annotations.title` is {shown(other)}", "/annotations/title")
 
@@ -115,13 +115,13 @@ def two_titles(judged: JudgedItem) -> Iterator[Problem]:
     kinds=ITEMS,
     marks=(ODD_TITLE,),
 )
-def empty_title(judged: JudgedItem) -> Iterator[Problem]:
+def empty_title(dated: DatedItem) -> Iterator[Problem]:
     """A title is empty.
 
     Why: clients show the title instead of the name, so users see nothing.
     Fix: write a title, or leave it out; clients then show the name.
     """
-    title = judged.item.fields.get("title")
+    title = dated.item.fields.get("title")
     if isinstance(title, str) and not title.strip():
         yield Problem("`title` is empty", "/title")
 
@@ -129,18 +129,18 @@ def empty_title(judged: JudgedItem) -> Iterator[Problem]:
 @item_demand(
     "SPEC-040", "null-member", "error", "schema#Tool", kinds=ITEMS, marks=(NULL, ODD_ANNOTATIONS), same_as="CAT-006"
 )
-def null_member(judged: JudgedItem) -> Iterator[Problem]:
+def null_member(dated: DatedItem) -> Iterator[Problem]:
     """An optional member is null.
 
     Why: optional members may be left out, but not be null; clients built on the TypeScript SDK reject the whole list.
     Fix: leave the member out. In Python, serialize with `exclude_none=True`.
     """
-    item = judged.item
+    item = dated.item
     for key in _OPTIONAL[item.kind]:
         if key in item.fields and item.fields[key] is None:
             yield Problem(f"`{key}` is null", f"/{key}")
     if item.kind == "tool":
-        hints = _annotations(judged)
+        hints = _annotations(dated)
         for key in ("title", *HINTS):
             if key in hints and hints[key] is None:
                 yield Problem(f"`{key}` is null", f"/annotations/{key}")
@@ -149,13 +149,13 @@ def null_member(judged: JudgedItem) -> Iterator[Problem]:
 @item_demand(
     "SPEC-041", "task-support", "note", "schema@2025-11-25#ToolExecution", since=DIALECTS, marks=("execution",)
 )
-def task_support(judged: JudgedItem) -> Iterator[Problem]:
+def task_support(dated: DatedItem) -> Iterator[Problem]:
     """`execution.taskSupport` has an invalid value, or one that revision 2026-07-28 does not have any more.
 
     Why: clients ignore it, or refuse the tool.
     Fix: use `forbidden`, `optional` or `required`; leave `execution` out from revision 2026-07-28 on.
     """
-    execution = judged.item.fields["execution"]
+    execution = dated.item.fields["execution"]
     if execution is None:
         return  # SPEC-040
     if not isinstance(execution, dict):
@@ -165,7 +165,7 @@ def task_support(judged: JudgedItem) -> Iterator[Problem]:
     if support not in _SUPPORT:
         what = shown(support) if isinstance(support, str) else kind_of(support)
         yield Problem(f"`taskSupport` is {what}, not one of {', '.join(_SUPPORT)}", "/execution/taskSupport")
-    elif judged.revision > DIALECTS and support != "forbidden":
+    elif dated.revision > DIALECTS and support != "forbidden":
         yield Problem(f"`taskSupport` is `{support}`, which this revision does not have", "/execution/taskSupport")
 
 
@@ -190,13 +190,13 @@ def task_capability(catalog: Catalog) -> Iterator[Problem]:
 
 
 @item_demand("SPEC-043", "unknown-member", "note", "schema#Tool", marks=(UNKNOWN,))
-def unknown_member(judged: JudgedItem) -> Iterator[Problem]:
+def unknown_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has a member that no revision defines.
 
     Why: clients ignore it; a mistyped name loses its value without a word.
     Fix: correct the name, or move the member into `_meta`.
     """
-    for key in judged.item.fields:
+    for key in dated.item.fields:
         if key not in TOOL_MEMBERS:
             yield Problem(f"a tool has no member {shown(key)}", f"/{escape(key)}")
 
@@ -208,7 +208,7 @@ def later_member(catalog: Catalog) -> Iterator[Problem]:
     Why: clients of the negotiated revision ignore it.
     Fix: none is needed if newer clients get it too; do not rely on it in older ones.
     """
-    revision = judging_revision(catalog).revision
+    revision = effective_revision(catalog).revision
     for items in (catalog.tools, catalog.resources, catalog.templates, catalog.prompts):
         for key, since in _ADDED[items[0].kind].items() if items else ():
             if revision >= since:
@@ -221,8 +221,8 @@ def later_member(catalog: Catalog) -> Iterator[Problem]:
                 yield Problem(message, near=f"{having[0].pointer}/{key}", evidence=evidence)
 
 
-def _annotations(judged: JudgedItem) -> dict[str, Any]:
-    annotations = judged.item.fields.get("annotations")
+def _annotations(dated: DatedItem) -> dict[str, Any]:
+    annotations = dated.item.fields.get("annotations")
     return annotations if isinstance(annotations, dict) else {}
 
 
@@ -232,13 +232,13 @@ _SDK_NAMES = "https://github.com/modelcontextprotocol/python-sdk/blob/main/src/m
 
 
 @item_demand("SPEC-001", "tool-required-member", "error", "schema#Tool", marks=(ODD_NAME, ODD_ROOT))
-def required_member(judged: JudgedItem) -> Iterator[Problem]:
+def required_member(dated: DatedItem) -> Iterator[Problem]:
     """A tool has no `name`, a name that is not a string, or no `inputSchema`.
 
     Why: both are required; clients that validate the list reject all of it, with every other tool.
     Fix: give the tool a name and an `inputSchema`; without parameters, `{"type": "object", "properties": {}}`.
     """
-    item = judged.item
+    item = dated.item
     if not item.is_object:
         return  # CAT-001
     if "name" not in item.fields:
@@ -259,13 +259,13 @@ def required_member(judged: JudgedItem) -> Iterator[Problem]:
     marks=(ODD_NAME,),
     same_as="tool-name-convention",
 )
-def name_format(judged: JudgedItem) -> Iterator[Problem]:
+def name_format(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name is empty, longer than 128 characters, or has other characters than letters, digits, `_`, `-`, `.`.
 
     Why: clients use names in identifiers and prefixes; other characters are replaced or refused.
     Fix: use 1 to 128 ASCII letters, digits, underscores, hyphens and dots.
     """
-    name = judged.item.fields.get("name")
+    name = dated.item.fields.get("name")
     if not isinstance(name, str):
         return
     if not name:
@@ -302,7 +302,7 @@ def name_unique(catalog: Catalog) -> Iterator[Problem]:
 
 
 @item_demand("SPEC-004", "tool-name-ends", "note", _SDK_NAMES, category="naming", marks=(ODD_NAME,))
-def name_ends(judged: JudgedItem) -> Iterator[Problem]:
+def name_ends(dated: DatedItem) -> Iterator[Problem]:
     """A tool's name starts or ends with `-` or `.`.
 
     The specification allows it; the Python SDK warns about it.
@@ -310,6 +310,6 @@ def name_ends(judged: JudgedItem) -> Iterator[Problem]:
     Why: shells and clients that build longer names from it misread it.
     Fix: start and end the name with a letter or a digit.
     """
-    name = judged.item.name
+    name = dated.item.name
     if name and (name[0] in "-." or name[-1] in "-."):
         yield Problem(f"the name {'starts' if name[0] in '-.' else 'ends'} with `-` or `.`", "/name")
