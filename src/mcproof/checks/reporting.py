@@ -68,6 +68,7 @@ def _by_content(findings: Sequence[Finding], indices: list[int], written: dict[i
         try:
             value = resolve(item.raw, problem.at)
             content = written.get(id(value))
+            # Bytes are compared faster than nested values, and tell 1 from true.
             if content is None:
                 content = written[id(value)] = dumps(value, _NO_REFERENCES)
         except (LookupError, ValueError):  # no such value, or nested too deeply

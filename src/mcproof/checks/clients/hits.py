@@ -180,6 +180,7 @@ class ClientChecks:
 
     def group(self, violations: list[Violation], server_key: str = "") -> ClientHits | None:
         """Group what was found by rule and place; None if no finding is about it."""
+        # Verdicts count more than findings report: docs/decisions/0045-lint-reports-certain-breaks.md.
         if not violations:
             return None
         places: dict[tuple[str, int, str], list[_Check]] = {}

@@ -184,6 +184,7 @@ class ClientChoice(NamedTuple):
         """
         pins = self.pins
         active = []
+        # Why not all of them: docs/decisions/0045-lint-reports-certain-breaks.md.
         for holder in self.all_active():
             if holder.profile.id in pins:
                 active.append(holder)
@@ -241,6 +242,7 @@ def _activated(profile: Profile, constraint: Constraint, version: str | None) ->
         if _DATE.fullmatch(version):
             is_before_fix = version < constraint.fixed_date
         else:
+            # As numbers: as text, `2.10` is before `2.9`.
             is_before_fix = _numbers(version) < _numbers(constraint.fixed_version)
         constraint = constraint._replace(status="current" if is_before_fix else "fixed")
     holds = constraint.status == "current" and not constraint.opt_in and not constraint.conditional

@@ -146,6 +146,7 @@ class RuleEffect:
 
     def add(self, hit: BrokenConstraint, *, is_one_of_several: bool) -> None:
         verdict = VERDICT_OF[hit.level]
+        # The user may choose another model API, in which the tool works.
         if is_one_of_several and verdict == "breaks":
             verdict = "degraded"
         if hit.tool is None:

@@ -67,6 +67,7 @@ def accepted_types(schema: dict[str, Any]) -> list[str] | None:
     if not isinstance(values, list):
         return None
     types = list(dict.fromkeys(map(_type_of, values)))
+    # Every integer is a number, so `number` says both.
     return [name for name in types if name != "integer"] if "number" in types else types
 
 

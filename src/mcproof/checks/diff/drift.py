@@ -17,7 +17,7 @@ from mcproof.checks.diff.changes import CatalogChange, match_items
 from mcproof.checks.diff.documents import changed_keys
 from mcproof.checks.diff.items import compare_catalogs, instructions_in
 from mcproof.checks.diff.kinds import names_text
-from mcproof.checks.diff.lock import OTHER, PARTS, hash_of, item_hash, known_parts, parts_of, server_name, surface_hash
+from mcproof.checks.diff.lock import OTHER, PARTS, fingerprint, hash_of, item_hash, known_parts, parts_of, server_name
 from mcproof.core.text.json_positions import escape
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def drift_against(catalog: Catalog, earlier: Catalog) -> CatalogDrift:
     differences = [*_server_differences(catalog, earlier, parts), *_item_differences(catalog, earlier, parts)]
     if differences:
         differences = newly_fired(catalog, earlier, differences)
-    prior, current = surface_hash(earlier, parts), surface_hash(catalog, parts)
+    prior, current = fingerprint(earlier, parts), fingerprint(catalog, parts)
     return CatalogDrift(reference=earlier.name, differences=differences, prior_hash=prior, current_hash=current)
 
 

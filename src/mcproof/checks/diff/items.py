@@ -226,7 +226,7 @@ def _capabilities(catalog: Catalog) -> dict[str, str]:
         result = catalog.server.fields.get(era)
         offered = result.get("capabilities") if isinstance(result, dict) else None
         for name, details in (offered if isinstance(offered, dict) else {}).items():
-            if details is None or details is False:
+            if details is None or details is False:  # `null` and `false` offer nothing
                 continue
             pointer = f"/{era}/capabilities/{escape(name)}"
             capabilities.setdefault(name, pointer)

@@ -237,7 +237,7 @@ def value_text(value: Any) -> str:
     """A value as JSON, truncated."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except (RecursionError, ValueError):
+    except (RecursionError, ValueError):  # nested deeper than the encoder goes
         return "…"
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[: _MAX_VALUE_LENGTH - 1]}…"
 

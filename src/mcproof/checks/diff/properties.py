@@ -139,6 +139,7 @@ class _PropertyComparison:
             return None
         if not isinstance(new.schema, (dict, bool)):
             return None
+        # What an open object accepted, callers may send already.
         if self._allowed_undeclared():
             additional = self.pair.old._replace(schema=self.old.get("additionalProperties", True))
             return False if self.comparison.is_within(additional, new) else None

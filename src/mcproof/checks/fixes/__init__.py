@@ -106,6 +106,7 @@ def proven_edits(catalog: Catalog, findings: list[Finding]) -> dict[int, FileEdi
     if not fixes:
         return {}
     edits = document.member_edits([change for _, change in fixes])
+    # A position costs a pass over the text, so all are computed at once: docs/decisions/0016-positions-on-demand.md.
     offsets = sorted({offset for edit in edits for offset in (edit.start, edit.end)})
     positions: dict[int, Position] = dict(zip(offsets, document.positions(offsets), strict=True))
     return {

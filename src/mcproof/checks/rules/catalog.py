@@ -36,6 +36,7 @@ def missing_name(item: Item) -> Iterator[Problem]:
     Why: it cannot be called or requested without a name, and validating clients reject the whole list.
     Fix: set its name to a non-empty string.
     """
+    # Resources are known by their URIs, and `grade` reports those without a name.
     if item.is_object and not item.name and item.kind != "resource":
         if "name" in item.fields:
             name = item.fields["name"]

@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from mcproof.checks.diff.lock import known_parts, surface_hash
+from mcproof.checks.diff.lock import fingerprint, known_parts
 from mcproof.client.endpoints import CommandEndpoint
 from mcproof.client.transports.processes import STARTED
 from mcproof.core.errors import UsageError, from_exception
@@ -55,7 +55,7 @@ def check(job: WatchJob) -> Iterator[str]:
         if catalog is None or not (catalog.tools or catalog.server.raw):
             yield observed_line(report, None, None)
         else:
-            yield observed_line(report, catalog_text(catalog), surface_hash(catalog, known_parts(catalog)))
+            yield observed_line(report, catalog_text(catalog), fingerprint(catalog, known_parts(catalog)))
 
 
 def refuse_commands(event: RunStarted) -> None:

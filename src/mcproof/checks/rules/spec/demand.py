@@ -68,6 +68,7 @@ def demand(
         problems_of: Check[Any] = find
 
         def of_item(dated: DatedItem) -> Iterator[Problem]:
+            # A hostile item could have as many problems as members: docs/decisions/0010-hostile-input.md.
             for problem in islice(problems_of(dated), _MOST):
                 yield _judged(problem, dated.revision)
 

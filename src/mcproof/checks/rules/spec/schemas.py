@@ -307,6 +307,7 @@ def _first(faults: list[tuple[str, str]], base: str) -> Iterator[Problem]:
 
 def _is_reported(pointer: str, revision: str) -> bool:
     """Whether SPEC-011, 012 or 013 reports the value at a pointer in an input schema."""
+    # Those rules say it in plainer words, and one fault is reported once.
     if pointer == "/type":
         return True
     if revision > DIALECTS:
@@ -330,6 +331,7 @@ def _references(dated: DatedItem) -> Iterator[Reference]:
     tool = _tool(dated)
     if tool.tree is not None and tool.tree.holders:
         yield from tool.tree.references.all
+    # The tree of an output schema is made on demand, and few tools have references there.
     if OUTPUT_REFERENCE in tool.marks:
         tree = tool.output_tree
         if tree is not None and tree.holders:

@@ -215,6 +215,7 @@ def foreign_host_accepted(facts: PerimeterFacts) -> Iterator[Problem]:
     Sent only to loopback addresses. The `Origin` check that MCP requires (`transport_validates_origin`) stops the same
     attack for requests of browsers; this is the second line of defence. An id and severity of mcproof's own.
     """
+    # DNS rebinding leads the name of a website to this machine, so that only servers here are judged.
     probe = facts.host
     if facts.is_loopback and probe is not None and probe.status in range(200, 300):
         message = f"responds with HTTP {probe.status} to a request for the host {probe.sent}"
@@ -235,6 +236,7 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     probe = facts.cors
     if probe is None or probe.status not in range(200, 300) or probe.allowed_origin not in ("*", probe.sent_origin):
         return
+    # Browsers send credentials only where the response names the origin, never to `*`.
     with_credentials = probe.allows_credentials and probe.allowed_origin != "*"
     what = f"`{probe.allowed_origin}`" if probe.allowed_origin == "*" else "any origin that asks"
     yield Problem(

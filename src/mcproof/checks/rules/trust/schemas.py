@@ -58,6 +58,7 @@ def tool_input_schemas_well_formed(tool: Tool) -> Iterator[Problem]:
 
 def _hits(tool: Tool, tree: SchemaTree) -> Iterator[tuple[str, str, str]]:
     """The defects of a schema: kind, pointer of the schema that contains it, and detail."""
+    # A bound that needs no encoding: nearly all schemas are far smaller.
     if tool.may_exceed(MAX_BYTES):
         size = len(stringify(tree.root).encode())
         if size > MAX_BYTES:
@@ -237,7 +238,7 @@ def prompt_injection_surface(catalog: Catalog) -> Iterator[Problem]:
             and any(map(_is_instructable, texts_of(prop.schema)))
             and tool.knows(prop.pointer)
         ]
-        tool.release_tree()
+        tool.release_tree()  # one tree at a time: docs/decisions/0014-one-schema-walk.md
         hits += fields
         first = first or (tool if fields else None)
     if first is not None:

@@ -76,7 +76,7 @@ def _poisoning_rules(stability: ListStability) -> list[str]:
     """The rules about poisoned texts that report a tool which the usual list does not have."""
     if not stability.unseen_tools:
         return []
-    import json
+    import json  # here, with the modules below, as few servers list different tools
 
     from mcproof.checks.engine import check
     from mcproof.checks.rule import rules_of
@@ -108,7 +108,7 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
     Not applicable to the stateless era. Guessable ids are high, other defects medium. An id and severity of mcproof's
     own.
     """
-    if ids.ids < 2:
+    if ids.ids < 2:  # one id alone may come from any generator
         return
     defects = {
         "repeated": ids.distinct < ids.ids and "two handshakes got the same id",

@@ -60,7 +60,7 @@ def server_info_not_in_known_advisory_list(software: KnownSoftware) -> Iterator[
     capture shows them. The rule blocks if the advisory certainly applies: one about HTTP does not block a server that
     may be used over stdio. An unknown version is not checked.
     """
-    from mcproof.checks.advisories import advisory_hits
+    from mcproof.checks.advisories import advisory_hits  # here, as all rules are imported to list them
 
     hits = list(advisory_hits(software, "server"))
     if hits:
@@ -207,6 +207,7 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
     from mcproof.core.observations.source import HiddenLine
 
     for secret in source.secrets:
+        # A place without a column has no snippet, which would quote the secret.
         yield Problem(
             f"contains a secret: {secret.shown}",
             near=HiddenLine(secret.place.file, secret.place.line),

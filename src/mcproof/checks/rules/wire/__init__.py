@@ -241,7 +241,7 @@ def _flawed(probes: ItemProbes, kind: str, words: str) -> Iterator[Problem]:
             if flaw.kind == kind:
                 first = first or (record, flaw.detail)
                 count += record.times
-                break
+                break  # a response that leaks twice is one leak
     if first is not None:
         record, detail = first
         if kind == ERROR_AS_SUCCESS and len(detail) > _LONGEST_ERROR:

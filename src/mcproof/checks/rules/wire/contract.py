@@ -140,6 +140,7 @@ def _accepted_invalid(probes: ItemProbes, fault: str | None) -> Iterator[Problem
     """One problem for a tool, or for the server if all of its tools share it."""
     records = [record for record in probes.records if record.is_broken_promise and record.fault == fault]
     for record in records:
+        # Where no tool validates its arguments, the framework does not: that is one problem, not one for each tool.
         if record.of_tools:
             words = f"accepts calls that violate the schema in all {_tools(record)} that were tested"
             message = f"{words}, such as {record.description} in `{record.of_tools[0][0]}`"
