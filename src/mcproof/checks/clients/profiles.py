@@ -211,13 +211,6 @@ class ClientChoice(NamedTuple):
         return [
             f"{client.profile}: no fact depends on a {'date' if _DATE.fullmatch(client.version) else 'version'}; "
             "judged as current"
-            for client in self.without_versions()
-        ]
-
-    def without_versions(self) -> list[NamedClient]:
-        """The clients named at a version about which no fact depends on a version."""
-        return [
-            client
             for client in self.named
             if client.version
             and not any(_can_compare(client.version, fact) for fact in self.profiles[client.profile].constraints)

@@ -285,17 +285,3 @@ def member_change(key: str, old: dict[str, Any], new: dict[str, Any]) -> str:
 def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def changes_page() -> str:
-    """Every kind of change, why it matters and what to do about it."""
-    lines = [
-        "# Kinds of change",
-        "",
-        "Generated from the code by `make docs`. Each change states whether it breaks callers: see [diff](diff.md).",
-        "",
-    ]
-    for kind in CHANGE_KINDS.values():
-        lines += [f"## {kind.id}", "", kind.summary, ""]
-        lines += [f"Why it matters: {kind.why}.", "", f"What to do: {kind.advice}.", ""]
-    return "\n".join(lines)

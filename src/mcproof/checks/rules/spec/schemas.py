@@ -35,6 +35,9 @@ _FOREIGN = {
 """The keywords of other dialects that each dialect ignores, with what it has instead."""
 
 _schema_demand = partial(item_demand, category="schema")
+_validity_demand = partial(_schema_demand, source="basic#schema-validation", since=DIALECTS)
+_dialect_demand = partial(_schema_demand, source="basic#schema-dialect", since=DIALECTS)
+_WELL_FORMED = "tool_input_schemas_well_formed"
 
 
 @_schema_demand("SPEC-010", "input-schema-object", "error", "tools#tool", marks=(ODD_ROOT,), same_as="tool-no-schema")
@@ -112,9 +115,7 @@ def required_list(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(f"`required` has {kind_of(name)}, not only strings", f"{_INPUT}/required/{index}")
 
 
-@_schema_demand(
-    "SPEC-014", "input-schema-valid", "error", "basic#schema-validation", since=DIALECTS, marks=(ODD,), same_as="MP005"
-)
+@_validity_demand("SPEC-014", "input-schema-valid", "error", marks=(ODD,), same_as="MP005")
 def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An input schema is not valid in its dialect: the one it declares, or 2020-12.
 
@@ -130,9 +131,7 @@ def input_schema_valid(dated: DatedItem) -> Iterator[Problem]:
         yield from _first([fault for fault in faults if not _is_reported(fault[0], dated.revision)], _INPUT)
 
 
-@_schema_demand(
-    "SPEC-015", "schema-dialect", "note", "basic#schema-dialect", since=DIALECTS, marks=("$schema", OUTPUT_DIALECT)
-)
+@_dialect_demand("SPEC-015", "schema-dialect", "note", marks=("$schema", OUTPUT_DIALECT))
 def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     """A schema declares another dialect than 2020-12, the only one that clients must support.
 
@@ -158,7 +157,7 @@ def schema_dialect(dated: DatedItem) -> Iterator[Problem]:
     "warning",
     "basic@2026-07-28#ref-resolution",
     marks=(EXTERNAL, OUTPUT_EXTERNAL),
-    same_as="tool_input_schemas_well_formed",
+    same_as=_WELL_FORMED,
 )
 def external_reference(dated: DatedItem) -> Iterator[Problem]:
     """A schema refers to another document.
@@ -175,14 +174,8 @@ def external_reference(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(message, reference.holder.pointer, severity=severity)
 
 
-@_schema_demand(
-    "SPEC-017",
-    "unresolved-reference",
-    "warning",
-    "basic#schema-validation",
-    since=DIALECTS,
-    marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE),
-    same_as="tool_input_schemas_well_formed",
+@_validity_demand(
+    "SPEC-017", "unresolved-reference", "warning", marks=(*REFERENCE_KEYWORDS, OUTPUT_REFERENCE), same_as=_WELL_FORMED
 )
 def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
     """A reference inside a schema leads nowhere.
@@ -195,12 +188,10 @@ def unresolved_reference(dated: DatedItem) -> Iterator[Problem]:
             yield Problem(f"`{reference.keyword}` leads nowhere: {shown(reference.text)}", reference.holder.pointer)
 
 
-@_schema_demand(
+@_dialect_demand(
     "SPEC-018",
     "foreign-keyword",
     "warning",
-    "basic#schema-dialect",
-    since=DIALECTS,
     marks=(ODD, "$defs", "definitions", "prefixItems", ODD_OUTPUT, OUTPUT_DIALECT),
 )
 def foreign_keyword(dated: DatedItem) -> Iterator[Problem]:
@@ -270,9 +261,7 @@ def output_schema_type(dated: DatedItem) -> Iterator[Problem]:
         yield Problem(f"`outputSchema` is {kind_of(schema)}, not an object", _OUTPUT, same_as="CAT-006")
 
 
-@_schema_demand(
-    "SPEC-021", "output-schema-valid", "error", "basic#schema-validation", since=DIALECTS, marks=(ODD_OUTPUT,)
-)
+@_validity_demand("SPEC-021", "output-schema-valid", "error", marks=(ODD_OUTPUT,))
 def output_schema_valid(dated: DatedItem) -> Iterator[Problem]:
     """An output schema is not valid in its dialect: the one it declares, or 2020-12.
 

@@ -14,7 +14,6 @@ NOT_IN_LINT = (
     "mcproof.checks.rules.trust.capabilities",
     "mcproof.checks.rules.trust.sessions",
     "mcproof.checks.rules.trust.perimeter",
-    "mcproof.checks.rules.trust.authorization",
     "mcproof.checks.rules.trust.drift",
     "mcproof.checks.rules.trust.source",
 )
