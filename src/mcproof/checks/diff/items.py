@@ -55,16 +55,15 @@ def removal_doubt(item: Item, new: Catalog) -> str | None:
 
 def text_changes(old: Item, new: Item) -> Iterator[CatalogChange]:
     """Yield changes of title and description."""
-    before, after = (
-        as_text(item.fields.get("title")) or as_text(annotations_of(item).get("title")) for item in (old, new)
-    )
-    if before != after:
-        message = text_change("title", before, after)
-        yield CatalogChange.of("title-changed", False, message, new, new.pointer_to("title"))
-    before, after = (as_text(item.fields.get("description")) for item in (old, new))
-    if before != after:
-        message = text_change("description", before, after)
-        yield CatalogChange.of("description-changed", False, message, new, new.pointer_to("description"))
+    for key in ("title", "description"):
+        before, after = (as_text(item.fields.get(key)) for item in (old, new))
+        if key == "title":
+            before, after = (
+                before or as_text(annotations_of(old).get(key)),
+                after or as_text(annotations_of(new).get(key)),
+            )
+        if before != after:
+            yield CatalogChange.of(f"{key}-changed", False, text_change(key, before, after), new, new.pointer_to(key))
 
 
 def member_changes(old: Item, new: Item, compared: frozenset[str]) -> Iterator[CatalogChange]:

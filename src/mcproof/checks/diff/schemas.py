@@ -459,16 +459,11 @@ def _pair_pattern_properties(comparison: SchemaComparison, pair: SchemaPair) -> 
     old, new = pair.old.keywords.get(keyword), pair.new.keywords.get(keyword)
     if not isinstance(old, dict) or not isinstance(new, dict) or old.keys() != new.keys():
         return None
-    return [
-        comparison.child(
-            pair,
-            pair.old.child(old[pattern], keyword, pattern),
-            pair.new.child(schema, keyword, pattern),
-            property_label(pair.label, f"/{pattern}/"),
-            is_shared=True,
-        )
-        for pattern, schema in new.items()
-    ]
+    children = []
+    for pattern, schema in new.items():
+        pairs = pair.old.child(old[pattern], keyword, pattern), pair.new.child(schema, keyword, pattern)
+        children.append(comparison.child(pair, *pairs, property_label(pair.label, f"/{pattern}/"), is_shared=True))
+    return children
 
 
 def _pair_references(comparison: SchemaComparison, pair: SchemaPair) -> list[SchemaPair] | None:

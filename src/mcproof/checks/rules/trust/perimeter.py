@@ -242,15 +242,10 @@ def cors_open_to_all(facts: PerimeterFacts) -> Iterator[Problem]:
     # Browsers send credentials only where the response names the origin, never to `*`.
     with_credentials = probe.allows_credentials and probe.allowed_origin != "*"
     what = f"`{probe.allowed_origin}`" if probe.allowed_origin == "*" else "any origin that asks"
-    yield Problem(
-        f"CORS allows {what}{' with credentials' if with_credentials else ''}",
-        evidence={
-            "sentOrigin": probe.sent_origin,
-            "allowOrigin": probe.allowed_origin,
-            "allowCredentials": probe.allows_credentials,
-        },
-        severity="high" if with_credentials or facts.is_loopback else "low",
-    )
+    message = f"CORS allows {what}{' with credentials' if with_credentials else ''}"
+    origins = {"sentOrigin": probe.sent_origin, "allowOrigin": probe.allowed_origin}
+    severity = "high" if with_credentials or facts.is_loopback else "low"
+    yield Problem(message, evidence={**origins, "allowCredentials": probe.allows_credentials}, severity=severity)
 
 
 @trust_rule(
@@ -286,11 +281,7 @@ def server_identity_consistency(identity: ServerIdentity) -> Iterator[Problem]:
 
 INSECURE_GRANTS = ("password", "implicit")
 _authorization_rule = partial(
-    trust_rule,
-    AuthorizationFacts,
-    category="authorization",
-    dimension="Auth discovery posture",
-    phase="auth-required",
+    trust_rule, AuthorizationFacts, category="authorization", dimension="Auth discovery posture", phase="auth-required"
 )
 
 
@@ -304,10 +295,8 @@ def auth_supports_pkce_s256(facts: AuthorizationFacts) -> Iterator[Problem]:
     missing = [server.issuer for server in facts.servers if "S256" not in server.code_challenge_methods]
     if missing:
         advertised = {server.issuer: list(server.code_challenge_methods) for server in facts.servers}
-        yield Problem(
-            f"PKCE with S256 is not advertised by {_listed(missing)}",
-            evidence={"missing": missing, "advertised": advertised},
-        )
+        evidence = {"missing": missing, "advertised": advertised}
+        yield Problem(f"PKCE with S256 is not advertised by {_listed(missing)}", evidence=evidence)
 
 
 @_authorization_rule("auth_no_insecure_grant_types", "insecure-grant-type", "high", weight=6)
@@ -319,9 +308,8 @@ def auth_no_insecure_grant_types(facts: AuthorizationFacts) -> Iterator[Problem]
 
     Metadata without `grant_types_supported` passes, although RFC 8414 then assumes `implicit`.
     """
-    grants = list(
-        dict.fromkeys(grant for server in facts.servers for grant in server.grant_types if grant in INSECURE_GRANTS)
-    )
+    offered = dict.fromkeys(grant for server in facts.servers for grant in server.grant_types)
+    grants = [grant for grant in offered if grant in INSECURE_GRANTS]
     if grants:
         yield Problem(f"offers the grant type {_listed(grants)}", evidence={"insecureGrantTypes": grants})
 
@@ -354,10 +342,8 @@ def auth_discovery_advertised_when_required(facts: AuthorizationFacts) -> Iterat
     Fix: respond with HTTP 401 and `WWW-Authenticate: Bearer resource_metadata="…"` (RFC 9728).
     """
     if not facts.challenge and facts.resource is None:
-        yield Problem(
-            f"responds with HTTP {facts.status}, without `WWW-Authenticate` and without resource metadata",
-            evidence={"authRequired": True, "wwwAuthenticate": None, "prmDiscovered": False},
-        )
+        message = f"responds with HTTP {facts.status}, without `WWW-Authenticate` and without resource metadata"
+        yield Problem(message, evidence={"authRequired": True, "wwwAuthenticate": None, "prmDiscovered": False})
 
 
 @_authorization_rule(
@@ -374,10 +360,8 @@ def auth_advertises_protected_resource_metadata(facts: AuthorizationFacts) -> It
     Fix: serve `/.well-known/oauth-protected-resource` (RFC 9728), and name its URL in `WWW-Authenticate`.
     """
     if not facts.resource_metadata_hint and facts.resource is None:
-        yield Problem(
-            "no `resource_metadata` in the challenge, and no document at the well-known places",
-            evidence={"authRequired": True, "resourceMetadataHint": None, "prmDiscovered": False},
-        )
+        message = "no `resource_metadata` in the challenge, and no document at the well-known places"
+        yield Problem(message, evidence={"authRequired": True, "resourceMetadataHint": None, "prmDiscovered": False})
 
 
 @_authorization_rule("auth_authorization_server_metadata_present", "no-authorization-server-metadata", "low", weight=3)

@@ -120,11 +120,9 @@ def weak_session_ids(ids: SessionIds) -> Iterator[Problem]:
     present = {kind: words for kind, words in defects.items() if words}
     if present:
         is_guessable = bool({"repeated", "counts_up", "time_based"} & set(present))
-        yield Problem(
-            f"weak session ids: {'; '.join(present.values())}",
-            evidence={"defects": list(present), "handshakes": ids.handshakes, "bits": ids.bits},
-            severity="high" if is_guessable else "medium",
-        )
+        message = f"weak session ids: {'; '.join(present.values())}"
+        evidence = {"defects": list(present), "handshakes": ids.handshakes, "bits": ids.bits}
+        yield Problem(message, evidence=evidence, severity="high" if is_guessable else "medium")
 
 
 @trust_rule(
@@ -250,11 +248,8 @@ def initialize_advertises_server_info(catalog: Catalog) -> Iterator[Problem]:
     Fix: set `serverInfo.name`.
     """
     if catalog.describes_server and not _text(catalog, "name"):
-        yield Problem(
-            "the server does not report its name",
-            evidence={"serverInfo": catalog.server_info or None},
-            near=catalog.server_info_pointer,
-        )
+        evidence = {"serverInfo": catalog.server_info or None}
+        yield Problem("the server does not report its name", evidence=evidence, near=catalog.server_info_pointer)
 
 
 @_catalog_rule(
@@ -272,12 +267,8 @@ def initialize_advertises_server_version(catalog: Catalog) -> Iterator[Problem]:
     Fix: set `serverInfo.version` to the version of the release.
     """
     if catalog.describes_server and not _text(catalog, "version"):
-        info = catalog.server_info
-        yield Problem(
-            "the server does not report its version",
-            evidence={"serverInfo": {"name": info.get("name"), "version": info.get("version")}},
-            near=catalog.server_info_pointer,
-        )
+        evidence = {"serverInfo": {key: catalog.server_info.get(key) for key in ("name", "version")}}
+        yield Problem("the server does not report its version", evidence=evidence, near=catalog.server_info_pointer)
 
 
 def _text(catalog: Catalog, key: str) -> str:

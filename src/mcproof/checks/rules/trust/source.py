@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcproof.checks.findings import Problem
 from mcproof.checks.rules.trust.rule import few, trust_rule
-from mcproof.core.observations.source import (
-    KnownSoftware,
-    SourceConfiguration,
-    SourceFlows,
-)
+from mcproof.core.observations.source import KnownSoftware, SourceConfiguration, SourceFlows
 
 if TYPE_CHECKING:
     from mcproof.checks.advisories import AdvisoryHit
@@ -208,11 +204,9 @@ def secret_in_source(source: SourceConfiguration) -> Iterator[Problem]:
 
     for secret in source.secrets:
         # A place without a column has no snippet, which would quote the secret.
-        yield Problem(
-            f"contains a secret: {secret.shown}",
-            near=HiddenLine(secret.place.file, secret.place.line),
-            evidence={"kind": "secret", "shown": secret.shown, "place": _source_place(secret.place)},
-        )
+        near = HiddenLine(secret.place.file, secret.place.line)
+        evidence = {"kind": "secret", "shown": secret.shown, "place": _source_place(secret.place)}
+        yield Problem(f"contains a secret: {secret.shown}", near=near, evidence=evidence)
     for token in source.tokens:
         yield Problem(
             f"{token.function}() sends the token of the caller on to another service",
@@ -250,12 +244,7 @@ def _flow_identity(evidence: dict[str, Any]) -> str:
 
 
 _flow_rule = partial(
-    trust_rule,
-    SourceFlows,
-    category="source",
-    dimension="Tool surface risk",
-    phase="source",
-    sums_up=_flow_identity,
+    trust_rule, SourceFlows, category="source", dimension="Tool surface risk", phase="source", sums_up=_flow_identity
 )
 
 
