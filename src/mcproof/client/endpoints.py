@@ -6,10 +6,8 @@ These are values; `connect` opens them. Every command needs the types, few need 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 
 class AccessOptions(NamedTuple):
